@@ -1,0 +1,26 @@
+// Where the Bun that `npm ci` brought lies, also when npm was told to run no install scripts.
+
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const require = createRequire(import.meta.url);
+
+/** The path of the Bun executable. Throws when the dependencies are not installed. */
+export function findBun() {
+  const home = dirname(require.resolve("bun/package.json"));
+  const installed = ["bun.exe", "bun"].map((name) => join(home, "bin", name));
+  const found = [...installed, ...platformBinaries(join(home, "..", "@oven"))].find(isExecutable);
+  if (!found) throw new Error("Bun is not installed: run `npm ci` first");
+  return found;
+}
+
+function platformBinaries(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => ["bun", "bun.exe"].map((file) => join(folder, name, "bin", file)));
+}
+
+/** The placeholder that stands there before the install script ran is a few hundred bytes long. */
+function isExecutable(path) {
+  return existsSync(path) && statSync(path).size > 1_000_000;
+}

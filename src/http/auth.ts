@@ -1,0 +1,48 @@
+import { Refusal } from "../model/errors.ts";
+import { digestOf, isKey } from "../model/key.ts";
+import type { Directory, Key, Site } from "./directory.ts";
+
+/** The request's host in lower case and without port; empty when it has none (HTTP/1.0). */
+export function hostOf(request: Request, trustProxy: boolean): string {
+  const own = request.headers.get("Host") ?? "";
+  const forwarded = trustProxy ? request.headers.get("X-Forwarded-Host")?.split(",").at(-1)?.trim() : undefined;
+  const host = forwarded || own;
+  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
+  const colon = host.startsWith("[") ? host.indexOf("]") + 1 : host.indexOf(":");
+  const name = colon > 0 ? host.slice(0, colon) : host;
+  return name.toLowerCase();
+}
+
+/** The refusal of a host that no site answers for (RFC 9110 section 15.5.20). */
+export function wrongSite(host: string): Refusal {
+  return new Refusal(
+    "wrong-site",
+    host
+      ? `no website answers under the host \`${host.slice(0, 255)}\``
+      : "the request names no host, and there is no default website",
+  );
+}
+
+/**
+ * The key that the request carries, if it opens `site` now.
+ * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, which are not told
+ *   apart; `forbidden` for the key of another site
+ */
+export function authenticate(request: Request, site: Site, directory: Directory, now: number): Key {
+  const sent = request.headers.get("X-API-AUTH");
+  const key = sent !== null && isKey(sent) ? directory.keyOf(digestOf(sent)) : undefined;
+  if (!key || now >= key.endsAt) throw unauthorized(site);
+  if (key.site !== site.id) throw new Refusal("forbidden", "the API key belongs to another website");
+  return key;
+}
+
+/** @throws Refusal `forbidden` unless `key` may write */
+export function requireWrite(key: Key): void {
+  if (key.scope !== "write") throw new Refusal("forbidden", "the API key may only read: it lacks the scope `write`");
+}
+
+function unauthorized(site: Site): Refusal {
+  return new Refusal("unauthorized", "send a valid API key of this website in the header X-API-AUTH", {
+    headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` },
+  });
+}

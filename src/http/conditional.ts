@@ -1,0 +1,26 @@
+// Conditional requests (RFC 9110 section 13) over strong entity tags: `"<version>.<representation>"`.
+
+/** The tag of a record or list at `version`, in one representation such as `json` or `xml-gzip`. */
+export function toEtag(version: string, representation: string): string {
+  return `"${version}.${representation}"`;
+}
+
+/** Whether `If-None-Match` names `etag`, or anything; compared weakly (section 13.1.2). */
+export function noneMatchHits(header: string, etag: string): boolean {
+  if (header === etag) return true;
+  return header.trim() === "*" || tagsOf(header).includes(etag);
+}
+
+/**
+ * The versions that `If-Match` accepts, whichever the representation: a record read as JSON may be updated as XML.
+ * Undefined when any will do. A weak tag matches nothing (section 13.1.1).
+ */
+export function versionsOf(header: string | null): readonly string[] | undefined {
+  if (header === null || header.trim() === "*") return undefined;
+  return tagsOf(header, true).map((tag) => tag.slice(1, tag.lastIndexOf(".")));
+}
+
+function tagsOf(header: string, strongOnly = false): string[] {
+  const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
+  return strongOnly ? tags.filter((tag) => !tag.startsWith("W/")) : tags.map((tag) => tag.replace(/^W\//, ""));
+}

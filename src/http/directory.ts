@@ -1,0 +1,93 @@
+// Which host belongs to which site, and which key opens it: the system site's records, arranged for look-up.
+
+import type { Change } from "../model/change.ts";
+import type { Scope } from "../model/key.ts";
+import { key as keyResource } from "../resources/key.ts";
+import { site as siteResource } from "../resources/site.ts";
+import type { Snapshot } from "../store/snapshot.ts";
+import type { Follower } from "../store/snapshots.ts";
+
+export interface Site {
+  readonly id: number;
+  readonly name: string;
+  readonly hostnames: readonly string[];
+  readonly isDefault: boolean;
+}
+
+export interface Key {
+  readonly id: number;
+  readonly site: number;
+  readonly prefix: string;
+  readonly digest: string;
+  readonly scope: Scope;
+  /** Requests per second; undefined for the server's own limit. */
+  readonly rate: number | undefined;
+  /** Milliseconds since 1970 from which it is refused: it expired or was revoked. */
+  readonly endsAt: number;
+}
+
+/** Follows the system site. */
+export class Directory implements Follower {
+  readonly #sites = new Map<number, Site>();
+  readonly #hosts = new Map<string, Site>();
+  readonly #keys = new Map<number, Key>();
+  readonly #digests = new Map<string, Key>();
+  #default: Site | undefined;
+
+  /** The site that answers for `host` (lower case, without port): its own, or the default site. */
+  siteOf(host: string): Site | undefined {
+    return this.#hosts.get(host) ?? this.#default;
+  }
+
+  /** The key with this digest, whether or not it still works. */
+  keyOf(digest: string): Key | undefined {
+    return this.#digests.get(digest);
+  }
+
+  reset(system: Snapshot): void {
+    for (const map of [this.#sites, this.#hosts, this.#keys, this.#digests]) map.clear();
+    this.#default = undefined;
+    for (const kept of system.collection(siteResource)) this.#putSite(kept.id, kept.json);
+    for (const kept of system.collection(keyResource)) this.#putKey(kept.id, kept.json);
+  }
+
+  change({ resource, id, operation, body }: Change): void {
+    const after = operation === "delete" ? null : body;
+    if (resource === siteResource.name) this.#putSite(id, after);
+    else if (resource === keyResource.name) this.#putKey(id, after);
+  }
+
+  #putSite(id: number, body: string | null): void {
+    const before = this.#sites.get(id);
+    this.#sites.delete(id);
+    for (const host of before?.hostnames ?? []) if (this.#hosts.get(host) === before) this.#hosts.delete(host);
+    if (this.#default?.id === id) this.#default = undefined;
+    if (body === null) return;
+    const site = toSite(id, body);
+    this.#sites.set(id, site);
+    for (const host of site.hostnames) this.#hosts.set(host, site);
+    if (site.isDefault) this.#default = site;
+  }
+
+  #putKey(id: number, body: string | null): void {
+    const before = this.#keys.get(id);
+    this.#keys.delete(id);
+    if (before) this.#digests.delete(before.digest);
+    if (body === null) return;
+    const key = toKey(id, body);
+    this.#keys.set(id, key);
+    this.#digests.set(key.digest, key);
+  }
+}
+
+function toSite(id: number, body: string): Site {
+  const { Name, Hostnames, Default } = JSON.parse(body);
+  return { id, name: Name, hostnames: Hostnames === "" ? [] : Hostnames.split(" "), isDefault: Default === "yes" };
+}
+
+function toKey(id: number, body: string): Key {
+  const { Site, Prefix, Digest, Scope, Rate, Expires, Revoked } = JSON.parse(body);
+  const ends = [Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time));
+  const rate = Rate === "" ? undefined : Number(Rate);
+  return { id, site: Number(Site), prefix: Prefix, digest: Digest, scope: Scope, rate, endsAt: Math.min(...ends) };
+}

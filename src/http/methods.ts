@@ -1,0 +1,49 @@
+import { Refusal } from "../model/errors.ts";
+import type { Exchange } from "./exchange.ts";
+import { reply } from "./reply.ts";
+import type { Route } from "./routes.ts";
+
+const overrides = ["PUT", "PATCH", "DELETE"];
+
+/** The methods of a route (contract section 3). */
+export function allowOf({ resource, id }: Route): readonly string[] {
+  if (resource.access !== "written") return ["GET", "HEAD", "OPTIONS"];
+  const both = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
+  return id === undefined ? ["GET", "HEAD", "POST", ...both.slice(2)] : both;
+}
+
+/**
+ * The method that the request means: its own, or that of `X-HTTP-Method-Override` on a POST.
+ * @throws Refusal `method-not-allowed` when the route has no such method, `bad-request` for any other override
+ */
+export function methodOf(request: Request, route: Route): string {
+  const method = request.method === "POST" ? overridden(request) : request.method;
+  const allowed = allowOf(route);
+  if (allowed.includes(method)) return method;
+  const plural = route.resource.plural;
+  const why = route.resource.access === "read" ? `${plural} can only be read` : `this path has no method ${method}`;
+  throw new Refusal("method-not-allowed", why, { headers: { Allow: allowed.join(", ") } });
+}
+
+/** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */
+export function preflight(exchange: Exchange, route: Route): Response {
+  const methods = allowOf(route).join(", ");
+  return reply(exchange, 204, null, {
+    Allow: methods,
+    "Access-Control-Allow-Methods": methods,
+    "Access-Control-Allow-Headers":
+      "X-API-AUTH, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-HTTP-Method-Override",
+    "Access-Control-Max-Age": "86400",
+  });
+}
+
+function overridden(request: Request): string {
+  const override = request.headers.get("X-HTTP-Method-Override");
+  if (override === null) return "POST";
+  const method = override.trim().toUpperCase();
+  if (overrides.includes(method)) return method;
+  throw new Refusal(
+    "bad-request",
+    `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${override.slice(0, 40)}\``,
+  );
+}

@@ -1,0 +1,162 @@
+// The parameters of a list (contract section 6).
+
+import { Refusal } from "../model/errors.ts";
+import { nearest } from "../model/nearest.ts";
+import { type StorefrontRecord, type Values, valueAt } from "../model/record.ts";
+import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+
+export interface ListQuery {
+  /** Most records to return, 1 to 1000; undefined for all. */
+  readonly limit: number | undefined;
+  /** How many to pass over. */
+  readonly offset: number;
+  readonly sort: readonly Order[];
+  readonly filters: readonly Filter[];
+  /** The paths to return; undefined for all. */
+  readonly fields: ReadonlySet<string> | undefined;
+}
+
+export interface Order {
+  /** Undefined for the ID. */
+  readonly leaf: Leaf | undefined;
+  readonly descending: boolean;
+}
+
+export interface Filter {
+  /** Undefined for the ID. */
+  readonly leaf: Leaf | undefined;
+  readonly operator: "equals" | "contains";
+  readonly value: string;
+}
+
+const longest = 1000;
+
+/**
+ * What the query asks of the list; undefined when it asks nothing. Parameters of other names are ignored.
+ * @throws Refusal `bad-request` for a bad value or an unknown field
+ */
+export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
+  if (query === "") return undefined;
+  const parameters = new URLSearchParams(query);
+  const isAsked = [...parameters.keys()].some((name) => /^(?:limit|offset|sort|fields|filter)(?:\[|$)/.test(name));
+  if (!isAsked) return undefined;
+  const limit = single(parameters, "limit");
+  const offset = single(parameters, "offset");
+  const sort = single(parameters, "sort");
+  const fields = single(parameters, "fields");
+  return {
+    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, longest),
+    offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
+    sort: sort === undefined ? [] : sort.split(",").map((name) => readOrder(resource, name)),
+    filters: readFilters(resource, parameters),
+    fields: fields === undefined ? undefined : readFields(resource, fields),
+  };
+}
+
+/** `record` with only the fields in `fields`, in the order of the declaration. */
+export function project(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
+  return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
+}
+
+/** Where the other pages are (RFC 8288). */
+export function toLink(path: string, query: string, { limit, offset }: ListQuery, total: number): string | undefined {
+  if (limit === undefined) return undefined;
+  const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
+  const pages: [string, number][] = [["first", 0]];
+  if (offset > 0) pages.push(["prev", Math.max(0, Math.min(offset - limit, last))]);
+  if (offset + limit < total) pages.push(["next", offset + limit]);
+  pages.push(["last", last]);
+  return pages.map(([rel, start]) => `<${path}?${pageQuery(query, limit, start)}>; rel="${rel}"`).join(", ");
+}
+
+function pageQuery(query: string, limit: number, offset: number): string {
+  const parameters = new URLSearchParams(query);
+  parameters.set("limit", String(limit));
+  parameters.set("offset", String(offset));
+  return parameters.toString();
+}
+
+function single(parameters: URLSearchParams, name: string): string | undefined {
+  const values = parameters.getAll(name);
+  if (values.length > 1) throw new Refusal("bad-request", `\`${name}\` appears more than once`);
+  return values[0];
+}
+
+function readNumber(name: string, value: string, least: number, most: number): number {
+  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const range = most === longest ? `from ${least} to ${most}` : `from ${least}`;
+  throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
+}
+
+function readOrder(resource: Resource, name: string): Order {
+  const descending = name.startsWith("-");
+  return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
+}
+
+function readFilters(resource: Resource, parameters: URLSearchParams): Filter[] {
+  const filters: Filter[] = [];
+  for (const [name, value] of parameters) {
+    if (!/^filter(?:\[|$)/.test(name)) continue;
+    const parts = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/.exec(name);
+    if (!parts) throw new Refusal("bad-request", `\`${name.slice(0, 100)}\` is no filter; write \`filter[Name]=Acme\``);
+    const [, path = "", operator] = parts;
+    if (operator !== undefined && operator !== "contains") {
+      throw new Refusal("bad-request", `\`${operator.slice(0, 40)}\` is no filter operator; there is \`contains\``);
+    }
+    filters.push({ leaf: readLeaf(resource, "filter", path), operator: operator ?? "equals", value });
+  }
+  return filters;
+}
+
+function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
+  if (path === "ID") return undefined;
+  const leaf = findLeaf(resource, path);
+  if (!leaf) throw unknownField(parameter, path, ["ID", ...resource.leaves.map((known) => known.path)]);
+  return leaf;
+}
+
+function readFields(resource: Resource, value: string): ReadonlySet<string> {
+  const paths = value.split(",");
+  const known = fieldPaths(resource);
+  const unknown = paths.find((path) => !known.includes(path));
+  if (unknown !== undefined) throw unknownField("fields", unknown, known);
+  return new Set(paths);
+}
+
+function unknownField(parameter: string, path: string, known: readonly string[]): Refusal {
+  const meant = nearest(path, known);
+  const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
+  return new Refusal("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
+}
+
+function pick(values: Values, fields: ReadonlySet<string>, above: string): Values {
+  const picked: Values = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (fields.has(above + name)) picked[name] = value;
+    else if (typeof value === "object") {
+      const nested = pick(value, fields, `${above}${name}.`);
+      if (Object.keys(nested).length > 0) picked[name] = nested;
+    }
+  }
+  return picked;
+}
+
+/** Whether `record` passes every filter. */
+export function passes(record: StorefrontRecord, filters: readonly Filter[]): boolean {
+  return filters.every(({ leaf, operator, value }) => {
+    const actual = leaf ? valueAt(record, leaf) : String(record.ID);
+    return operator === "equals" ? actual === value : actual.toLowerCase().includes(value.toLowerCase());
+  });
+}
+
+const collator = new Intl.Collator("und");
+
+/** Compares two records by `sort`, then by ID. Names sort as people expect, by the root collation of Unicode. */
+export function compare(a: StorefrontRecord, b: StorefrontRecord, sort: readonly Order[]): number {
+  for (const { leaf, descending } of sort) {
+    const order = leaf ? collator.compare(valueAt(a, leaf), valueAt(b, leaf)) : a.ID - b.ID;
+    if (order !== 0) return descending ? -order : order;
+  }
+  return a.ID - b.ID;
+}

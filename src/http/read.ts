@@ -1,0 +1,100 @@
+// Lists and look-ups.
+
+import { Refusal } from "../model/errors.ts";
+import { type StorefrontRecord, toId } from "../model/record.ts";
+import type { Collection, Kept } from "../store/collection.ts";
+import type { Snapshot } from "../store/snapshot.ts";
+import { chooseCoding, compressed } from "./compression.ts";
+import { noneMatchHits, toEtag } from "./conditional.ts";
+import type { Exchange } from "./exchange.ts";
+import { compare, type ListQuery, passes, project, readListQuery, toLink } from "./query.ts";
+import { notModified, reply, replyRead } from "./reply.ts";
+import type { Route } from "./routes.ts";
+
+/** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
+export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Response {
+  const collection = snapshot.collection(route.resource);
+  if (route.id !== undefined) return lookUp(exchange, route, snapshot, collection);
+  const query = readListQuery(route.resource, exchange.target.query);
+  return query
+    ? listSome(exchange, route, snapshot, collection, query)
+    : listAll(exchange, route, snapshot, collection);
+}
+
+/** The refusal of an ID that no record has. */
+export function noSuchRecord({ resource }: Route, id: string | number): Refusal {
+  if (toId(String(id)) === undefined) {
+    return new Refusal("not-found", `\`${String(id).slice(0, 40)}\` is no ID: an ID is a whole number from 1`);
+  }
+  return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
+}
+
+function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Response {
+  const { format } = route;
+  const id = toId(route.id as string);
+  const kept = id === undefined ? undefined : collection.get(id);
+  if (!kept) throw noSuchRecord(route, route.id as string);
+  const etag = toEtag(snapshot.version(kept.revision), format.name);
+  const known = exchange.request.headers.get("If-None-Match");
+  if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, { ETag: etag });
+  return replyRead(exchange, format, format.single(collection.item(kept, format)), etag);
+}
+
+function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
+  const { headers } = exchange.request;
+  const list = collection.list(format);
+  const coding = chooseCoding(headers.get("Accept-Encoding"), list.bytes.length);
+  const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
+  const known = headers.get("If-None-Match");
+  if (known !== null && noneMatchHits(known, etag)) {
+    return notModified(exchange, { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) });
+  }
+  if (!coding) return replyRead(exchange, format, list.bytes, etag, collection.size);
+  return reply(exchange, 200, compressed(list, coding), {
+    "Content-Type": format.contentType,
+    "Content-Encoding": coding,
+    ETag: etag,
+    Vary: "Accept-Encoding",
+    "X-Total-Count": String(collection.size),
+  });
+}
+
+function listSome(
+  exchange: Exchange,
+  route: Route,
+  snapshot: Snapshot,
+  collection: Collection,
+  query: ListQuery,
+): Response {
+  const { format, resource } = route;
+  const etag = toEtag(snapshot.version(collection.revision), format.name);
+  const selected = select(collection, query);
+  const total = selected.length;
+  const page = selected.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
+  const link = toLink(exchange.target.path, exchange.target.query, query, total);
+  const headers: Record<string, string> = {
+    ETag: etag,
+    "X-Total-Count": String(total),
+    ...(link ? { Link: link } : {}),
+  };
+  const known = exchange.request.headers.get("If-None-Match");
+  if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, headers);
+  const { fields } = query;
+  const items = page.map((kept) =>
+    fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format),
+  );
+  const body = format.listStart + items.join(format.separator) + format.listEnd;
+  return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
+}
+
+function select(collection: Collection, { filters, sort }: ListQuery): Kept[] {
+  const all = [...collection];
+  if (filters.length === 0 && sort.length === 0) return all;
+  const records = all.map((kept) => ({ kept, record: toRecord(kept) })).filter(({ record }) => passes(record, filters));
+  if (sort.length > 0) records.sort((a, b) => compare(a.record, b.record, sort));
+  return records.map(({ kept }) => kept);
+}
+
+function toRecord(kept: Kept): StorefrontRecord {
+  return JSON.parse(kept.json);
+}

@@ -1,0 +1,206 @@
+// The way of a request: site, route, key, scope, body (contract section 1), then the answer.
+
+import type { Server } from "bun";
+import type { Logger } from "pino";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { randomText } from "../model/key.ts";
+import { after, type Maybe } from "../model/maybe.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Snapshot } from "../store/snapshot.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import type { Writes } from "../store/writes.ts";
+import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
+import { Directory, type Key, type Site } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { Idempotencies } from "./idempotency.ts";
+import { createKeyUses } from "./key-uses.ts";
+import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
+import { methodOf, preflight } from "./methods.ts";
+import { createMetrics } from "./metrics.ts";
+import { read } from "./read.ts";
+import { replyFault, replyRefusal } from "./reply.ts";
+import { createRoutes } from "./routes.ts";
+import { createStaticAnswers } from "./static.ts";
+import { toTarget } from "./target.ts";
+import { write } from "./write.ts";
+
+export interface HttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Lets several processes listen on one port. */
+  readonly reusePort: boolean;
+  /** Whether `X-Forwarded-Host` and `X-Forwarded-For` come from a proxy that can be believed. */
+  readonly trustProxy: boolean;
+  /** What a key may do that has no limit of its own; undefined for no limit. */
+  readonly keyLimit: Limit | undefined;
+  /** What a client address may do with invalid keys. */
+  readonly failureLimit: Limit;
+  /** Seconds after which a connection that sends nothing is closed. */
+  readonly idleTimeout: number;
+}
+
+export interface HttpParts {
+  readonly engine: Engine;
+  readonly snapshots: Snapshots;
+  readonly writes: Writes;
+  readonly resources: readonly Resource[];
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface HttpServer {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connection, and returns when what is under way is answered, or after `seconds`. */
+  stop(seconds: number): Promise<void>;
+}
+
+/** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
+export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
+  const { snapshots, writes, log, now } = parts;
+  const directory = new Directory();
+  snapshots.follow(directory);
+  const routes = createRoutes(parts.resources);
+  const metrics = createMetrics(snapshots);
+  const statics = createStaticAnswers(parts, metrics);
+  const idempotencies = new Idempotencies();
+  const keyUses = createKeyUses(parts);
+  const keyBuckets = new Buckets<number>();
+  const failureBuckets = new Buckets<string>();
+  const idPrefix = randomText(8);
+  let exchanges = 0;
+  let underWay = 0;
+
+  function answer(request: Request, server: Server<undefined>): Maybe<Response> {
+    const started = performance.now();
+    const exchange: Exchange = {
+      request,
+      target: toTarget(request.url),
+      id: `${idPrefix}${(exchanges++).toString(36)}`,
+      method: request.method,
+    };
+    underWay++;
+    const answered = attempt(
+      () => dispatch(exchange, server),
+      (error) => refuse(exchange, error),
+    );
+    return after(answered, (response) => {
+      underWay--;
+      metrics.count(
+        exchange.route?.resource.path ?? "",
+        exchange.method,
+        response.status,
+        (performance.now() - started) / 1000,
+      );
+      if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
+      return response;
+    });
+  }
+
+  function dispatch(exchange: Exchange, server: Server<undefined>): Maybe<Response> {
+    const page = statics.find(exchange);
+    if (page) return page;
+    const host = hostOf(exchange.request, options.trustProxy);
+    return withSite(host, (site, snapshot) => {
+      const route = routes.find(exchange.target.path);
+      if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
+      exchange.route = route;
+      exchange.method = methodOf(exchange.request, route);
+      if (exchange.method === "OPTIONS") return preflight(exchange, route);
+      const key = admit(exchange, site, server);
+      if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
+      requireWrite(key);
+      return write(exchange, route, key, writes, idempotencies, now());
+    });
+  }
+
+  /** Calls `next` with the site that answers for `host` and its snapshot, both as new as the store was at the call. */
+  function withSite(host: string, next: (site: Site, snapshot: Snapshot) => Maybe<Response>): Maybe<Response> {
+    const guess = directory.siteOf(host)?.id ?? 0;
+    return after(snapshots.fresh(guess), (snapshot) => {
+      const site = directory.siteOf(host);
+      if (!site) throw wrongSite(host);
+      return site.id === guess ? next(site, snapshot) : withSite(host, next);
+    });
+  }
+
+  function admit(exchange: Exchange, site: Site, server: Server<undefined>): Key {
+    let key: Key;
+    try {
+      key = authenticate(exchange.request, site, directory, now());
+    } catch (error) {
+      throttleFailures(exchange.request, server);
+      throw error;
+    }
+    keyUses.note(key.id, now());
+    const limit = key.rate === undefined ? options.keyLimit : { rate: key.rate, burst: Math.max(1, key.rate) };
+    if (limit) takeToken(exchange, key, limit);
+    return key;
+  }
+
+  function takeToken(exchange: Exchange, key: Key, limit: Limit): void {
+    const left = keyBuckets.take(key.id, limit, now());
+    exchange.headers = rateLimitHeaders(limit, left ?? 0);
+    if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
+  }
+
+  function throttleFailures(request: Request, server: Server<undefined>): void {
+    const forwarded = options.trustProxy
+      ? request.headers.get("X-Forwarded-For")?.split(",").at(-1)?.trim()
+      : undefined;
+    const address = forwarded ?? server.requestIP(request)?.address ?? "";
+    if (failureBuckets.take(address, options.failureLimit, now()) === undefined) {
+      throw tooManyRequests(options.failureLimit, "too many requests with an invalid API key came from this address");
+    }
+  }
+
+  function refuse(exchange: Exchange, error: unknown): Response {
+    if (error instanceof Refusal) {
+      if (error.code === "unavailable") log.error({ request: exchange.id, err: error }, "the storage failed");
+      return replyRefusal(exchange, error);
+    }
+    log.error({ request: exchange.id, err: error }, "a request failed");
+    return replyFault(exchange);
+  }
+
+  const server = Bun.serve({
+    hostname: options.host,
+    port: options.port,
+    reusePort: options.reusePort,
+    idleTimeout: options.idleTimeout,
+    // The limit that clients meet is in body.ts, with a problem document; here it only bounds what Bun lets begin.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    ...(options.tls ? { tls: { cert: Bun.file(options.tls.cert), key: Bun.file(options.tls.key) } } : {}),
+    fetch: answer,
+    development: false,
+  });
+
+  return {
+    url: server.url.href.replace(/\/$/, ""),
+    port: server.port as number,
+    async stop(seconds) {
+      void server.stop();
+      const deadline = performance.now() + seconds * 1000;
+      while (underWay > 0 && performance.now() < deadline) await Bun.sleep(10);
+      await keyUses.stop();
+      await server.stop(true);
+    },
+  };
+}
+
+/** Runs `work`; whatever it throws, now or later, goes to `rescue`. */
+function attempt<T>(work: () => Maybe<T>, rescue: (error: unknown) => T): Maybe<T> {
+  try {
+    const result = work();
+    return result instanceof Promise ? result.catch(rescue) : result;
+  } catch (error) {
+    return rescue(error);
+  }
+}
+
+function described({ id, request, target }: Exchange, { status }: Response) {
+  return { request: id, method: request.method, path: target.path, status };
+}

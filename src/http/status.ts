@@ -1,0 +1,25 @@
+import type { Code } from "../model/errors.ts";
+
+const statuses: Record<Code, number> = {
+  "bad-request": 400,
+  "invalid-record": 400,
+  "ambiguous-id": 400,
+  unauthorized: 401,
+  forbidden: 403,
+  "not-found": 404,
+  "method-not-allowed": 405,
+  conflict: 409,
+  "precondition-failed": 412,
+  "too-large": 413,
+  "unsupported-media-type": 415,
+  "wrong-site": 421,
+  "idempotency-key-reused": 422,
+  "too-many-requests": 429,
+  internal: 500,
+  unavailable: 503,
+};
+
+/** The status code of a refusal (RFC 9110 section 15; 429 and 431 from RFC 6585). */
+export function statusOf(code: Code): number {
+  return statuses[code];
+}

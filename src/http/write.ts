@@ -1,0 +1,113 @@
+// Create, update and delete.
+
+import type { Decoded } from "../formats/format.ts";
+import type { Operation } from "../model/change.ts";
+import { Refusal } from "../model/errors.ts";
+import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
+import type { Aftermath, Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
+import type { Writes } from "../store/writes.ts";
+import { readBody } from "./body.ts";
+import { toEtag, versionsOf } from "./conditional.ts";
+import type { Key } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { type Idempotencies, readIdempotency } from "./idempotency.ts";
+import { noSuchRecord } from "./read.ts";
+import { reply } from "./reply.ts";
+import type { Route } from "./routes.ts";
+
+const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
+
+/** Does what the request wants of its record, and answers when it is on durable storage. */
+export async function write(
+  exchange: Exchange,
+  route: Route,
+  key: Key,
+  writes: Writes,
+  idempotencies: Idempotencies,
+  now: number,
+): Promise<Response> {
+  const body = await readBody(exchange.request);
+  const intent = toIntent(exchange, route, key, body, now);
+  const outcome = await idempotencies.once(intent, () => writes.write(intent));
+  if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
+  return replyWritten(exchange, route, outcome);
+}
+
+function toIntent(exchange: Exchange, route: Route, key: Key, body: Uint8Array, at: number): Intent {
+  const operation = operations[exchange.method] as Operation;
+  const wanted = operation === "create" ? readCreate(route, body) : readChange(exchange, route, body, operation);
+  return {
+    site: key.site,
+    resource: route.resource.name,
+    operation,
+    ...wanted,
+    ifVersion: operation === "create" ? undefined : versionsOf(exchange.request.headers.get("If-Match")),
+    actor: key.prefix,
+    at,
+    idempotency: readIdempotency(exchange, key, body) as Idempotency | undefined,
+  };
+}
+
+function readCreate({ resource, format }: Route, body: Uint8Array): { text: string } {
+  const { input, faults } = format.decode(resource, body);
+  return { text: JSON.stringify(readNewRecord(resource, input, faults)) };
+}
+
+/** The record may be named by the path, the query and the body; they must agree (contract section 2). */
+function readChange(
+  exchange: Exchange,
+  route: Route,
+  body: Uint8Array,
+  operation: Operation,
+): { id: number; text: string } {
+  const pathId = route.id === undefined ? undefined : toId(route.id);
+  if (route.id !== undefined && pathId === undefined) throw noSuchRecord(route, route.id);
+  const { input, faults } =
+    operation === "delete" && body.length === 0 ? nothing : route.format.decode(route.resource, body);
+  const reading = readRecord(route.resource, input, faults);
+  const hint = `Name it by its ID in the path, as in \`/restapi/${route.resource.path}/12.${route.format.name}\`, or in the body.`;
+  const id = oneId([pathId, ...queryIds(exchange.target.query), reading.id], hint);
+  return { id, text: JSON.stringify(reading.values) };
+}
+
+const nothing: Decoded = { input: {}, faults: [] };
+
+function queryIds(query: string): number[] {
+  if (query === "") return [];
+  return new URLSearchParams(query).getAll("ID").map((value) => {
+    const id = toId(value);
+    if (id === undefined)
+      throw new Refusal("bad-request", `\`ID\` must be a whole number from 1, not \`${value.slice(0, 40)}\``);
+    return id;
+  });
+}
+
+function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
+  if (why === "not-found") return noSuchRecord(route, intent.id as number);
+  if (why === "precondition-failed") {
+    return new Refusal(
+      "precondition-failed",
+      `the ${route.resource.singular} ${intent.id} has changed since; read it again`,
+    );
+  }
+  if (why === "idempotency-key-reused") {
+    return new Refusal(
+      "idempotency-key-reused",
+      "the Idempotency-Key was used for another request; use a new one for each",
+    );
+  }
+  throw new Error(`${intent.operation} was refused: ${why}`);
+}
+
+function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Response {
+  const { resource, format } = route;
+  const headers: Record<string, string> = { "Content-Type": format.contentType };
+  if (outcome.operation !== "delete") headers.ETag = toEtag(outcome.version, format.name);
+  if (outcome.operation === "create") headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
+  if (outcome.kind === "replayed") headers["Idempotency-Replayed"] = "true";
+  return reply(exchange, statusOf(outcome), format.single(format.item(resource, outcome.body)), headers);
+}
+
+function statusOf({ operation }: Aftermath): number {
+  return operation === "create" ? 201 : 200;
+}

@@ -1,0 +1,12 @@
+import type { Resource } from "./resource.ts";
+
+/** How stored records become the text of a list: all that a snapshot needs to know of a format. */
+export interface Encoding {
+  /** Tells encodings apart: `json`. */
+  readonly name: string;
+  /** A record as it stands in a list. `json` is the record as it is stored. */
+  item(resource: Resource, json: string): string;
+  readonly listStart: string;
+  readonly separator: string;
+  readonly listEnd: string;
+}

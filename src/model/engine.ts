@@ -1,0 +1,90 @@
+import type { Change } from "./change.ts";
+import type { Maybe } from "./maybe.ts";
+import type { Intent, Outcome } from "./write.ts";
+
+/** Where a site's journal stands. */
+export interface Head {
+  /** The last change's number; 0 before the first. */
+  readonly revision: number;
+  /** Differs when the site's history is another one, as after `restore`: equal revisions then mean nothing. */
+  readonly epoch: string;
+}
+
+/** A record as it is stored. */
+export interface Row {
+  readonly resource: string;
+  readonly id: number;
+  readonly revision: number;
+  /** The record as JSON text; null when it was deleted. */
+  readonly body: string | null;
+}
+
+export interface SinceOptions {
+  readonly epoch?: string;
+  readonly limit?: number;
+}
+
+/** A site's rows, those of a resource together and in ID order, as of `head`. */
+export interface SiteContents {
+  readonly head: Head;
+  readonly rows: readonly Row[];
+}
+
+/** A line of a dump: a table's name and one row of it, column by column. */
+export interface DumpedRow {
+  readonly table: string;
+  readonly row: Readonly<Record<string, string | number | null>>;
+}
+
+/**
+ * The port to a database. Nothing outside `store/` knows which one answers.
+ *
+ * Everything throws Refusal `unavailable` when the database cannot be reached, is full, or does not answer in time;
+ * then nothing of the call has happened.
+ */
+export interface Engine {
+  /** Where each of `sites` stands now, in their order; a site that was never written to is at revision 0. */
+  heads(sites: readonly number[]): Maybe<readonly Head[]>;
+
+  /**
+   * Whether certainly nobody has committed anything since the last call. Only an engine that can tell for next to
+   * nothing has it.
+   */
+  unchanged?(): boolean;
+
+  /** A site's rows, read in one transaction. */
+  load(site: number): Maybe<SiteContents>;
+
+  /**
+   * The changes after `revision` in order; undefined when some of them were pruned away.
+   * @param options.epoch undefined comes back when the site's history is another one
+   */
+  since(site: number, revision: number, options?: SinceOptions): Maybe<readonly Change[] | undefined>;
+
+  /**
+   * Decides the intents in order and stores what follows, journal and idempotency records with it, in one transaction.
+   * When it returns, all of that is on durable storage; when it throws, none of it happened.
+   * @param atomic when one intent is refused, nothing is stored and the outcomes up to the refused one come back
+   */
+  commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
+
+  /** Notes when keys were last used (milliseconds since 1970 by key ID); lossy, and no part of the journal. */
+  noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
+
+  /** When each key was last used, by key ID. */
+  keyUses(): Maybe<ReadonlyMap<number, number>>;
+
+  /** Removes everything of a site but its number. */
+  dropSite(site: number): Promise<void>;
+
+  /** Everything that is stored, as of one moment. */
+  dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
+
+  /** Replaces everything that is stored by `rows`, in one transaction, and starts new epochs. */
+  refill(rows: AsyncIterable<DumpedRow>): Promise<void>;
+
+  /** What is wrong with the stored data, in sentences; empty when nothing is. */
+  check(): Maybe<readonly string[]>;
+
+  close(): Promise<void>;
+}

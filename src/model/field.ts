@@ -1,0 +1,103 @@
+// The kinds of field. A kind is a row of the same few facets, so that the rest of the code never asks which it has,
+// except whether it is a text or a group of fields.
+
+export interface Text {
+  readonly kind: "text";
+  /** Longest value, in Unicode code points. */
+  readonly max: number;
+  /** Whether a record must have it and not empty. */
+  readonly required: boolean;
+  readonly description: string;
+  readonly example: string;
+  /** What a value must match besides, and how to say so: "must be ...". */
+  readonly pattern?: { readonly source: string; readonly says: string };
+}
+
+export interface Group {
+  readonly kind: "group";
+  readonly description: string;
+  readonly fields: Fields;
+}
+
+export type Field = Text | Group;
+export type Fields = Readonly<Record<string, Field>>;
+
+interface TextOptions {
+  readonly max: number;
+  readonly description: string;
+  readonly example: string;
+  readonly required?: boolean;
+}
+
+/** Any text, kept exactly as sent. */
+export function text(options: TextOptions): Text {
+  return { kind: "text", required: false, ...options };
+}
+
+/** A text that must match a pattern (a JavaScript regular expression, also valid ECMA-262 in JSON Schema). */
+export function matching(source: string, says: string, options: TextOptions): Text {
+  return { ...text(options), pattern: { source, says } };
+}
+
+/** One of a few words, or nothing. */
+export function choice(words: readonly string[], options: Omit<TextOptions, "max">): Text {
+  const max = Math.max(...words.map((word) => word.length));
+  return matching(`^(?:${words.join("|")})?$`, `must be one of ${words.join(", ")}`, { max, ...options });
+}
+
+/** A moment in UTC to the millisecond, as `2026-01-31T12:00:00.000Z`, or nothing. */
+export function instant(options: Omit<TextOptions, "max">): Text {
+  const source = "^(?:\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)?$";
+  return matching(source, "must be a time such as 2026-01-31T12:00:00.000Z", { max: 24, ...options });
+}
+
+/** Several fields under one name. */
+export function group(description: string, fields: Fields): Group {
+  return { kind: "group", description, fields };
+}
+
+// Controls other than tab, LF and CR, and the two noncharacters that XML 1.0 section 2.2 leaves out.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+const patterns = new Map<string, RegExp>();
+
+/** What is wrong with `value` as the content of `field`, in words that follow the field's name; undefined when nothing is. */
+export function textFault(field: Text, value: unknown): string | undefined {
+  if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
+  if (value === "") return field.required ? "must not be empty" : undefined;
+  if (value.length > field.max && codePoints(value) > field.max) {
+    return `must have at most ${field.max} characters, not ${codePoints(value)}`;
+  }
+  const unfit = notXml.exec(value);
+  if (unfit) return `must not contain the character ${codePointName(unfit[0])}, which XML cannot carry`;
+  if (!value.isWellFormed()) return "must not contain half of a surrogate pair, which is no character";
+  if (field.pattern && !compiled(field.pattern.source).test(value)) return field.pattern.says;
+  return undefined;
+}
+
+/** The JSON name of a value's type, with its article. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  return `a ${typeof value}`;
+}
+
+function codePoints(value: string): number {
+  let count = 0;
+  for (const _ of value) count++;
+  return count;
+}
+
+function codePointName(character: string): string {
+  return `U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+function compiled(source: string): RegExp {
+  let pattern = patterns.get(source);
+  if (!pattern) {
+    pattern = new RegExp(source, "u");
+    patterns.set(source, pattern);
+  }
+  return pattern;
+}

@@ -1,0 +1,163 @@
+import { type Fault, invalidRecord, Refusal } from "./errors.ts";
+import { type Fields, kindOf, textFault } from "./field.ts";
+import { nearest } from "./nearest.ts";
+import type { Leaf, Resource } from "./resource.ts";
+
+/** The values of a record's fields, by name; groups nest. */
+export interface Values {
+  [name: string]: string | Values;
+}
+
+/** A record as it is served and stored: its ID, then its values in the order of the declaration. */
+export type StorefrontRecord = { ID: number } & { [name: string]: string | number | Values };
+
+/** What a client sent, decoded but not yet believed. */
+export type Input = { readonly [name: string]: unknown };
+
+/** What a client sent, believed: the ID where it gave one, and the fields that it gave. */
+export interface Reading {
+  readonly id: number | undefined;
+  readonly values: Values;
+}
+
+/**
+ * Reads the fields that `input` has and no others.
+ * @param known faults that decoding found already; they are told together with the others
+ * @throws Refusal `invalid-record` with every fault at once
+ */
+export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
+  const faults = [...known];
+  if (!isInput(input)) throw invalidRecord([{ field: "", detail: `must be an object, not ${kindOf(input)}` }]);
+  const { ID, ...fields } = input;
+  const id = readId(ID, faults);
+  const values = readFields(resource.fields, fields, "", faults);
+  if (faults.length > 0) throw invalidRecord(faults);
+  return { id, values };
+}
+
+/**
+ * Reads a record to create: no ID, everything required is there, and what is absent is empty.
+ * @throws Refusal `invalid-record` with every fault at once
+ */
+export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
+  const faults = [...known];
+  if (isInput(input)) {
+    if (Object.hasOwn(input, "ID")) {
+      faults.push({ field: "ID", detail: "is given by the server: leave it out when you create a record" });
+    }
+    faults.push(...missing(resource, input));
+  }
+  const { values } = readRecord(resource, isInput(input) ? withoutId(input) : input, faults);
+  return complete(resource.fields, values);
+}
+
+/** Every field of the declaration, in its order; what `values` lacks is empty. */
+export function complete(fields: Fields, values: Values): Values {
+  const whole: Values = {};
+  for (const name in fields) {
+    const field = fields[name];
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (field?.kind === "group") whole[name] = complete(field.fields, typeof value === "object" ? value : {});
+    else whole[name] = typeof value === "string" ? value : "";
+  }
+  return whole;
+}
+
+/** `record` with the fields of `changes` in their place, groups field by field. */
+export function merge<T extends object>(record: T, changes: Values): T {
+  const merged = { ...record } as Record<string, unknown>;
+  for (const [name, value] of Object.entries(changes)) {
+    const current = merged[name];
+    merged[name] = typeof value === "object" ? merge((current ?? {}) as Values, value) : value;
+  }
+  return merged as T;
+}
+
+/** The text in the field of `record` that `leaf` leads to. */
+export function valueAt(record: StorefrontRecord, leaf: Leaf): string {
+  let value: unknown = record;
+  for (const key of leaf.keys) value = (value as Values | undefined)?.[key];
+  return typeof value === "string" ? value : "";
+}
+
+/** Whether `id` can be one: a whole number from 1 to 2^53 - 1. */
+export function isId(id: unknown): id is number {
+  return Number.isSafeInteger(id) && (id as number) >= 1;
+}
+
+/** An ID from its decimal digits, without sign or leading zeros; undefined for anything else. */
+export function toId(digits: string): number | undefined {
+  if (!/^[1-9][0-9]{0,15}$/.test(digits)) return undefined;
+  const id = Number(digits);
+  return isId(id) ? id : undefined;
+}
+
+/** The one ID that a write names (contract section 2). @throws Refusal `ambiguous-id` for none, or two that differ */
+export function oneId(candidates: readonly (number | undefined)[], hint: string): number {
+  const ids = new Set(candidates.filter((id) => id !== undefined));
+  const [id] = ids;
+  if (id === undefined) throw new Refusal("ambiguous-id", `which record? ${hint}`);
+  if (ids.size > 1)
+    throw new Refusal(
+      "ambiguous-id",
+      `the path, the query and the body name different records: ${[...ids].join(", ")}`,
+    );
+  return id;
+}
+
+function readId(id: unknown, faults: Fault[]): number | undefined {
+  if (id === undefined) return undefined;
+  if (isId(id)) return id;
+  const shown = typeof id === "number" || typeof id === "string" ? JSON.stringify(id).slice(0, 40) : kindOf(id);
+  faults.push({ field: "ID", detail: `must be a whole number from 1, not ${shown}` });
+  return undefined;
+}
+
+function readFields(fields: Fields, input: Input, above: string, faults: Fault[]): Values {
+  for (const name of Object.keys(input)) {
+    if (!Object.hasOwn(fields, name)) faults.push(unknownField(name, above, fields));
+  }
+  const values: Values = {};
+  for (const name of Object.keys(fields)) {
+    const field = fields[name];
+    if (!field || !Object.hasOwn(input, name)) continue;
+    const path = above + name;
+    const value = input[name];
+    if (field.kind === "text") {
+      const detail = textFault(field, value);
+      if (detail) faults.push({ field: path, detail });
+      else values[name] = value as string;
+    } else if (isInput(value)) values[name] = readFields(field.fields, value, `${path}.`, faults);
+    else faults.push({ field: path, detail: `must be an object, not ${kindOf(value)}` });
+  }
+  return values;
+}
+
+function unknownField(name: string, above: string, fields: Fields): Fault {
+  const meant = nearest(name, above ? Object.keys(fields) : ["ID", ...Object.keys(fields)]);
+  const hint = meant ? `; did you mean \`${above}${meant}\`?` : "";
+  return { field: `${above}${name.slice(0, 100)}`, detail: `no such field${hint}` };
+}
+
+function missing(resource: Resource, input: Input): Fault[] {
+  const absent = resource.leaves.filter((leaf) => leaf.field.required && !isPresent(input, leaf.keys));
+  return absent.map((leaf) => ({ field: leaf.path, detail: "is required" }));
+}
+
+function isPresent(input: Input, keys: readonly string[]): boolean {
+  let value: unknown = input;
+  for (const key of keys) {
+    if (!isInput(value) || !Object.hasOwn(value, key)) return false;
+    value = value[key];
+  }
+  return true;
+}
+
+function withoutId(input: Input): Input {
+  const { ID: _, ...fields } = input;
+  return fields;
+}
+
+function isInput(value: unknown): value is Input {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

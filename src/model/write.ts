@@ -1,0 +1,104 @@
+import type { Change, Operation } from "./change.ts";
+import { merge, type Values } from "./record.ts";
+
+/** What a client wants done to one record, checked as far as it can be without knowing what is stored. */
+export interface Intent {
+  readonly site: number;
+  readonly resource: string;
+  /**
+   * `create` gives the next ID, or `id` where one is named that was never used (import).
+   * `restore` puts `text` back under `id`, whether the record is there or was deleted.
+   */
+  readonly operation: Operation;
+  readonly id?: number | undefined;
+  /** JSON text: of all values (create), of those to change (update), of the whole record (restore). */
+  readonly text: string;
+  /** The write is refused unless the record is at one of these versions. */
+  readonly ifVersion?: readonly string[] | undefined;
+  readonly actor: string;
+  /** Milliseconds since 1970 (UTC). */
+  readonly at: number;
+  readonly idempotency?: Idempotency | undefined;
+}
+
+/** What makes a repeated request safe: who named it how, and a digest of what was asked. */
+export interface Idempotency {
+  /** ID of the API key. */
+  readonly keyId: number;
+  /** The client's `Idempotency-Key`. */
+  readonly name: string;
+  readonly digest: string;
+}
+
+/** The record after an intent, as its reply tells it. */
+export interface Aftermath {
+  readonly operation: Operation;
+  readonly id: number;
+  readonly version: string;
+  /** The record as JSON text; for a delete, the record that was deleted. */
+  readonly body: string;
+}
+
+/** What became of an intent. */
+export type Outcome =
+  | (Aftermath & { readonly kind: "done"; readonly change: Change })
+  | (Aftermath & { readonly kind: "unchanged" | "replayed" })
+  | Refused;
+
+export interface Refused {
+  readonly kind: "refused";
+  readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used";
+}
+
+/** What tells a record's state from every other state it had: the site's epoch and the revision of its last change. */
+export function versionOf(epoch: string, revision: number): string {
+  return `${epoch}.${revision}`;
+}
+
+/** A record as the store holds it. A deleted one keeps its row without a body, so that its ID is never used again. */
+export interface StoredRow {
+  readonly revision: number;
+  readonly body: string | null;
+}
+
+/** What `decide` found: a refusal, nothing to write, or the next change of the site. */
+export type Decision =
+  | Refused
+  | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
+  | { readonly kind: "change"; readonly id: number; readonly body: string };
+
+/**
+ * Decides one intent. Every engine asks this inside its transaction, so that all of them mean the same.
+ * @param row the record's row as it is in this transaction; undefined when its ID was never used
+ * @param nextId the ID that a new record of this site and resource would get
+ * @param epoch the site's epoch
+ */
+export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
+  const { operation, id } = intent;
+  if (operation === "create") {
+    if (row) return { kind: "refused", why: "id-used" };
+    const newId = id ?? nextId;
+    return { kind: "change", id: newId, body: withId(newId, intent.text) };
+  }
+  if (id === undefined) throw new Error(`${operation} without an ID`);
+  if (operation === "restore") return restored(id, intent.text, row);
+  if (!row || row.body === null) return { kind: "refused", why: "not-found" };
+  if (intent.ifVersion && !intent.ifVersion.includes(versionOf(epoch, row.revision))) {
+    return { kind: "refused", why: "precondition-failed" };
+  }
+  if (operation === "delete") return { kind: "change", id, body: row.body };
+  const body = JSON.stringify(merge(JSON.parse(row.body), JSON.parse(intent.text) as Values));
+  if (body === row.body) return { kind: "unchanged", id, revision: row.revision, body };
+  return { kind: "change", id, body };
+}
+
+function restored(id: number, body: string, row: StoredRow | undefined): Decision {
+  if (!row) return { kind: "refused", why: "not-found" };
+  if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
+  return { kind: "change", id, body };
+}
+
+/** `{"Name":"Acme"}` with its ID in front. */
+function withId(id: number, text: string): string {
+  return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
+}

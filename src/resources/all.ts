@@ -1,0 +1,9 @@
+import type { Resource } from "../model/resource.ts";
+import { brand } from "./brand.ts";
+import { key } from "./key.ts";
+import { location } from "./location.ts";
+import { orderStatus } from "./order-status.ts";
+import { site } from "./site.ts";
+
+/** Every resource that the program knows. A new one is a file beside this one and a line here. */
+export const allResources: readonly Resource[] = [brand, orderStatus, location, site, key];

@@ -1,0 +1,62 @@
+import pino from "pino";
+import type { Config } from "./config.ts";
+import { type HttpServer, serveHttp } from "./http/server.ts";
+import type { Engine } from "./model/engine.ts";
+import type { Resource } from "./model/resource.ts";
+import { allResources } from "./resources/all.ts";
+import { openEngine } from "./store/open.ts";
+import { Snapshots } from "./store/snapshots.ts";
+import { Writes } from "./store/writes.ts";
+
+export interface Running {
+  readonly url: string;
+  readonly port: number;
+  readonly engine: Engine;
+  /** Finishes what is under way and closes the database. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly resources?: readonly Resource[];
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Starts a server. Throws when the database cannot be opened or the port is taken; then nothing is left open. */
+export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
+  const { resources = allResources, now = Date.now } = options;
+  const log = pino({ level: config.logLevel, base: { pid: process.pid } }, pino.destination({ fd: 2, sync: true }));
+  const engine = openEngine(config.database, resources);
+  const snapshots = new Snapshots(engine, resources, config.memory);
+  const writes = new Writes(engine, snapshots);
+  let http: HttpServer;
+  try {
+    http = serveHttp(toHttpOptions(config), { engine, snapshots, writes, resources, log, now });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+  return {
+    url: http.url,
+    port: http.port,
+    engine,
+    async stop() {
+      await http.stop(10);
+      await engine.close();
+    },
+  };
+}
+
+function toHttpOptions(config: Config) {
+  const { host, port, tls, trustProxy, idleTimeout, rate, burst } = config;
+  return {
+    host,
+    port,
+    tls,
+    trustProxy,
+    idleTimeout,
+    reusePort: config.isWorker,
+    keyLimit: rate > 0 ? { rate, burst } : undefined,
+    failureLimit: { rate: 1, burst: 20 },
+  };
+}

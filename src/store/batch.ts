@@ -1,0 +1,128 @@
+// What a batch of intents does to what is stored. Pure, and the same for every engine: an engine locks and fetches,
+// asks here, and writes down the answer.
+
+import type { Change, Operation } from "../model/change.ts";
+import { randomText } from "../model/key.ts";
+import { type Aftermath, decide, type Intent, type Outcome, type StoredRow, versionOf } from "../model/write.ts";
+
+/** How long an idempotency key is remembered, in milliseconds. */
+export const idempotencyLifetime = 24 * 60 * 60 * 1000;
+
+/** A site's row: where its journal stands and the last ID given per resource. */
+export interface SiteState {
+  epoch: string;
+  revision: number;
+  counters: Record<string, number>;
+}
+
+/** The reply that an idempotency key stands for. */
+export interface StoredReply {
+  readonly digest: string;
+  readonly at: number;
+  readonly operation: Operation;
+  readonly id: number;
+  readonly revision: number;
+  readonly body: string;
+}
+
+/** What a batch may touch, as it is stored inside the transaction. The maps are changed as the batch is decided. */
+export interface Stored {
+  readonly sites: Map<number, SiteState>;
+  readonly rows: Map<string, StoredRow>;
+  readonly replies: Map<string, StoredReply>;
+}
+
+export type SiteChange = Change & { readonly site: number };
+export type SiteReply = StoredReply & { readonly site: number; readonly keyId: number; readonly name: string };
+
+/** What to write down. `sites` are those whose row changed. */
+export interface Written {
+  readonly outcomes: Outcome[];
+  readonly changes: SiteChange[];
+  readonly replies: SiteReply[];
+  readonly sites: Set<number>;
+}
+
+export function rowKey(site: number, resource: string, id: number): string {
+  return `${site}/${resource}/${id}`;
+}
+
+export function replyKey(site: number, keyId: number, name: string): string {
+  return `${site}/${keyId}/${name}`;
+}
+
+/** The state of a site that was never written to. */
+export function newSite(): SiteState {
+  return { epoch: randomText(8), revision: 0, counters: {} };
+}
+
+/** Decides `intents` in order; each sees what those before it did. With `atomic`, stops at the first refusal with nothing to write. */
+export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
+  const written: Written = { outcomes: [], changes: [], replies: [], sites: new Set() };
+  for (const intent of intents) {
+    const outcome = replay(intent, stored) ?? apply(intent, stored, written);
+    written.outcomes.push(outcome);
+    if (atomic && outcome.kind === "refused")
+      return { outcomes: written.outcomes, changes: [], replies: [], sites: new Set() };
+  }
+  return written;
+}
+
+function replay(intent: Intent, stored: Stored): Outcome | undefined {
+  if (!intent.idempotency) return undefined;
+  const { keyId, name, digest } = intent.idempotency;
+  const reply = stored.replies.get(replyKey(intent.site, keyId, name));
+  if (!reply || reply.at <= intent.at - idempotencyLifetime) return undefined;
+  if (reply.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
+  const { operation, id, revision, body } = reply;
+  const { epoch } = stored.sites.get(intent.site) as SiteState;
+  return { kind: "replayed", operation, id, version: versionOf(epoch, revision), body };
+}
+
+function apply(intent: Intent, stored: Stored, written: Written): Outcome {
+  const site = stored.sites.get(intent.site) as SiteState;
+  const last = site.counters[intent.resource] ?? 0;
+  const row = intent.id === undefined ? undefined : stored.rows.get(rowKey(intent.site, intent.resource, intent.id));
+  const decision = decide(intent, row, last + 1, site.epoch);
+  if (decision.kind === "refused") return decision;
+  if (decision.kind === "unchanged") {
+    remember(intent, decision, stored, written);
+    return { kind: "unchanged", ...aftermath(intent, decision, site) };
+  }
+  site.revision++;
+  site.counters[intent.resource] = Math.max(last, decision.id);
+  written.sites.add(intent.site);
+  const change = toChange(intent, decision, site.revision);
+  written.changes.push(change);
+  const { id, revision, body } = change;
+  stored.rows.set(rowKey(intent.site, change.resource, id), {
+    revision,
+    body: change.operation === "delete" ? null : body,
+  });
+  remember(intent, change, stored, written);
+  return { kind: "done", ...aftermath(intent, change, site), change };
+}
+
+interface After {
+  readonly id: number;
+  readonly revision: number;
+  readonly body: string;
+}
+
+function toChange(intent: Intent, decided: { id: number; body: string }, revision: number): SiteChange {
+  const { site, at, actor, resource, operation } = intent;
+  return { site, revision, at, actor, resource, id: decided.id, operation, body: decided.body };
+}
+
+function aftermath(intent: Intent, { id, revision, body }: After, site: SiteState): Aftermath {
+  return { operation: intent.operation, id, version: versionOf(site.epoch, revision), body };
+}
+
+function remember(intent: Intent, { id, revision, body }: After, stored: Stored, written: Written): void {
+  if (!intent.idempotency) return;
+  const { site, at, operation } = intent;
+  const { keyId, name, digest } = intent.idempotency;
+  const reply: SiteReply = { site, keyId, name, digest, at, operation, id, revision, body };
+  stored.replies.set(replyKey(site, keyId, name), reply);
+  written.replies.push(reply);
+}

@@ -1,0 +1,60 @@
+import type { Change } from "../model/change.ts";
+import type { Head, SiteContents } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import { versionOf } from "../model/write.ts";
+import { Collection } from "./collection.ts";
+
+/** A site in memory: the fold of its journal up to `revision`. */
+export class Snapshot {
+  readonly site: number;
+  readonly epoch: string;
+  revision: number;
+  /** The store's generation at which this was last seen to be as new as the store. */
+  checked = -1;
+  /** A count that grows with time, to find the least recently used. */
+  lastUsed = 0;
+  readonly #collections: ReadonlyMap<string, Collection>;
+
+  constructor(site: number, contents: SiteContents, resources: readonly Resource[]) {
+    this.site = site;
+    this.epoch = contents.head.epoch;
+    this.revision = contents.head.revision;
+    this.#collections = new Map(resources.map((resource) => [resource.name, new Collection(resource)]));
+    for (const { resource, id, revision, body } of contents.rows) {
+      this.#collections.get(resource)?.set(id, revision, body);
+    }
+  }
+
+  collection(resource: Resource): Collection {
+    return this.#collections.get(resource.name) as Collection;
+  }
+
+  /** Whether this is what `head` stands for. */
+  isAt(head: Head): boolean {
+    return this.revision === head.revision && this.epoch === head.epoch;
+  }
+
+  /** Applies the next change. One that is known already is passed over; false when others are missing before it. */
+  apply(change: Change): boolean {
+    if (change.revision <= this.revision) return true;
+    if (change.revision !== this.revision + 1) return false;
+    this.revision = change.revision;
+    const body = change.operation === "delete" ? null : change.body;
+    this.#collections.get(change.resource)?.set(change.id, change.revision, body);
+    return true;
+  }
+
+  /** What tells the state at `revision` from every other state of a record or list of this site. */
+  version(revision: number): string {
+    return versionOf(this.epoch, revision);
+  }
+
+  /** About how much memory it takes, in bytes. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const collection of this.#collections.values()) {
+      bytes += collection.characters + collection.size * 64 + collection.listBytes;
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,78 @@
+import { Database, SQLiteError } from "bun:sqlite";
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { messageOf, Refusal } from "../../model/errors.ts";
+import first from "./001-tables.sql" with { type: "text" };
+
+const migrations: readonly string[] = [first];
+
+/** Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns. */
+export function openDatabase(path: string): Database {
+  return translated(() => {
+    mkdirSync(dirname(path), { recursive: true });
+    const database = new Database(path, { create: true, strict: true });
+    database.run("pragma busy_timeout = 3000");
+    database.run("pragma journal_mode = wal");
+    database.run("pragma synchronous = full");
+    database.run("pragma foreign_keys = off");
+    return database;
+  });
+}
+
+/** Brings the tables up to this program's version, under a lock, so that processes may start at once. */
+export function migrate(database: Database): void {
+  translated(() => {
+    if (version(database) === migrations.length) return;
+    inTransaction(database, () => {
+      const from = version(database);
+      if (from > migrations.length) {
+        throw new Refusal(
+          "unavailable",
+          `the database was made by a newer program (schema ${from}, this one knows ${migrations.length}): upgrade this program`,
+        );
+      }
+      for (const sql of migrations.slice(from)) database.run(sql);
+      database.run(`pragma user_version = ${migrations.length}`);
+    });
+  });
+}
+
+/** Runs `work` in a transaction that other writers wait for; rolls back when it throws. */
+export function inTransaction<T>(database: Database, work: () => T): T {
+  database.run("begin immediate");
+  try {
+    const result = work();
+    database.run("commit");
+    return result;
+  } catch (error) {
+    if (database.inTransaction) database.run("rollback");
+    throw error;
+  }
+}
+
+/** Runs `work` and turns SQLite's errors into ours. */
+export function translated<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw fromSqlite(error);
+  }
+}
+
+/** Whatever the disk, a lock or the file does is `unavailable`; anything else is a fault of this program. */
+export function fromSqlite(error: unknown): unknown {
+  const systemCode = (error as NodeJS.ErrnoException).code ?? "";
+  const outside =
+    /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
+  if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
+    return new Refusal("unavailable", `the database cannot be used: ${messageOf(error)}`, {
+      retryAfter: 1,
+      cause: error,
+    });
+  }
+  return error;
+}
+
+function version(database: Database): number {
+  return (database.query("pragma user_version").get() as { user_version: number }).user_version;
+}

@@ -1,0 +1,124 @@
+import type { Database } from "bun:sqlite";
+import type { Change } from "../../model/change.ts";
+import type { DumpedRow, Engine, Head, Row } from "../../model/engine.ts";
+import { Refusal } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+import { checkRows } from "../check.ts";
+import { migrate, openDatabase, translated } from "./database.ts";
+import { dumpRows, refillTables } from "./dump.ts";
+import { makeViews } from "./views.ts";
+import type { Answer, Call } from "./worker.ts";
+
+/**
+ * The embedded engine: reads on this thread, writes in a worker.
+ * @param path the database file; it is made when it is not there
+ * @throws Refusal `unavailable` when the file cannot be opened or a newer program made it
+ */
+export function openSqlite(path: string, resources: readonly Resource[]): Engine {
+  const database = openDatabase(path);
+  migrate(database);
+  translated(() => makeViews(database, resources));
+  const sql = statements(database);
+  const writer = startWriter(path);
+  let dataVersion = -1;
+  const heads = (sites: readonly number[]): Head[] =>
+    sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
+
+  return {
+    heads: (sites) => translated(() => heads(sites)),
+    unchanged: () => {
+      const before = dataVersion;
+      dataVersion = translated(() => (sql.dataVersion.get() as { data_version: number }).data_version);
+      return dataVersion === before;
+    },
+    load: (site) =>
+      translated(() =>
+        database.transaction(() => {
+          const [head] = heads([site]) as [Head];
+          return { head, rows: sql.rows.all(site) as Row[] };
+        })(),
+      ),
+    since: (site, revision, { epoch, limit = -1 } = {}) =>
+      translated(() =>
+        database.transaction(() => {
+          const [head] = heads([site]) as [Head];
+          if (epoch !== undefined && head.epoch !== epoch) return undefined;
+          const changes = sql.since.all(site, revision, limit) as Change[];
+          const next = head.revision > revision ? revision + 1 : undefined;
+          return changes[0]?.revision === next ? changes : undefined;
+        })(),
+      ),
+    commit: (intents, atomic) =>
+      writer.call({ name: "commit", args: [intents, atomic] }) as ReturnType<Engine["commit"]>,
+    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", args: [uses] })),
+    keyUses: () => translated(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    dropSite: async (site) => void (await writer.call({ name: "dropSite", args: [site] })),
+    dump: () => dumpRows(path),
+    refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),
+    check: () => translated(() => [...integrity(database), ...checkRows(dumpRows(path))]),
+    close: async () => {
+      await writer.stop();
+      database.close();
+    },
+  };
+}
+
+function statements(database: Database) {
+  return {
+    dataVersion: database.query("pragma data_version"),
+    head: database.query("select revision, epoch from sites where id = ?"),
+    rows: database.query("select resource, id, revision, body from records where site_id = ? order by resource, id"),
+    since: database.query(
+      "select revision, at, actor, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision limit ?",
+    ),
+    uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
+  };
+}
+
+function integrity(database: Database): string[] {
+  const rows = database.query("pragma integrity_check").values() as [string][];
+  return rows.map(([line]) => line).filter((line) => line !== "ok");
+}
+
+/** The worker, started by the first write. It answers in order, so the calls under way wait in a line. */
+function startWriter(path: string) {
+  let worker: Worker | undefined;
+  const waiting: { resolve: (value: unknown) => void; reject: (error: unknown) => void }[] = [];
+
+  function start(): Worker {
+    const started = new Worker(new URL("./worker.ts", import.meta.url).href);
+    started.onmessage = ({ data }: MessageEvent<Answer>) => {
+      const call = waiting.shift();
+      if ("value" in data) call?.resolve(data.value);
+      else if (data.failure.unavailable)
+        call?.reject(new Refusal("unavailable", data.failure.message, { retryAfter: 1 }));
+      else call?.reject(new Error(data.failure.message));
+      if (waiting.length === 0) started.unref();
+    };
+    started.onerror = (event) => {
+      worker = undefined;
+      for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
+    };
+    started.postMessage({ path });
+    return started;
+  }
+
+  function call(request: Call): Promise<unknown> {
+    worker ??= start();
+    const target = worker;
+    return new Promise((resolve, reject) => {
+      waiting.push({ resolve, reject });
+      target.ref();
+      target.postMessage(request);
+    });
+  }
+
+  async function stop(): Promise<void> {
+    if (!worker) return;
+    await call({ name: "close", args: [] });
+    worker.terminate();
+    worker = undefined;
+  }
+
+  return { call, stop };
+}

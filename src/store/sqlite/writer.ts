@@ -1,0 +1,122 @@
+// The write side of the SQLite engine: one connection, one transaction per batch.
+
+import type { Database, Statement } from "bun:sqlite";
+import type { Intent, Outcome, StoredRow } from "../../model/write.ts";
+import {
+  decideBatch,
+  idempotencyLifetime,
+  newSite,
+  replyKey,
+  rowKey,
+  type SiteState,
+  type Stored,
+  type StoredReply,
+  type Written,
+} from "../batch.ts";
+import { inTransaction, openDatabase, translated } from "./database.ts";
+
+export interface Writer {
+  commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
+  noteKeyUse(uses: ReadonlyMap<number, number>): void;
+  dropSite(site: number): void;
+  close(): void;
+}
+
+/** Opens the write side of the database at `path`, whose tables are there already. */
+export function openWriter(path: string): Writer {
+  const database = openDatabase(path);
+  const sql = statements(database);
+  let lastPruned = 0;
+  return {
+    commit: (intents, atomic) =>
+      translated(() =>
+        inTransaction(database, () => {
+          const stored = fetch(sql, intents);
+          const written = decideBatch(intents, stored, atomic);
+          write(sql, stored, written);
+          lastPruned = prune(sql, intents, lastPruned);
+          return written.outcomes;
+        }),
+      ),
+    noteKeyUse: (uses) =>
+      translated(() => inTransaction(database, () => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at)))),
+    dropSite: (site) =>
+      translated(() =>
+        inTransaction(database, () => {
+          for (const statement of sql.drop) statement.run(site);
+        }),
+      ),
+    close: () => database.close(),
+  };
+}
+
+type Statements = ReturnType<typeof statements>;
+
+function statements(database: Database) {
+  const query = (text: string): Statement => database.query(text);
+  return {
+    site: query("select epoch, revision, counters from sites where id = ?"),
+    row: query("select revision, body from records where site_id = ? and resource = ? and id = ?"),
+    reply: query(
+      "select digest, at, operation, id, revision, body from idempotency where site_id = ? and key_id = ? and name = ?",
+    ),
+    putSite: query("insert or replace into sites (id, epoch, revision, counters) values (?, ?, ?, ?)"),
+    putRow: query("insert or replace into records (site_id, resource, id, revision, body) values (?, ?, ?, ?, ?)"),
+    putChange: query(
+      "insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    putReply: query(
+      "insert or replace into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    ),
+    prune: query("delete from idempotency where at <= ?"),
+    noteUse: query(
+      "insert into key_uses (key_id, at) values (?, ?) on conflict (key_id) do update set at = max(at, excluded.at)",
+    ),
+    drop: ["records where site_id", "journal where site_id", "idempotency where site_id", "sites where id"].map(
+      (where) => query(`delete from ${where} = ?`),
+    ),
+  };
+}
+
+function fetch(sql: Statements, intents: readonly Intent[]): Stored {
+  const stored: Stored = { sites: new Map(), rows: new Map(), replies: new Map() };
+  for (const { site, resource, id, idempotency } of intents) {
+    if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
+    if (id !== undefined) {
+      const row = sql.row.get(site, resource, id) as StoredRow | null;
+      if (row) stored.rows.set(rowKey(site, resource, id), row);
+    }
+    if (idempotency) {
+      const reply = sql.reply.get(site, idempotency.keyId, idempotency.name) as StoredReply | null;
+      if (reply) stored.replies.set(replyKey(site, idempotency.keyId, idempotency.name), reply);
+    }
+  }
+  return stored;
+}
+
+function fetchSite(sql: Statements, site: number): SiteState {
+  const row = sql.site.get(site) as { epoch: string; revision: number; counters: string } | null;
+  return row ? { ...row, counters: JSON.parse(row.counters) } : newSite();
+}
+
+function write(sql: Statements, stored: Stored, written: Written): void {
+  for (const { site, resource, id, revision, operation, body, at, actor } of written.changes) {
+    sql.putRow.run(site, resource, id, revision, operation === "delete" ? null : body);
+    sql.putChange.run(site, revision, at, actor, resource, id, operation, body);
+  }
+  for (const { site, keyId, name, digest, at, operation, id, revision, body } of written.replies) {
+    sql.putReply.run(site, keyId, name, digest, at, operation, id, revision, body);
+  }
+  for (const site of written.sites) {
+    const { epoch, revision, counters } = stored.sites.get(site) as SiteState;
+    sql.putSite.run(site, epoch, revision, JSON.stringify(counters));
+  }
+}
+
+/** Forgets idempotency keys of more than a day ago, at most once a minute. */
+function prune(sql: Statements, intents: readonly Intent[], last: number): number {
+  const now = intents.at(-1)?.at ?? 0;
+  if (now - last < 60_000) return last;
+  sql.prune.run(now - idempotencyLifetime);
+  return now;
+}

@@ -1,0 +1,28 @@
+import type { Resource } from "../model/resource.ts";
+
+/** The tables and their columns, the same in every engine, in the order in which a dump lists them. */
+export const tables = {
+  sites: ["id", "epoch", "revision", "counters"],
+  records: ["site_id", "resource", "id", "revision", "body"],
+  journal: ["site_id", "revision", "at", "actor", "resource", "id", "operation", "body"],
+  idempotency: ["site_id", "key_id", "name", "digest", "at", "operation", "id", "revision", "body"],
+  key_uses: ["key_id", "at"],
+} as const;
+
+export type TableName = keyof typeof tables;
+
+/** A resource's read-only view for people who report with SQL: its name, and a column per text field. */
+export interface View {
+  readonly name: string;
+  readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
+}
+
+/** The view of a resource: `brand.address_town` for `Address.Town`. */
+export function viewOf(resource: Resource): View {
+  const columns = resource.leaves.map((leaf) => ({ name: snakeCase(leaf.keys), keys: leaf.keys }));
+  return { name: resource.name.replaceAll("-", "_"), columns };
+}
+
+function snakeCase(keys: readonly string[]): string {
+  return keys.map((key) => key.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()).join("_");
+}

@@ -1,0 +1,70 @@
+// The write queue: writes that arrive while a batch commits form the next batch. One transaction, one flush, no timer.
+
+import type { Change } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Intent, Outcome } from "../model/write.ts";
+import type { Snapshots } from "./snapshots.ts";
+
+const longestBatch = 512;
+const longestQueue = 10_000;
+
+interface Waiting {
+  readonly intent: Intent;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Writes {
+  readonly #engine: Engine;
+  readonly #snapshots: Snapshots;
+  #queue: Waiting[] = [];
+  #committing = false;
+
+  constructor(engine: Engine, snapshots: Snapshots) {
+    this.#engine = engine;
+    this.#snapshots = snapshots;
+  }
+
+  /**
+   * Does what `intent` wants. When the outcome comes, it is on durable storage and in this process's snapshot.
+   * @throws Refusal `unavailable` when the store cannot be written to or too many writes wait; then nothing happened
+   */
+  write(intent: Intent): Promise<Outcome> {
+    if (this.#queue.length >= longestQueue) {
+      return Promise.reject(new Refusal("unavailable", "too many writes are waiting", { retryAfter: 1 }));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    this.#queue.push({ intent, resolve, reject });
+    if (!this.#committing) void this.#commitAll();
+    return promise;
+  }
+
+  async #commitAll(): Promise<void> {
+    this.#committing = true;
+    while (this.#queue.length > 0) await this.#commit(this.#queue.splice(0, longestBatch));
+    this.#committing = false;
+  }
+
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const outcomes = await this.#engine.commit(batch.map(({ intent }) => intent));
+      this.#fold(batch, outcomes);
+      batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  #fold(batch: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    const changes = new Map<number, Change[]>();
+    outcomes.forEach((outcome, index) => {
+      if (outcome.kind !== "done") return;
+      const site = batch[index]?.intent.site as number;
+      const ofSite = changes.get(site);
+      if (ofSite) ofSite.push(outcome.change);
+      else changes.set(site, [outcome.change]);
+    });
+    for (const [site, ofSite] of changes) this.#snapshots.apply(site, ofSite);
+  }
+}
