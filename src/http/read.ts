@@ -9,12 +9,12 @@ import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { compare, type ListQuery, passes, project, readListQuery, toLink } from "./query.ts";
 import { notModified, reply, replyRead } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Response {
   const collection = snapshot.collection(route.resource);
-  if (route.id !== undefined) return lookUp(exchange, route, snapshot, collection);
+  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
   return query
     ? listSome(exchange, route, snapshot, collection, query)
@@ -31,9 +31,10 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
 
 function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Response {
   const { format } = route;
-  const id = toId(route.id as string);
+  const asked = idIn(exchange.target.path);
+  const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);
-  if (!kept) throw noSuchRecord(route, route.id as string);
+  if (!kept) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(kept.revision), format.name);
   const known = exchange.request.headers.get("If-None-Match");
   if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, { ETag: etag });

@@ -4,6 +4,7 @@ import type { DumpedRow, Engine, Head, Row } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkRows } from "../check.ts";
+import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { dumpRows, refillTables } from "./dump.ts";
 import { makeViews } from "./views.ts";
@@ -20,17 +21,13 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
   translated(() => makeViews(database, resources));
   const sql = statements(database);
   const writer = startWriter(path);
-  let dataVersion = -1;
+  const unchanged = translated(() => watchCommits(database, path));
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   return {
     heads: (sites) => translated(() => heads(sites)),
-    unchanged: () => {
-      const before = dataVersion;
-      dataVersion = translated(() => (sql.dataVersion.get() as { data_version: number }).data_version);
-      return dataVersion === before;
-    },
+    unchanged,
     load: (site) =>
       translated(() =>
         database.transaction(() => {
@@ -65,7 +62,6 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
 
 function statements(database: Database) {
   return {
-    dataVersion: database.query("pragma data_version"),
     head: database.query("select revision, epoch from sites where id = ?"),
     rows: database.query("select resource, id, revision, body from records where site_id = ? order by resource, id"),
     since: database.query(
