@@ -106,7 +106,7 @@ function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome
   if (outcome.operation !== "delete") headers.ETag = toEtag(outcome.version, format.name);
   if (outcome.operation === "create") headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
   if (outcome.kind === "replayed") headers["Idempotency-Replayed"] = "true";
-  return reply(exchange, statusOf(outcome), format.single(format.item(resource, outcome.body)), headers);
+  return reply(exchange, statusOf(outcome), format.documentStart + format.item(resource, outcome.body), headers);
 }
 
 function statusOf({ operation }: Aftermath): number {

@@ -7,6 +7,7 @@ import { checkRows } from "../check.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { dumpRows, refillTables } from "./dump.ts";
+import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { makeViews } from "./views.ts";
 import type { Answer, Call } from "./worker.ts";
 
@@ -45,11 +46,11 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
           return changes[0]?.revision === next ? changes : undefined;
         })(),
       ),
-    commit: (intents, atomic) =>
-      writer.call({ name: "commit", args: [intents, atomic] }) as ReturnType<Engine["commit"]>,
-    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", args: [uses] })),
+    commit: async (intents, atomic = false) =>
+      decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
+    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     keyUses: () => translated(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
-    dropSite: async (site) => void (await writer.call({ name: "dropSite", args: [site] })),
+    dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
     dump: () => dumpRows(path),
     refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),
     check: () => translated(() => [...integrity(database), ...checkRows(dumpRows(path))]),
@@ -79,7 +80,7 @@ function integrity(database: Database): string[] {
 /** The worker, started by the first write. It answers in order, so the calls under way wait in a line. */
 function startWriter(path: string) {
   let worker: Worker | undefined;
-  const waiting: { resolve: (value: unknown) => void; reject: (error: unknown) => void }[] = [];
+  const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
 
   function start(): Worker {
     const started = new Worker(new URL("./worker.ts", import.meta.url).href);
@@ -95,11 +96,11 @@ function startWriter(path: string) {
       worker = undefined;
       for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
     };
-    started.postMessage({ path });
+    started.postMessage(path);
     return started;
   }
 
-  function call(request: Call): Promise<unknown> {
+  function call(request: Call): Promise<string> {
     worker ??= start();
     const target = worker;
     return new Promise((resolve, reject) => {
@@ -111,7 +112,7 @@ function startWriter(path: string) {
 
   async function stop(): Promise<void> {
     if (!worker) return;
-    await call({ name: "close", args: [] });
+    await call({ name: "close" });
     worker.terminate();
     worker = undefined;
   }
