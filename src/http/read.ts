@@ -7,7 +7,7 @@ import type { Snapshot } from "../store/snapshot.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
-import { compare, type ListQuery, passes, project, readListQuery, toLink } from "./query.ts";
+import { type ListQuery, project, readListQuery, toLink } from "./query.ts";
 import { notModified, reply, replySuccess } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
@@ -67,7 +67,7 @@ function listSome(
 ): Response {
   const { format, resource } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
-  const selected = select(collection, query);
+  const selected = collection.selections.select(query.filters, query.sort);
   const total = selected.length;
   const page = selected.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
   const link = toLink(exchange.target.path, exchange.target.query, query, total);
@@ -84,14 +84,6 @@ function listSome(
   );
   const body = format.listStart + items.join(format.separator) + format.listEnd;
   return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
-}
-
-function select(collection: Collection, { filters, sort }: ListQuery): Kept[] {
-  const all = [...collection];
-  if (filters.length === 0 && sort.length === 0) return all;
-  const records = all.map((kept) => ({ kept, record: toRecord(kept) })).filter(({ record }) => passes(record, filters));
-  if (sort.length > 0) records.sort((a, b) => compare(a.record, b.record, sort));
-  return records.map(({ kept }) => kept);
 }
 
 function toRecord(kept: Kept): StorefrontRecord {
