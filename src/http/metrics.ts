@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { Route } from "./routes.ts";
 
@@ -10,21 +10,20 @@ export interface Metrics {
   count(route: Route | undefined, method: string, status: number, milliseconds: number): void;
   /** What Prometheus reads (text format 0.0.4). */
   text(): Promise<string>;
-  readonly contentType: string;
 }
+
+/** How many answers there were, by route, method and status. */
+type Answers = Map<Route | undefined, Map<string, number[]>>;
 
 /**
  * The figures at `/metrics`. They are counted on every request, so in plain numbers: a library's counters cost a
  * microsecond, and are used for the rest.
  */
 export function createMetrics(snapshots: Snapshots): Metrics {
-  const registry = new Registry();
-  const answers = new Map<Route | undefined, Map<string, number[]>>();
+  const answers: Answers = new Map();
   const buckets = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;
-  collectDefaultMetrics({ register: registry });
-  registerAnswers(registry, answers);
-  registerSnapshots(registry, snapshots);
+  let registry: Promise<Registry> | undefined;
   return {
     count(route, method, status, milliseconds) {
       const tally = tallyOf(answers, route, method);
@@ -34,31 +33,18 @@ export function createMetrics(snapshots: Snapshots): Metrics {
       buckets[bucket] = (buckets[bucket] as number) + 1;
       sum += milliseconds;
     },
-    text: async () => (await registry.metrics()) + histogram(buckets, sum),
-    contentType: registry.contentType,
+    async text() {
+      registry ??= createRegistry(answers, snapshots);
+      return (await (await registry).metrics()) + histogram(buckets, sum);
+    },
   };
 }
 
-/** The numbers of answers to `method` on `route`, by status. */
-function tallyOf(
-  answers: Map<Route | undefined, Map<string, number[]>>,
-  route: Route | undefined,
-  method: string,
-): number[] {
-  let ofRoute = answers.get(route);
-  if (!ofRoute) {
-    ofRoute = new Map();
-    answers.set(route, ofRoute);
-  }
-  let tally = ofRoute.get(method);
-  if (!tally) {
-    tally = [];
-    ofRoute.set(method, tally);
-  }
-  return tally;
-}
-
-function registerAnswers(registry: Registry, answers: Map<Route | undefined, Map<string, number[]>>): void {
+/** The library is loaded when somebody first looks: it would be a third of the time that the server takes to start. */
+async function createRegistry(answers: Answers, snapshots: Snapshots): Promise<Registry> {
+  const { Counter, collectDefaultMetrics, Gauge, Registry } = await import("prom-client");
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   new Counter({
     name: "storefront_answers_total",
     help: "Answers by resource, format, method and status.",
@@ -74,6 +60,33 @@ function registerAnswers(registry: Registry, answers: Map<Route | undefined, Map
       }
     },
   });
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge("storefront_sites_in_memory", "Sites whose records are in memory.", () => snapshots.size.sites);
+  gauge("storefront_snapshot_bytes", "About how many bytes the records in memory take.", () => snapshots.size.bytes);
+  return registry;
+}
+
+/** The numbers of answers to `method` on `route`, by status. */
+function tallyOf(answers: Answers, route: Route | undefined, method: string): number[] {
+  let ofRoute = answers.get(route);
+  if (!ofRoute) {
+    ofRoute = new Map();
+    answers.set(route, ofRoute);
+  }
+  let tally = ofRoute.get(method);
+  if (!tally) {
+    tally = [];
+    ofRoute.set(method, tally);
+  }
+  return tally;
 }
 
 /** Prometheus's exposition of a histogram: cumulative buckets in seconds. */
@@ -87,23 +100,4 @@ function histogram(buckets: readonly number[], sum: number): string {
   });
   const header = [`# HELP ${name} Time from a request to its answer.`, `# TYPE ${name} histogram`];
   return `${[...header, ...lines, `${name}_sum ${sum / 1000}`, `${name}_count ${total}`].join("\n")}\n`;
-}
-
-function registerSnapshots(registry: Registry, snapshots: Snapshots): void {
-  new Gauge({
-    name: "storefront_sites_in_memory",
-    help: "Sites whose records are in memory.",
-    registers: [registry],
-    collect() {
-      this.set(snapshots.size.sites);
-    },
-  });
-  new Gauge({
-    name: "storefront_snapshot_bytes",
-    help: "About how many bytes the records in memory take.",
-    registers: [registry],
-    collect() {
-      this.set(snapshots.size.bytes);
-    },
-  });
 }

@@ -17,7 +17,7 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
     ["/readyz", (exchange) => after(engine.heads([0]), () => send(exchange, plain, "ready\n"))],
-    ["/metrics", async (exchange) => send(exchange, metrics.contentType, await metrics.text())],
+    ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
     ["/", (exchange) => send(exchange, html, homePage(resources))],
   ]);
   for (const [path, page] of problemPages()) answers.set(path, (exchange) => send(exchange, html, page));
