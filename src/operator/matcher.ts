@@ -41,17 +41,24 @@ export function openMatcher(resource: Resource, { rows }: SiteContents, field = 
 }
 
 function matchById(present: Set<number>): Matcher {
+  // IDs that the store gave follow each other, so their ranges take no memory that grows with the file.
+  const given: { from: number; to: number }[] = [];
+  const isPresent = (id: number) => present.has(id) || given.some(({ from, to }) => from <= id && id <= to);
   return {
     keyOf: () => undefined,
     find({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
-      if (present.has(ID)) return { kind: "update", id: ID };
+      if (isPresent(ID)) return { kind: "update", id: ID };
       if (ID > largestId) throw badId(`must be at most ${largestId}`);
       return { kind: "create", id: ID };
     },
-    took(_input, id) {
-      if (id !== undefined) present.add(id);
+    took({ ID }, id) {
+      if (id === undefined) return;
+      const last = given.at(-1);
+      if (ID !== undefined) present.add(id);
+      else if (last?.to === id - 1) last.to = id;
+      else given.push({ from: id, to: id });
     },
   };
 }
