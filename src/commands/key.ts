@@ -1,9 +1,17 @@
 import { Command, Option } from "commander";
-import { Refusal } from "../model/errors.ts";
 import { type Scope, scopes } from "../model/key.ts";
 import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey } from "../operator/keys.ts";
 import { findSite } from "../operator/sites.ts";
-import { type CommonOptions, print, readDuration, tell, toTable, withCommonOptions, withEngine } from "./common.ts";
+import {
+  type CommonOptions,
+  Misuse,
+  print,
+  readDuration,
+  tell,
+  toTable,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
 
 interface CreateOptions extends CommonOptions {
   readonly site: string;
@@ -87,7 +95,7 @@ function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
 function readRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
-    throw new Refusal("bad-request", `--rate must be a whole number from 1 to 999999, not "${text}"`);
+    throw new Misuse(`--rate must be a whole number from 1 to 999999, not "${text}"`);
   return Number(text);
 }
 

@@ -1,14 +1,14 @@
-import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, statSync } from "node:fs";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { SingleBar } from "cli-progress";
 import { Command, Option } from "commander";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { exportRecords } from "../operator/export.ts";
 import { type ImportSummary, importRecords } from "../operator/import.ts";
+import { writeFile } from "../operator/output.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { type CommonOptions, findResource, print, tell, withCommonOptions, withEngine } from "./common.ts";
+import { printAll } from "./stdout.ts";
 
 interface ImportFlags extends CommonOptions {
   readonly site: string;
@@ -91,16 +91,19 @@ function formatOf(file: string): FileFormat | undefined {
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
 }
 
-function openInput(file: string): AsyncIterable<Uint8Array> {
-  if (file === "-") return process.stdin;
-  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
-  if (!statSync(file).isFile()) throw new Refusal("bad-request", `${file} is no file`);
-  return createReadStream(file, { highWaterMark: 256 * 1024 });
+async function* openInput(file: string): AsyncGenerator<Uint8Array> {
+  if (file !== "-" && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (file !== "-" && statSync(file).isDirectory()) throw new Refusal("bad-request", `${file} is a folder`);
+  try {
+    yield* file === "-" ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 });
+  } catch (error) {
+    throw new Refusal("unavailable", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** A bar on a terminal, by bytes read; nothing elsewhere. */
 function openProgress(file: string) {
-  const total = file !== "-" && existsSync(file) ? statSync(file).size : 0;
+  const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const bar =
     process.stderr.isTTY && total > 1_000_000
       ? new SingleBar({ clearOnComplete: true, stream: process.stderr })
@@ -115,26 +118,4 @@ function openProgress(file: string) {
     },
     stop: () => bar?.stop(),
   };
-}
-
-/** Writes beside the file and then takes its place, so that a failure leaves no half of one. */
-async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  const part = `${file}.part`;
-  try {
-    await pipeline(Readable.from(text), createWriteStream(part));
-    renameSync(part, file);
-  } catch (error) {
-    rmSync(part, { force: true });
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `cannot write ${file}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** Prints everything; whoever reads may stop early, as `head` does. */
-async function printAll(text: AsyncIterable<string>): Promise<void> {
-  try {
-    await pipeline(Readable.from(text), process.stdout, { end: false });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-  }
 }

@@ -22,6 +22,7 @@ let path = "";
 
 function answer(call: Call): Answer {
   try {
+    if (call.name === "close" && !writer) return { value: undefined };
     writer ??= openWriter(path);
     return { value: (writer[call.name] as (...args: unknown[]) => unknown)(...call.args) };
   } catch (error) {
