@@ -2,6 +2,7 @@
 // digest. Any engine can write and read it.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
+import { pipeline } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import type { DumpedRow, Engine } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
@@ -96,7 +97,11 @@ async function* readLines(file: string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   try {
-    for await (const chunk of createReadStream(file).compose(createGunzip()) as AsyncIterable<Uint8Array>) {
+    const unpacked = createGunzip();
+    pipeline(createReadStream(file), unpacked, () => {
+      // A failure of either reaches the loop below as an error of `unpacked`.
+    });
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       yield* lines;
