@@ -53,7 +53,7 @@ function configOf({ database }: CommonOptions): Config {
 }
 
 /** What is malformed in an option is a wrong call. */
-function asUsage<T>(work: () => T): T {
+export function asUsage<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

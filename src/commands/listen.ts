@@ -2,6 +2,7 @@ import { accessSync, constants } from "node:fs";
 import type { Config } from "../config.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
+import { asUsage } from "./common.ts";
 
 /** Starts a server. @throws Refusal that says why it cannot listen */
 export async function listen(config: Config): Promise<Running> {
@@ -26,7 +27,10 @@ async function refusing<T>(config: Config, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof Refusal)
+      return asUsage(() => {
+        throw error;
+      });
     throw new Refusal("unavailable", `cannot listen on ${config.host}:${config.port}: ${reasonOf(error, config)}`, {
       cause: error,
     });
