@@ -1,6 +1,5 @@
 // Several processes on one port. The parent serves nothing: it starts them, replaces those that die, and ends them.
 
-import { fileURLToPath } from "node:url";
 import type { Config } from "../config.ts";
 import { Refusal } from "../model/errors.ts";
 import { tell } from "./common.ts";
@@ -77,7 +76,7 @@ function signal(workers: Iterable<Worker>, name: NodeJS.Signals): void {
 function startWorker(port: number, env: Record<string, string>): Worker {
   const { promise, resolve, reject } = Promise.withResolvers<Listening>();
   const child = Bun.spawn({
-    cmd: [process.execPath, fileURLToPath(new URL("../main.ts", import.meta.url)), "serve"],
+    cmd: [process.execPath, Bun.main, "serve"],
     env: { ...env, STOREFRONT_WORKER: "1", STOREFRONT_PORT: String(port) },
     stdio: ["ignore", "inherit", "inherit"],
     ipc: resolve,

@@ -4,7 +4,6 @@ import { nearest } from "../model/nearest.ts";
 import type { Intent } from "../model/write.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import type { KeyRecord } from "./keys.ts";
 import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } from "./system.ts";
 
 export interface SiteRecord {
@@ -54,7 +53,9 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
 export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   const removed = await changeSites(engine, (sites, system) => {
     const site = pick(sites, name);
-    const keys = system.records<KeyRecord>(keyResource).filter((key) => Number(key.Site) === site.ID);
+    const keys = system
+      .records<{ ID: number; Site: string }>(keyResource)
+      .filter((key) => Number(key.Site) === site.ID);
     return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
   });
   await engine.dropSite(removed.ID);
