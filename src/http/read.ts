@@ -8,13 +8,13 @@ import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { compare, type ListQuery, passes, project, readListQuery, toLink } from "./query.ts";
-import { notModified, reply, replyRead } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { notModified, reply, replyList, replyRecord } from "./reply.ts";
+import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Response {
   const collection = snapshot.collection(route.resource);
-  if (route.id !== undefined) return lookUp(exchange, route, snapshot, collection);
+  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
   return query
     ? listSome(exchange, route, snapshot, collection, query)
@@ -31,13 +31,14 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
 
 function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Response {
   const { format } = route;
-  const id = toId(route.id as string);
+  const asked = idIn(exchange.target.path);
+  const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);
-  if (!kept) throw noSuchRecord(route, route.id as string);
+  if (!kept) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(kept.revision), format.name);
   const known = exchange.request.headers.get("If-None-Match");
   if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, { ETag: etag });
-  return replyRead(exchange, format, format.single(collection.item(kept, format)), etag);
+  return replyRecord(exchange, format, collection.document(kept, format), etag);
 }
 
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
@@ -49,7 +50,7 @@ function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, coll
   if (known !== null && noneMatchHits(known, etag)) {
     return notModified(exchange, { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) });
   }
-  if (!coding) return replyRead(exchange, format, list.bytes, etag, collection.size);
+  if (!coding) return replyList(exchange, format, list.bytes, etag, collection.size);
   return reply(exchange, 200, compressed(list, coding), {
     "Content-Type": format.contentType,
     "Content-Encoding": coding,

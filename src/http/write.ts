@@ -13,7 +13,7 @@ import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
 import { reply } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
@@ -60,8 +60,9 @@ function readChange(
   body: Uint8Array,
   operation: Operation,
 ): { id: number; text: string } {
-  const pathId = route.id === undefined ? undefined : toId(route.id);
-  if (route.id !== undefined && pathId === undefined) throw noSuchRecord(route, route.id);
+  const asked = route.isList ? undefined : idIn(exchange.target.path);
+  const pathId = asked === undefined ? undefined : toId(asked);
+  if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
   const { input, faults } =
     operation === "delete" && body.length === 0 ? nothing : route.format.decode(route.resource, body);
   const reading = readRecord(route.resource, input, faults);
@@ -105,7 +106,7 @@ function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome
   if (outcome.operation !== "delete") headers.ETag = toEtag(outcome.version, format.name);
   if (outcome.operation === "create") headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
   if (outcome.kind === "replayed") headers["Idempotency-Replayed"] = "true";
-  return reply(exchange, statusOf(outcome), format.single(format.item(resource, outcome.body)), headers);
+  return reply(exchange, statusOf(outcome), format.documentStart + format.item(resource, outcome.body), headers);
 }
 
 function statusOf({ operation }: Aftermath): number {

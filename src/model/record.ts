@@ -140,7 +140,7 @@ function unknownField(name: string, above: string, fields: Fields): Fault {
 }
 
 function missing(resource: Resource, input: Input): Fault[] {
-  const absent = resource.leaves.filter((leaf) => leaf.field.required && !isPresent(input, leaf.keys));
+  const absent = resource.required.filter((leaf) => !isPresent(input, leaf.keys));
   return absent.map((leaf) => ({ field: leaf.path, detail: "is required" }));
 }
 

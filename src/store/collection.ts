@@ -7,7 +7,7 @@ export interface Kept {
   readonly revision: number;
   /** As it is stored. */
   readonly json: string;
-  /** Its text in other encodings, made when first asked for. */
+  /** A document of it in other encodings, made when first asked for. */
   encoded?: Record<string, string>;
 }
 
@@ -75,11 +75,16 @@ export class Collection {
     }
   }
 
-  /** A record's text in `encoding`. */
+  /** A record as it stands in a list in `encoding`. */
   item(kept: Kept, encoding: Encoding): string {
+    return this.document(kept, encoding).slice(encoding.documentStart.length);
+  }
+
+  /** A document of one record in `encoding`. */
+  document(kept: Kept, encoding: Encoding): string {
     if (encoding.name === "json") return kept.json;
     kept.encoded ??= {};
-    kept.encoded[encoding.name] ??= encoding.item(this.resource, kept.json);
+    kept.encoded[encoding.name] ??= encoding.documentStart + encoding.item(this.resource, kept.json);
     return kept.encoded[encoding.name] as string;
   }
 
