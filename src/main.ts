@@ -17,7 +17,7 @@ const misused = 2;
 
 const program = new Command("storefront")
   .description(
-    "A server for the storefront REST interface: brands, order statuses and store locations of online shops,\nin JSON and XML, behind a key per website.",
+    "A server for the storefront REST interface: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.",
   )
   .version(version)
   .showSuggestionAfterError()
@@ -25,7 +25,7 @@ const program = new Command("storefront")
   .addHelpText(
     "after",
     `
-To begin:
+To begin (in a checkout, say npx storefront):
   storefront serve --demo                       a server with a sample site, and a curl line to paste
   storefront site add shop --default            a site of your own
   storefront key create --site shop             a key for it`,

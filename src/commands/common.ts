@@ -18,7 +18,7 @@ export interface CommonOptions {
 export function withCommonOptions(command: Command): Command {
   return command
     .option("--database <url>", "where the data is (STOREFRONT_DATABASE; default sqlite:./data/storefront.db)")
-    .option("--json", "print JSON");
+    .option("--json", "print the result as JSON");
 }
 
 /** A command that was called wrongly: an option or argument that makes no sense. */

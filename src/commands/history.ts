@@ -39,7 +39,7 @@ export function historyCommands(): Command[] {
 function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("what changed, when, by which key")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .option("--since <revision>", "only what came after this revision")
     .option("--follow", "go on printing what changes, until Ctrl-C")
     .addHelpText(
@@ -79,7 +79,7 @@ async function* follow(engine: Engine, site: number, since: number): AsyncGenera
 function restoreRecordCommand(): Command {
   return withCommonOptions(new Command("restore-record"))
     .description("put a record back as it was; a deleted one comes back under its old ID")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
     .argument("<id>", "its ID")
     .option("--revision <number>", "as it was at this revision of the journal; before its last change when not given")

@@ -30,7 +30,7 @@ export function recordCommands(): Command[] {
 function importCommand(): Command {
   return withCommonOptions(new Command("import"))
     .description("make records from a file, or update those that match")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
     .argument("<file>", "the file, or - for standard input")
     .addOption(new Option("--format <format>", "when the file's name does not tell").choices(fileFormats))
@@ -42,7 +42,12 @@ function importCommand(): Command {
     .option("--atomic", "all rows or none: one fault, and nothing is stored")
     .addHelpText(
       "after",
-      "\nCSV columns are field names such as Name or Address.Town. A row with an ID updates that record,\nor makes it under that ID. Fields without a column keep their value.",
+      `
+The first line of CSV names the columns: ID, and fields such as Name or Address.Town. JSON and XML look as an
+export writes them. A row with an ID updates that record, or makes it under that ID; one without makes a new
+record; with --match the ID is passed over. Fields that a row does not have keep their value.
+
+  storefront import --site shop brands brands.csv --match Name --dry-run`,
     )
     .action(async (resourceName: string, file: string, options: ImportFlags) => {
       const resource = findResource(resourceName);
@@ -60,7 +65,7 @@ function importCommand(): Command {
 function exportCommand(): Command {
   return withCommonOptions(new Command("export"))
     .description("write every record to a file that `import` reads back without a change")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
     .argument("[file]", "the file; standard output when not given")
     .addOption(new Option("--format <format>", "when the file's name does not tell (default csv)").choices(fileFormats))
@@ -106,7 +111,11 @@ function openProgress(file: string) {
   const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const bar =
     process.stderr.isTTY && total > 1_000_000
-      ? new SingleBar({ clearOnComplete: true, stream: process.stderr })
+      ? new SingleBar({
+          format: "importing [{bar}] {percentage}%, {eta_formatted} left",
+          clearOnComplete: true,
+          stream: process.stderr,
+        })
       : undefined;
   bar?.start(total, 0);
   return {

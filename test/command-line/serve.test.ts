@@ -125,8 +125,14 @@ describe("serve", () => {
     const server = await shop.serve([], {
       env: { STOREFRONT_PORT: "1", STOREFRONT_HOST: "127.0.0.1", STOREFRONT_DEMO: "yes" },
     });
-    expect(server.stdout()).toContain("X-API-AUTH: sfk_");
+    await waitFor(() => server.stdout().includes("X-API-AUTH: sfk_"), "the key");
   });
+});
+
+test("a port that Kubernetes names for a service called storefront is none of ours", async () => {
+  const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
+  const server = await shop.serve([], { env });
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
 
 describe("serve --demo", () => {
