@@ -30,20 +30,23 @@ export function decodeJson(text: string): { input: unknown; faults: Fault[] } {
 }
 
 /**
- * Whether there are as many names in `input` as there are `":` in `text`. Then none was lost, and the slow search is not
- * needed; a string that contains `":` makes it look.
+ * Whether `input` has as many names as `text` has `":`. Then none was lost, and the slow search is not needed; a string that
+ * contains `":`, or blanks before a colon, make it look.
  */
 function hasEveryName(text: string, input: unknown): boolean {
-  return (text.match(/"\s*:/g)?.length ?? 0) === countNames(input);
+  if (/"\s+:/.test(text)) return false;
+  let colons = 0;
+  for (let at = text.indexOf('":'); at !== -1; at = text.indexOf('":', at + 2)) colons++;
+  return colons === countNames(input, 0);
 }
 
 /** The names in `value` and below; no number where that goes deeper than any record. */
-function countNames(value: unknown, depth = 0): number {
+function countNames(value: unknown, depth: number): number {
   if (typeof value !== "object" || value === null) return 0;
   if (depth > 8) return Number.NaN;
-  let count = Array.isArray(value) ? 0 : Object.keys(value).length;
-  for (const inner of Object.values(value)) count += countNames(inner, depth + 1);
-  return count;
+  let count = 0;
+  for (const name in value) count += 1 + countNames((value as Record<string, unknown>)[name], depth + 1);
+  return Array.isArray(value) ? count - value.length : count;
 }
 
 function reason(error: unknown): string {

@@ -27,8 +27,6 @@ export interface Leaf {
 export interface Resource extends Declaration {
   /** Every text field in the order of the declaration, those of groups included. */
   readonly leaves: readonly Leaf[];
-  /** Those that a record must have. */
-  readonly required: readonly Leaf[];
 }
 
 /** A resource and what derives from its declaration. Throws when the declaration contradicts itself. */
@@ -36,8 +34,7 @@ export function defineResource(declaration: Declaration): Resource {
   for (const name of Object.keys(declaration.fields)) {
     if (name === "ID") throw new Error(`${declaration.name}: every record has an ID; it is not declared`);
   }
-  const leaves = leavesOf(declaration.fields, []);
-  return { ...declaration, leaves, required: leaves.filter((leaf) => leaf.field.required) };
+  return { ...declaration, leaves: leavesOf(declaration.fields, []) };
 }
 
 /** The leaf with this dotted path, or undefined. */
