@@ -54,6 +54,10 @@ function importsOf(file: string, text: string): string[] {
     .filter((path) => !path.startsWith("..") && /\.tsx?$/.test(path));
 }
 
+function withoutTypes(text: string): string {
+  return text.replaceAll(/^import type\b[^;]*;/gms, "");
+}
+
 /** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `main` for main.ts. */
 function partOf(file: string): string {
   const folder = dirname(file);
@@ -80,8 +84,8 @@ describe("the house", () => {
     expect([...new Set(opens)].sort()).toEqual(["commands", "start"]);
   });
 
-  test("nothing is imported in a circle", () => {
-    const graph = new Map(sources.map(({ file, imports }) => [file, imports]));
+  test("nothing is imported in a circle, but for types, which are gone when the program runs", () => {
+    const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, withoutTypes(text))]));
     const done = new Set<string>();
     const circles: string[] = [];
     const visit = (file: string, path: readonly string[]): void => {
