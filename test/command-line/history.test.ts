@@ -51,6 +51,21 @@ describe("journal", () => {
     await following.exited;
   });
 
+  test("--follow begins anew when the database is restored, and ends when the site is gone", async () => {
+    const database = `sqlite:${shop.file("followed.db")}`;
+    const run = (...args: string[]) => shop.must([...args, "--database", database], { stdin: "Name\nA\n" });
+    await run("site", "add", "brief");
+    await run("import", "--site", "brief", "brands", "-");
+    await run("backup", shop.file("followed.backup"));
+    const following = shop.start(["journal", "--site", "brief", "--follow", "--database", database]);
+    await following.until(/create\tbrand\t1/);
+    await run("restore", shop.file("followed.backup"));
+    await following.until(/(create\tbrand\t1[^\n]*\n[^]*){2}/);
+    await run("site", "remove", "brief", "--yes");
+    expect(await following.exited).toBe(0);
+    expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site is gone/);
+  });
+
   test("a name cannot command the terminal that shows it", async () => {
     await create("\u009b31m red");
     expect(await shop.must(["journal", "--site", "main"])).toContain("\\u009b31m red");
