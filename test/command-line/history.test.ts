@@ -60,7 +60,7 @@ describe("journal", () => {
     const following = shop.start(["journal", "--site", "brief", "--follow", "--database", database]);
     await following.until(/create\tbrand\t1/);
     await run("restore", shop.file("followed.backup"));
-    await following.until(/(create\tbrand\t1[^\n]*\n[^]*){2}/);
+    await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
     await run("site", "remove", "brief", "--yes");
     expect(await following.exited).toBe(0);
     expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site is gone/);
