@@ -1,15 +1,11 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
 import type { Server } from "bun";
-import type { Logger } from "pino";
-import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
 import type { Maybe } from "../model/maybe.ts";
-import type { Resource } from "../model/resource.ts";
 import type { Snapshot } from "../store/snapshot.ts";
-import { type Snapshots, systemSite } from "../store/snapshots.ts";
-import type { Writes } from "../store/writes.ts";
+import { systemSite } from "../store/snapshots.ts";
 import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
@@ -18,6 +14,7 @@ import { createKeyUses } from "./key-uses.ts";
 import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
 import { methodOf, preflight } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
+import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
 import { replyFault, replyRefusal } from "./reply.ts";
 import { createRoutes } from "./routes.ts";
@@ -39,16 +36,6 @@ export interface HttpOptions {
   readonly failureLimit: Limit;
   /** Seconds after which a connection that sends nothing is closed. */
   readonly idleTimeout: number;
-}
-
-export interface HttpParts {
-  readonly engine: Engine;
-  readonly snapshots: Snapshots;
-  readonly writes: Writes;
-  readonly resources: readonly Resource[];
-  readonly log: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 export interface HttpServer {

@@ -5,8 +5,8 @@ import { after, type Maybe } from "../model/maybe.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { homePage, problemPages } from "./pages.ts";
+import type { HttpParts } from "./parts.ts";
 import { reply } from "./reply.ts";
-import type { HttpParts } from "./server.ts";
 
 const html = "text/html; charset=utf-8";
 const plain = "text/plain; charset=utf-8";

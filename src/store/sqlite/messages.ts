@@ -10,6 +10,7 @@ type IntentHead = readonly [
   operation: Operation,
   id: number | null,
   ifVersion: readonly string[] | null,
+  ifHead: string | null,
   actor: string,
   at: number,
   idempotency: Idempotency | null,
@@ -23,9 +24,19 @@ type OutcomeHead =
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
   const heads = intents.map((intent): IntentHead => {
-    const { site, resource, operation, id = null, ifVersion = null, actor, at, idempotency = null } = intent;
+    const {
+      site,
+      resource,
+      operation,
+      id = null,
+      ifVersion = null,
+      ifHead = null,
+      actor,
+      at,
+      idempotency = null,
+    } = intent;
     texts += `\n${intent.text}`;
-    return [site, resource, operation, id, ifVersion, actor, at, idempotency];
+    return [site, resource, operation, id, ifVersion, ifHead, actor, at, idempotency];
   });
   return JSON.stringify(heads) + texts;
 }
@@ -33,7 +44,7 @@ export function encodeIntents(intents: readonly Intent[]): string {
 export function decodeIntents(message: string): Intent[] {
   const [first = "", ...texts] = message.split("\n");
   return (JSON.parse(first) as IntentHead[]).map((head, index) => {
-    const [site, resource, operation, id, ifVersion, actor, at, idempotency] = head;
+    const [site, resource, operation, id, ifVersion, ifHead, actor, at, idempotency] = head;
     return {
       site,
       resource,
@@ -41,6 +52,7 @@ export function decodeIntents(message: string): Intent[] {
       id: id ?? undefined,
       text: texts[index] as string,
       ifVersion: ifVersion ?? undefined,
+      ifHead: ifHead ?? undefined,
       actor,
       at,
       idempotency: idempotency ?? undefined,

@@ -28,6 +28,7 @@ self.onmessage = ({ data }: MessageEvent<string | Call>) => {
 
 function answer(call: Call): Answer {
   try {
+    if (call.name === "close" && !writer) return { value: "" };
     writer ??= openWriter(path as string);
     return { value: carryOut(writer, call) };
   } catch (error) {
