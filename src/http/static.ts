@@ -1,9 +1,8 @@
 // What needs neither a site nor a key: health, metrics, and pages for people.
 
-import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
-import { type Snapshots, systemSite } from "../store/snapshots.ts";
+import { systemSite } from "../store/snapshots.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { homePage, problemPages } from "./pages.ts";
@@ -15,10 +14,10 @@ const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => Maybe<Response>;
 
-export function createStaticAnswers({ engine, snapshots, resources }: HttpParts, metrics: Metrics) {
+export function createStaticAnswers({ engine, resources }: HttpParts, metrics: Metrics) {
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
-    ["/readyz", (exchange) => after(ready(engine, snapshots), () => send(exchange, plain, "ready\n"))],
+    ["/readyz", (exchange) => after(engine.heads([systemSite]), () => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
     ["/", (exchange) => send(exchange, html, homePage(resources))],
   ]);
@@ -34,11 +33,6 @@ export function createStaticAnswers({ engine, snapshots, resources }: HttpParts,
       throw new Refusal("method-not-allowed", "this page can only be read", { headers });
     },
   };
-}
-
-/** The store answers, and the directory of sites and keys is in memory, so that no request has to wait for it. */
-function ready(engine: Engine, snapshots: Snapshots): Maybe<unknown> {
-  return after(engine.heads([systemSite]), () => snapshots.fresh(systemSite));
 }
 
 function send(exchange: Exchange, type: string, body: string): Response {
