@@ -197,6 +197,10 @@ test("many writers at once lose nothing: IDs, records and journal have no gap", 
     ),
   );
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  for (const { text, headers } of answers) {
+    const id = /"ID":(\d+)|ID="(\d+)"/.exec(text)?.slice(1).find(Boolean);
+    expect(headers.get("Location")).toMatch(new RegExp(`/${id}\\.(json|xml)$`));
+  }
   const list = (await other.call("GET", "/restapi/brands.json")).json as { ID: number; Name: string }[];
   expect(list.map(({ ID }) => ID)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
   expect(new Set(list.map(({ Name }) => Name)).size).toBe(500);

@@ -9,7 +9,7 @@ import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, toLink } from "./query.ts";
-import { notModified, reply, replySuccess } from "./reply.ts";
+import { reply, replyOften } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
@@ -38,8 +38,9 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
   if (!kept) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(kept.revision), format.name);
   const known = exchange.request.headers.get("If-None-Match");
-  if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, { ETag: etag });
-  return replySuccess(exchange, "record", format, collection.document(kept, format), { ETag: etag });
+  if (known !== null && noneMatchHits(known, etag))
+    return replyOften(exchange, "same record", format, null, { ETag: etag });
+  return replyOften(exchange, "record", format, collection.document(kept, format), { ETag: etag });
 }
 
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
@@ -48,12 +49,10 @@ function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, coll
   const coding = chooseCoding(headers.get("Accept-Encoding"), list.bytes.length);
   const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
   const known = headers.get("If-None-Match");
-  if (known !== null && noneMatchHits(known, etag)) {
-    return notModified(exchange, { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) });
-  }
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
-  if (!coding) return replySuccess(exchange, "list", format, list.bytes, fixed);
-  return replySuccess(exchange, "compressed list", format, compressed(list, coding), {
+  if (known !== null && noneMatchHits(known, etag)) return replyOften(exchange, "same list", format, null, fixed);
+  if (!coding) return replyOften(exchange, "list", format, list.bytes, fixed);
+  return replyOften(exchange, "compressed list", format, compressed(list, coding), {
     "Content-Encoding": coding,
     ...fixed,
   });
@@ -78,7 +77,7 @@ function listSome(
     ...(link ? { Link: link } : {}),
   };
   const known = exchange.request.headers.get("If-None-Match");
-  if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, headers);
+  if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
   const { fields } = query;
   const items = page.map((kept) =>
     fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format),

@@ -12,7 +12,7 @@ import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
-import { replySuccess } from "./reply.ts";
+import { replyOften } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
@@ -118,9 +118,9 @@ function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome
   const { resource, format } = route;
   const body = format.documentStart + format.item(resource, outcome.body);
   if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
-  if (outcome.operation === "delete") return replySuccess(exchange, "deleted", format, body, {});
+  if (outcome.operation === "delete") return replyOften(exchange, "deleted", format, body, {});
   const etag = toEtag(outcome.version, format.name);
-  if (outcome.operation === "update") return replySuccess(exchange, "updated", format, body, { ETag: etag });
+  if (outcome.operation === "update") return replyOften(exchange, "updated", format, body, { ETag: etag });
   const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  return replySuccess(exchange, "created", format, body, { ETag: etag, Location: location });
+  return replyOften(exchange, "created", format, body, { ETag: etag, Location: location });
 }
