@@ -2,6 +2,7 @@
 
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
+import { describingDocuments } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { homePage, problemPages } from "./pages.ts";
@@ -21,6 +22,12 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
     ["/", (exchange) => send(exchange, html, homePage(resources))],
   ]);
   for (const [path, page] of problemPages()) answers.set(path, (exchange) => send(exchange, html, page));
+  for (const [path, make] of describingDocuments(resources)) {
+    answers.set(path, (exchange) => {
+      const { type, text } = make();
+      return send(exchange, type, text);
+    });
+  }
   return {
     /** The answer to `exchange`, if one of these paths is asked for. */
     find(exchange: Exchange): Maybe<Response> | undefined {
