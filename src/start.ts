@@ -57,6 +57,6 @@ function toHttpOptions(config: Config) {
     idleTimeout,
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
-    failureLimit: { rate: 1, burst: 20 },
+    failureLimit: { rate: 2, burst: 100 },
   };
 }

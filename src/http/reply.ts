@@ -41,7 +41,7 @@ const templates = new Map<string, Headers>();
 
 /** The answer to a successful look-up or to a list that nothing was asked of: the common case, made fast. */
 export function replyRead(exchange: Exchange, format: Format, body: Body, etag: string, total?: number): Response {
-  if (exchange.headers || exchange.method === "HEAD") {
+  if (exchange.headers || exchange.method === "HEAD" || exchange.request.headers.has("Origin")) {
     const headers: Record<string, string> = { "Content-Type": format.contentType, ETag: etag };
     if (total !== undefined) Object.assign(headers, { Vary: "Accept-Encoding", "X-Total-Count": String(total) });
     return reply(exchange, 200, body, headers);

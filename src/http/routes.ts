@@ -15,7 +15,6 @@ export interface Route {
 }
 
 const base = "/restapi/";
-const suffixes = formats.map((format) => `.${format.name}`);
 
 export interface Routes {
   /** What `path` stands for; undefined when nothing does. */
@@ -38,7 +37,12 @@ export function createRoutes(resources: readonly Resource[]): Routes {
   }
   return {
     find: (path) => lists.get(path) ?? findItem(path, items),
-    hint: (path) => hint(path, [...lists.keys()]),
+    hint: (path) =>
+      hint(
+        path,
+        served.map((resource) => resource.path),
+        [...lists.keys()],
+      ),
   };
 }
 
@@ -51,20 +55,18 @@ function findItem(path: string, items: ReadonlyMap<string, Route>): Route | unde
   return route && { ...route, id: path.slice(slash, dot) };
 }
 
-function hint(path: string, lists: readonly string[]): string {
-  const id = /\/([^/]+?)(?:\.[A-Za-z]+)?$/.exec(path)?.[1];
-  const known = lists.flatMap((list) => [list, withId(list, id)]);
-  const meant = nearest(path.replace(/\/+$/, ""), known) ?? nearest(withoutEnding(path), lists.map(withoutEnding));
-  if (meant) return `did you mean \`${known.includes(meant) ? meant : `${meant}.json`}\`?`;
-  return `there is ${lists.map((list) => `\`${list}\``).join(", ")}`;
-}
+/** A path as somebody may have meant it: `/restapi/` or not, a resource, an ID or not, a suffix or not. */
+const guessable = /^\/*(?:restapi\/)?([^/.]+)(?:\/([^/.]*))?(?:\.([^/.]*))?\/*$/i;
 
-function withId(list: string, id: string | undefined): string {
-  if (!id || !/^[0-9]+$/.test(id)) return list;
-  const suffix = suffixes.find((ending) => list.endsWith(ending)) ?? "";
-  return `${list.slice(0, -suffix.length)}/${id}${suffix}`;
-}
-
-function withoutEnding(path: string): string {
-  return path.replace(/\.[A-Za-z]*$/, "").replace(/\/+$/, "");
+function hint(path: string, resources: readonly string[], lists: readonly string[]): string {
+  const [, name = "", id = "", suffix = ""] = guessable.exec(path) ?? [];
+  const resource = nearest(name, resources);
+  if (!resource) return `there is ${lists.map((list) => `\`${list}\``).join(", ")}`;
+  const format =
+    nearest(
+      suffix,
+      formats.map((known) => known.name),
+    ) ?? json.name;
+  const item = /^[0-9]+$/.test(id) ? `/${id}` : "";
+  return `did you mean \`${base}${resource}${item}.${format}\`?`;
 }

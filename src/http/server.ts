@@ -132,7 +132,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
     try {
       key = authenticate(exchange.request, site, directory, now());
     } catch (error) {
-      throttleFailures(exchange.request, server);
+      if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request, server);
       throw error;
     }
     keyUses.note(key.id, now());

@@ -13,16 +13,21 @@ export function nearest(name: string, names: Iterable<string>): string | undefin
   return best;
 }
 
-/** The number of letters to insert, drop or replace (Levenshtein), row by row. */
+/** The number of letters to insert, drop, replace or swap with their neighbour (optimal string alignment), row by row. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  const at = (row: readonly number[], index: number) => row[index] ?? 0;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let least = Math.min(replaced, at(last, j) + 1, at(row, j - 1) + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) least = Math.min(least, at(beforeLast, j - 2) + 1);
+      row.push(least);
     }
-    row = next;
+    [beforeLast, last] = [last, row];
   }
-  return row[b.length] ?? 0;
+  return at(last, b.length);
 }

@@ -1,0 +1,50 @@
+import { Command } from "commander";
+import { backUp, isEmpty, restore, verifyBackup } from "../operator/backup.ts";
+import { type CommonOptions, print, tell, withCommonOptions, withEngine } from "./common.ts";
+
+export function databaseCommands(): Command[] {
+  return [backupCommand(), restoreCommand(), checkCommand()];
+}
+
+function backupCommand(): Command {
+  return withCommonOptions(new Command("backup"))
+    .description("write the whole database to a file, while servers run on it")
+    .argument("<file>", "the file, such as storefront-2026-01-31.backup")
+    .action(async (file: string, options: CommonOptions) => {
+      const rows = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
+      print(options, { file, rows }, []);
+      tell(`wrote ${rows} rows to ${file}`);
+    });
+}
+
+function restoreCommand(): Command {
+  return withCommonOptions(new Command("restore"))
+    .description("replace the whole database by a backup, also while servers run on it")
+    .argument("<file>", "the backup")
+    .addHelpText("after", "\nWhat was there before is kept: it is backed up beside the file first.")
+    .action(async (file: string, options: CommonOptions) => {
+      const now = Date.now();
+      const rows = await verifyBackup(file);
+      const kept = await withEngine(options, async (engine) => {
+        const keep = (await isEmpty(engine))
+          ? undefined
+          : `${file}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
+        if (keep) await backUp(engine, keep, now);
+        await restore(engine, file);
+        return keep;
+      });
+      print(options, { file, rows, kept }, []);
+      tell(`restored ${rows} rows from ${file}${kept ? `; what was there before is in ${kept}` : ""}`);
+    });
+}
+
+function checkCommand(): Command {
+  return withCommonOptions(new Command("check"))
+    .description("verify the whole database: the file, the records and their journal")
+    .action(async (options: CommonOptions) => {
+      const faults = await withEngine(options, async (engine) => engine.check());
+      print(options, { faults }, faults);
+      tell(faults.length === 0 ? "everything is in order" : `${faults.length} faults`);
+      if (faults.length > 0) process.exitCode = 1;
+    });
+}

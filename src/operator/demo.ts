@@ -1,0 +1,87 @@
+import { operator } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { readNewRecord, type Values } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { brand } from "../resources/brand.ts";
+import { location } from "../resources/location.ts";
+import { orderStatus } from "../resources/order-status.ts";
+import { createKey } from "./keys.ts";
+import { addSite, listSites } from "./sites.ts";
+
+/**
+ * On a database without any site: makes the default site `demo` with sample records, and a key that may write there.
+ * Returns the key, which is kept nowhere; undefined when there was a site already.
+ */
+export async function makeDemo(engine: Engine, now: number): Promise<string | undefined> {
+  if ((await listSites(engine)).length > 0) return undefined;
+  const site = await addSite(engine, "demo", { isDefault: true }, now);
+  const samples: [Resource, readonly Values[]][] = [
+    [brand, brands],
+    [orderStatus, orderStatuses],
+    [location, locations],
+  ];
+  const intents = samples.flatMap(([resource, records]) =>
+    records.map((values) => ({
+      site: site.ID,
+      resource: resource.name,
+      operation: "create" as const,
+      text: JSON.stringify(readNewRecord(resource, values)),
+      actor: operator,
+      at: now,
+    })),
+  );
+  await engine.commit(intents, true);
+  return (await createKey(engine, site, { label: "demo" }, now)).key;
+}
+
+// Telephone numbers and addresses are of the ranges that are kept free for examples.
+const brands: readonly Values[] = [
+  {
+    Name: "Acme",
+    AccountNumber: "ACC-001",
+    Telephone: { Daytime: "01632 960001", Evening: "01632 960002", Mobile: "07700 900001" },
+    Address: {
+      Title: "Ms",
+      Firstname: "Ada",
+      Surname: "Smith",
+      AddressLine1: "1 High Street",
+      AddressLine2: "Unit 4",
+      Town: "Newcastle upon Tyne",
+      County: "Tyne and Wear",
+      Postcode: "NE1 1AA",
+      Country: "GB",
+    },
+  },
+  { Name: "Blåbær & Sønner", AccountNumber: "ACC-002", Address: { Town: "Bergen", Country: "NO" } },
+  { Name: "Café Étoile", AccountNumber: "ACC-003", Address: { Town: "Lyon", Country: "FR" } },
+  { Name: "山田製作所", AccountNumber: "ACC-004", Address: { Town: "大阪", Country: "JP" } },
+  {
+    Name: "Zimmermann GmbH",
+    AccountNumber: "ACC-005",
+    Telephone: { Daytime: "030 23125001" },
+    Address: { Country: "DE" },
+  },
+];
+
+const orderStatuses: readonly Values[] = ["New", "Paid", "Dispatched", "Delivered", "Cancelled"].map((Name) => ({
+  Name,
+}));
+
+const locations: readonly Values[] = [
+  {
+    Code: "NCL-01",
+    Name: "Newcastle High Street",
+    Manager: "Ada Smith",
+    Email: "newcastle@shop.example",
+    Telephone: { Daytime: "01632 960010" },
+    Address: { AddressLine1: "12 High Street", Town: "Newcastle upon Tyne", Postcode: "NE1 1AB", Country: "GB" },
+  },
+  {
+    Code: "LDN-01",
+    Name: "London Bridge",
+    Manager: "Grace Jones",
+    Email: "london@shop.example",
+    Telephone: { Daytime: "020 7946 0001" },
+    Address: { AddressLine1: "3 Bridge Road", Town: "London", Postcode: "SE1 9AA", Country: "GB" },
+  },
+];

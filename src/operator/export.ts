@@ -1,0 +1,49 @@
+import { csvHeader, csvLines } from "../formats/csv.ts";
+import { json } from "../formats/json.ts";
+import { xml } from "../formats/xml.ts";
+import type { Engine } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import type { FileFormat } from "./rows.ts";
+
+const chunkSize = 500;
+
+/** The text of every record of a resource, piece by piece; `importRecords` reads it back without a change. */
+export async function* exportRecords(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  format: FileFormat,
+): AsyncGenerator<string> {
+  const { rows } = await engine.load(site);
+  const bodies = rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [row.body] : []));
+  if (format === "csv") yield* toCsv(resource, bodies);
+  else yield* toList(resource, bodies, format === "json" ? json : xml);
+}
+
+function* toCsv(resource: Resource, bodies: readonly string[]): Generator<string> {
+  yield csvHeader(resource);
+  for (const chunk of chunks(bodies)) {
+    yield csvLines(
+      resource,
+      chunk.map((body) => JSON.parse(body)),
+    );
+  }
+}
+
+/** A record a line, so that two exports can be compared line by line. */
+function* toList(resource: Resource, bodies: readonly string[], format: typeof json): Generator<string> {
+  yield `${format.listStart}\n`;
+  let written = 0;
+  for (const chunk of chunks(bodies)) {
+    const lines = chunk.map((body) => {
+      const separator = ++written < bodies.length ? format.separator : "";
+      return `${format.item(resource, body)}${separator}\n`;
+    });
+    yield lines.join("");
+  }
+  yield `${format.listEnd}\n`;
+}
+
+function* chunks(bodies: readonly string[]): Generator<readonly string[]> {
+  for (let start = 0; start < bodies.length; start += chunkSize) yield bodies.slice(start, start + chunkSize);
+}

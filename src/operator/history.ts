@@ -1,0 +1,72 @@
+import type { Change } from "../model/change.ts";
+import { operator } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Outcome } from "../model/write.ts";
+
+const pageSize = 1000;
+
+/** The entries of a site's journal after `since`, in order, as many as there are now. */
+export async function* journal(engine: Engine, site: number, since = 0): AsyncGenerator<Change> {
+  let revision = since;
+  while (true) {
+    const page = await engine.since(site, revision, { limit: pageSize });
+    if (!page) throw new Refusal("not-found", `the journal does not reach back to revision ${since}`);
+    yield* page;
+    if (page.length < pageSize) return;
+    revision = page.at(-1)?.revision ?? revision;
+  }
+}
+
+/**
+ * Puts a record back as it was: at `revision`, or before its last change where that is not given. A deleted one comes
+ * back under its old ID.
+ * @throws Refusal `not-found` when the journal does not know such a state
+ */
+export async function restoreRecord(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  id: number,
+  revision: number | undefined,
+  at: number,
+): Promise<Outcome> {
+  const body = await findState(engine, site, resource, id, revision);
+  const intent = { site, resource: resource.name, operation: "restore", id, text: body, actor: operator, at } as const;
+  const [outcome] = await engine.commit([intent]);
+  return outcome as Outcome;
+}
+
+async function findState(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  id: number,
+  revision: number | undefined,
+): Promise<string> {
+  let before: Change | undefined;
+  let last: Change | undefined;
+  for await (const change of journal(engine, site)) {
+    if (change.resource !== resource.name || change.id !== id) continue;
+    if (revision !== undefined && change.revision > revision) break;
+    [before, last] = [last, change];
+  }
+  const name = `${resource.singular} ${id}`;
+  if (!last)
+    throw new Refusal(
+      "not-found",
+      `the journal has no ${name}${revision === undefined ? "" : ` up to revision ${revision}`}`,
+    );
+  if (revision !== undefined) {
+    if (last.operation === "delete")
+      throw new Refusal(
+        "not-found",
+        `the ${name} did not exist at revision ${revision}: it was deleted at ${last.revision}`,
+      );
+    return last.body;
+  }
+  if (last.operation === "delete") return last.body;
+  if (!before) throw new Refusal("not-found", `the ${name} was never changed since it was made`);
+  return before.body;
+}

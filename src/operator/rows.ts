@@ -1,0 +1,128 @@
+// The rows of a file to import, one by one, in any of the three formats.
+
+import { Readable } from "node:stream";
+import Papa from "papaparse";
+import { decodeCsvLine, headerFaults } from "../formats/csv.ts";
+import type { Decoded } from "../formats/format.ts";
+import { decodeJson } from "../formats/json.ts";
+import { fromUtf8 } from "../formats/utf8.ts";
+import { decodeList, decodeRecord, parseXml } from "../formats/xml.ts";
+import { invalidRecord, Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+
+export const fileFormats = ["csv", "json", "xml"] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+/** A row and its number: the line of a spreadsheet (the header is 1), or the place in a list from 1. */
+export interface NumberedRow {
+  readonly number: number;
+  readonly decoded: Decoded;
+}
+
+/**
+ * Reads records from `bytes`. CSV comes row by row, whatever the file's size; JSON and XML are read whole.
+ * @throws Refusal when the file as a whole cannot be read
+ */
+export async function* readRows(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: FileFormat,
+): AsyncGenerator<NumberedRow> {
+  if (format === "csv") yield* readCsv(resource, bytes);
+  else {
+    const whole = await gather(bytes);
+    const decoded = format === "json" ? readJson(whole) : readXml(resource, whole);
+    yield* decoded.map((item, index) => ({ number: index + 1, decoded: item }));
+  }
+}
+
+async function* readCsv(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedRow> {
+  let header: string[] | undefined;
+  let number = 0;
+  for await (const { cells, fault } of csvLines(bytes)) {
+    number++;
+    if (!header) {
+      const faults = headerFaults(resource, cells);
+      if (fault) faults.push({ field: "", detail: fault });
+      if (faults.length > 0) throw invalidRecord(faults);
+      header = cells;
+    } else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault }] } };
+    else if (cells.length > 1 || cells[0] !== "") yield { number, decoded: decodeCsvLine(header, cells) };
+  }
+  if (!header) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
+}
+
+interface CsvLine {
+  readonly cells: string[];
+  readonly fault: string | undefined;
+}
+
+/** The lines as the parser finds them. It waits while they are used, so memory does not grow with the file. */
+async function* csvLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvLine> {
+  const parsed: CsvLine[][] = [];
+  let wake = () => {};
+  let failure: unknown;
+  let parser: Papa.Parser | undefined;
+  let ended = false;
+  const input = Readable.from(decode(bytes));
+  input.on("error", (error) => {
+    failure = error;
+    ended = true;
+    wake();
+  });
+  Papa.parse<string[]>(input, {
+    delimiter: ",",
+    chunk(results, self) {
+      parser = self;
+      const faults = new Map(results.errors.map((error) => [error.row, error.message]));
+      parsed.push(results.data.map((cells, index) => ({ cells, fault: faults.get(index) })));
+      self.pause();
+      wake();
+    },
+    complete() {
+      ended = true;
+      wake();
+    },
+  });
+  while (true) {
+    const lines = parsed.shift();
+    if (lines) yield* lines;
+    else if (failure) throw failure;
+    else if (ended) return;
+    else {
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      parser?.resume();
+      if (parsed.length === 0 && !ended) await woken;
+    }
+  }
+}
+
+async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  try {
+    for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
+    yield decoder.decode();
+  } catch (error) {
+    if (error instanceof TypeError) throw new Refusal("bad-request", "the file is not valid UTF-8");
+    throw error;
+  }
+}
+
+function readJson(whole: Uint8Array): Decoded[] {
+  const { input, faults } = decodeJson(fromUtf8(whole));
+  if (faults.length > 0) throw invalidRecord(faults);
+  return (Array.isArray(input) ? input : [input]).map((item) => ({ input: item, faults: [] }));
+}
+
+function readXml(resource: Resource, whole: Uint8Array): Decoded[] {
+  const root = parseXml(whole);
+  return root.name === resource.element ? [decodeRecord(resource, root)] : decodeList(resource, root);
+}
+
+async function gather(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of bytes) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,282 @@
+// Bodies that cannot be accepted: each gets its problem, and nothing is changed.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "./support/server.ts";
+
+let server: TestServer;
+let before: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.call("POST", "/restapi/brands.json", { body: { Name: "Acme" } });
+  before = (await server.call("GET", "/restapi/brands.json")).text;
+});
+afterAll(async () => {
+  expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
+  await server.stop();
+});
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
+const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
+
+describe("JSON", () => {
+  test.each<[string, string | Uint8Array, string]>([
+    ["empty", "", "the body is empty"],
+    ["blank", " \n", "the body is empty"],
+    ["cut short", '{"Name":"Ac', "not valid JSON"],
+    ["not JSON", "Name=Acme", "not valid JSON"],
+    ["XML", "<Brand/>", "not valid JSON"],
+    ["with more after it", '{"Name":"a"} {}', "not valid JSON"],
+    ["with a comment", '{"Name":"a"/**/}', "not valid JSON"],
+    ["not UTF-8", bytes('{"Name":"\xff"}'), "not valid UTF-8"],
+    ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
+    ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
+    ["nested too deeply", `{"Name":${deep("[", "]")}}`, ""],
+  ])("that is %s", async (_, body, detail) => {
+    const answer = await server.call("POST", "/restapi/brands.json", { body });
+    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
+    expect(answer.json.detail).toContain(detail);
+  });
+
+  const name = { Name: "x" };
+  test.each<[string, unknown, Record<string, string>]>([
+    ["null", null, { "": "must be an object, not null" }],
+    ["an array", [name], { "": "must be an object, not an array" }],
+    ["a string", '"Acme"', { "": "must be an object, not a string" }],
+    ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
+    ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],
+    ["with an ID", { ...name, ID: 7 }, { ID: "is given by the server: leave it out when you create a record" }],
+    [
+      "with a misspelt field",
+      { ...name, accountNumber: "" },
+      { accountNumber: "no such field; did you mean `AccountNumber`?" },
+    ],
+    [
+      "with a misspelt field in a group",
+      { ...name, Address: { town: "" } },
+      { "Address.town": "no such field; did you mean `Address.Town`?" },
+    ],
+    ["with a field like no other", { ...name, qwertyuiop: "" }, { qwertyuiop: "no such field" }],
+    ["with a number", { Name: 5 }, { Name: "must be a string, not a number" }],
+    ["with a boolean", { Name: true }, { Name: "must be a string, not a boolean" }],
+    ["with null", { Name: null }, { Name: "must be a string, not null" }],
+    ["with an object for a string", { Name: {} }, { Name: "must be a string, not an object" }],
+    ["with a string for a group", { ...name, Telephone: "1" }, { Telephone: "must be an object, not a string" }],
+    ["with an array for a group", { ...name, Address: [] }, { Address: "must be an object, not an array" }],
+    ["with a repeated name", '{"Name":"a","Name":"b"}', { Name: "appears more than once" }],
+    ["with a repeated escaped name", '{"Name":"a","N\\u0061me":"b"}', { Name: "appears more than once" }],
+    [
+      "with a repeated name in a group",
+      '{"Name":"a","Address":{"Town":"","Town":""}}',
+      { "Address.Town": "appears more than once" },
+    ],
+    ["with __proto__", '{"Name":"a","__proto__":{"AccountNumber":"1"}}', { __proto__x: "" }],
+    ["with constructor", { ...name, constructor: "x" }, { constructor: "no such field" }],
+    [
+      "with a control character",
+      { Name: "a\u0000" },
+      { Name: "must not contain the character U+0000, which XML cannot carry" },
+    ],
+    ["with U+FFFE", { Name: "\ufffe" }, { Name: "must not contain the character U+FFFE, which XML cannot carry" }],
+    [
+      "with half a surrogate pair",
+      '{"Name":"\\ud83d"}',
+      { Name: "must not contain half of a surrogate pair, which is no character" },
+    ],
+    ["with a Name that is too long", { Name: "x".repeat(256) }, { Name: "must have at most 255 characters, not 256" }],
+    [
+      "with a country that is none",
+      { ...name, Address: { Country: "Greatbritain" } },
+      { "Address.Country": "must have at most 3 characters, not 12" },
+    ],
+    [
+      "with a country of digits",
+      { ...name, Address: { Country: "12" } },
+      { "Address.Country": "must be empty or a country code of 2 or 3 letters, such as GB" },
+    ],
+    [
+      "with many faults at once",
+      { name: "x", Name: 1, Address: { Town: 2 } },
+      {
+        name: "no such field; did you mean `Name`?",
+        Name: "must be a string, not a number",
+        "Address.Town": "must be a string, not a number",
+      },
+    ],
+  ])("of a record %s", async (title, body, faults) => {
+    const answer = await server.call("POST", "/restapi/brands.json", {
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/invalid-record"]);
+    const told = Object.fromEntries(
+      answer.json.errors.map(({ field, detail }: Record<string, string>) => [
+        `${field}${field === "__proto__" ? "x" : ""}`,
+        detail,
+      ]),
+    );
+    if (title === "with __proto__") expect(Object.keys(told)).toEqual(["__proto__x"]);
+    else expect(told).toEqual(faults);
+    expect(answer.json.instance).toBe(answer.headers.get("X-Request-Id"));
+  });
+
+  test.each([
+    "0",
+    "-1",
+    "1.5",
+    "1e300",
+    '"1"',
+    "true",
+    "null",
+    "[1]",
+    "100000000000000000000",
+    "9007199254740993",
+  ])("of an update with the ID %s", async (id) => {
+    const answer = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
+    expect(answer.status).toBe(400);
+    expect(answer.json.errors).toEqual([
+      { field: "ID", detail: expect.stringContaining("must be a whole number from 1, not ") },
+    ]);
+  });
+
+  test("of an update that empties the Name", async () => {
+    const answer = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
+    expect([answer.status, answer.json.errors]).toEqual([400, [{ field: "Name", detail: "must not be empty" }]]);
+  });
+});
+
+describe("XML", () => {
+  test.each<[string, string | Uint8Array, number, string]>([
+    ["empty", "", 400, "the body is empty"],
+    ["JSON", '{"Name":"x"}', 400, "not well-formed"],
+    ["cut short", "<Brand><Name>x", 400, "not well-formed"],
+    ["with two roots", "<Brand><Name>x</Name></Brand><Brand/>", 400, "not well-formed"],
+    ["with an unknown entity", "<Brand><Name>&auml;</Name></Brand>", 400, "not well-formed"],
+    ["with a NUL reference", "<Brand><Name>&#0;</Name></Brand>", 400, "not well-formed"],
+    [
+      "with a DOCTYPE",
+      '<!DOCTYPE Brand [<!ENTITY e "x">]><Brand><Name>&e;</Name></Brand>',
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with an external entity",
+      '<?xml version="1.0"?><!-- > --><!DOCTYPE Brand [<!ENTITY e SYSTEM "file:///etc/passwd">]><Brand><Name>&e;</Name></Brand>',
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with an entity bomb",
+      `<!DOCTYPE x [<!ENTITY a "${"x".repeat(1000)}"><!ENTITY b "${"&a;".repeat(1000)}">]><Brand><Name>&b;</Name></Brand>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with a long comment before its DOCTYPE",
+      `<!--${" -".repeat(400_000)} --><!DOCTYPE x><Brand/>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
+      "with another root",
+      "<brand><Name>x</Name></brand>",
+      400,
+      "the root element must be &lt;Brand&gt;, not &lt;brand&gt;",
+    ],
+    ["not UTF-8", bytes("<Brand><Name>\xe9</Name></Brand>"), 400, "not valid UTF-8"],
+    [
+      "declared as another encoding",
+      bytes('<?xml version="1.0" encoding="ISO-8859-1"?><Brand><Name>\xe9</Name></Brand>'),
+      415,
+      "declares the encoding ISO-8859-1",
+    ],
+    [
+      "declared as UTF-16",
+      '<?xml version="1.0" encoding="utf-16"?><Brand><Name>x</Name></Brand>',
+      415,
+      "declares the encoding utf-16",
+    ],
+    ["UTF-16", bytes("\xff\xfe<\x00B\x00"), 415, "UTF-16"],
+    ["nested too deeply", deep("<a>", "</a>"), 400, ""],
+  ])("that is %s", async (_, body, status, detail) => {
+    const answer = await server.call("POST", "/restapi/brands.xml", { body });
+    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);
+    expect(answer.text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<problem xmlns="urn:ietf:rfc:7807">');
+    expect(answer.text).toContain(detail);
+  });
+
+  test.each<[string, string, [string, string][]]>([
+    ["a repeated element", "<Brand><Name>a</Name><Name>b</Name></Brand>", [["Name", "appears more than once"]]],
+    ["a repeated group", "<Brand><Name>a</Name><Address/><Address/></Brand>", [["Address", "appears more than once"]]],
+    [
+      "an unknown element",
+      "<Brand><Name>a</Name><Nmae>b</Nmae></Brand>",
+      [["Nmae", "no such element; did you mean &lt;Name&gt;?"]],
+    ],
+    ["an unknown attribute", '<Brand lang="en"><Name>a</Name></Brand>', [["lang", "no such attribute"]]],
+    ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
+    ["another namespace", '<Brand xmlns="urn:x"><Name>a</Name></Brand>', [["xmlns", "no such attribute"]]],
+    ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
+    ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],
+    ["an element inside a text", "<Brand><Name>a<b/></Name></Brand>", [["Name", "must hold text, not &lt;b&gt;"]]],
+    ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],
+    [
+      "an ID",
+      '<Brand ID="3"><Name>a</Name></Brand>',
+      [["ID", "is given by the server: leave it out when you create a record"]],
+    ],
+    [
+      "faults of several kinds",
+      '<Brand x="1">y<Name></Name></Brand>',
+      [
+        ["x", "no such attribute"],
+        ["Brand", 'stray text: "y"'],
+        ["Name", "must not be empty"],
+      ],
+    ],
+  ])("of a record with %s", async (_, body, faults) => {
+    const answer = await server.call("POST", "/restapi/brands.xml", { body });
+    expect(answer.status).toBe(400);
+    for (const [field, detail] of faults)
+      expect(answer.text).toContain(`<i><field>${field}</field><detail>${detail}</detail></i>`);
+    expect(answer.text.match(/<i>/g)).toHaveLength(faults.length);
+  });
+
+  test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("of an update with %s", async (attribute) => {
+    const answer = await server.call("PUT", "/restapi/brands.xml", {
+      body: `<Brand ${attribute}><Name>x</Name></Brand>`,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain("must be a whole number from 1");
+  });
+
+  test("of an update whose ID element and attribute differ", async () => {
+    const answer = await server.call("PUT", "/restapi/brands.xml", {
+      body: '<Brand ID="1"><ID>2</ID><Name>x</Name></Brand>',
+    });
+    expect([answer.status, answer.text.includes("the attribute says 1 and the element")]).toEqual([400, true]);
+  });
+});
+
+test.each([
+  "text/plain; charset=iso-8859-1",
+  'application/json; charset="windows-1252"',
+])("the Content-Type %s is not read", async (type) => {
+  const answer = await server.call("POST", "/restapi/brands.json", {
+    body: '{"Name":"x"}',
+    headers: { "Content-Type": type },
+  });
+  expect([answer.status, answer.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
+});
+
+test("a compressed body is not read", async () => {
+  const body = Bun.gzipSync('{"Name":"x"}');
+  const answer = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
+  expect(answer.status).toBe(415);
+});
+
+test("a body of more than 1 MiB is refused, one of just 1 MiB is read", async () => {
+  const fill = (size: number) => `{"Name":"${"x".repeat(size - 11)}"}`;
+  const large = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024 + 1) });
+  expect([large.status, large.json.type]).toEqual([413, "/docs/problems/too-large"]);
+  const most = await server.call("POST", "/restapi/brands.json", { body: fill(1024 * 1024) });
+  expect([most.status, most.json.errors[0].field]).toEqual([400, "Name"]);
+});

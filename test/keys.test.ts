@@ -1,0 +1,213 @@
+// Websites and keys (contract section 1): nothing is visible across sites, and what the operator changes holds on the
+// very next request, although another process changed it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { makeKey } from "../src/model/key.ts";
+import { createKey, listKeys, revokeKey, rotateKey } from "../src/operator/keys.ts";
+import { addSite, removeSite, setSite } from "../src/operator/sites.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { startTestServer, type TestServer } from "./support/server.ts";
+
+let server: TestServer;
+let clock = Date.parse("2026-01-01T00:00:00Z");
+/** A database connection as another process has it. */
+let elsewhere: ReturnType<typeof openEngine>;
+
+beforeAll(async () => {
+  server = await startTestServer({ now: () => clock });
+  elsewhere = openEngine(server.database, allResources);
+});
+afterAll(async () => {
+  await elsewhere.close();
+  await server.stop();
+});
+
+const list = (key: string | null, headers?: Record<string, string>) =>
+  server.call("GET", "/restapi/brands.json", { key, ...(headers ? { headers } : {}) });
+
+describe("a key", () => {
+  test("that is missing, malformed, mistyped, unknown, revoked or expired gets the same 401", async () => {
+    const mistyped = server.key.replace(/.$/, (last) => (last === "0" ? "1" : "0"));
+    const revoked = await server.issueKey();
+    await revokeKey(elsewhere, revoked.slice(0, 12), clock);
+    const expired = await server.issueKey({ expiresAt: clock });
+    const keys = [null, "x", "sfk_", mistyped, makeKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
+    const answers = await Promise.all(keys.map((key) => list(key)));
+    for (const answer of answers) {
+      expect(answer.status).toBe(401);
+      expect(answer.headers.get("WWW-Authenticate")).toBe('ApiKey realm="shop", header="X-API-AUTH"');
+      expect({ ...answer.json, instance: "" }).toEqual({ ...answers[0]?.json, instance: "" });
+    }
+  });
+
+  test("stops at the moment it expires", async () => {
+    const key = await server.issueKey({ expiresAt: clock + 1000 });
+    expect((await list(key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(401);
+  });
+
+  test("that another process revokes is refused on the very next request", async () => {
+    for (let i = 0; i < 50; i++) {
+      const key = (await createKey(elsewhere, server.site, {}, clock)).key;
+      expect((await list(key)).status).toBe(200);
+      await revokeKey(elsewhere, key.slice(0, 12), clock);
+      expect((await list(key)).status).toBe(401);
+    }
+  });
+
+  test("that is rotated ends at once, or after the overlap", async () => {
+    const first = await server.issueKey({ label: "till", scope: "read" });
+    const second = await rotateKey(elsewhere, first.slice(0, 12), 0, clock);
+    expect([(await list(first)).status, (await list(second.key)).status]).toEqual([401, 200]);
+    expect([second.record.Label, second.record.Scope]).toEqual(["till", "read"]);
+    const third = await rotateKey(elsewhere, second.record.Prefix, 60_000, clock);
+    expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([200, 200]);
+    clock += 60_000;
+    expect([(await list(second.key)).status, (await list(third.key)).status]).toEqual([401, 200]);
+  });
+
+  test("with the scope read may not write, and the problem names what it lacks", async () => {
+    const key = await server.issueKey({ scope: "read" });
+    expect((await list(key)).status).toBe(200);
+    for (const [method, path] of [
+      ["POST", "brands.json"],
+      ["PUT", "brands/1.json"],
+      ["DELETE", "orderstatuses/1.json"],
+    ] as const) {
+      const answer = await server.call(method, `/restapi/${path}`, { key, body: "not even JSON" });
+      expect(answer.status).toBe(403);
+      expect(answer.json.detail).toContain("`write`");
+    }
+  });
+
+  test("is stored as nothing but its digest", async () => {
+    const secret = server.key.slice(12);
+    for await (const { row } of elsewhere.dump()) expect(JSON.stringify(row)).not.toContain(secret);
+  });
+
+  test("has a time of last use in the store once the server stopped", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    const other = await startTestServer({
+      settings: { DATABASE: `sqlite:${join(folder, "kept.db")}` },
+      now: () => clock,
+    });
+    await other.call("GET", "/restapi/brands.json");
+    await other.stop();
+    const engine = openEngine(other.database, allResources);
+    expect((await listKeys(engine, other.site))[0]?.lastUsed).toEqual(new Date(clock));
+    await engine.close();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe("a website", () => {
+  test("is picked by Host, without regard to case or port, and the default site answers for the rest", async () => {
+    const garden = await addSite(elsewhere, "garden", { hostnames: ["Garden.Example", "www.garden.example"] }, clock);
+    const { key } = await createKey(elsewhere, garden, {}, clock);
+    for (const host of ["garden.example", "GARDEN.example:8080", "www.garden.example"]) {
+      expect((await list(key, { Host: host })).status).toBe(200);
+    }
+    expect((await list(key)).status).toBe(403);
+    expect((await list(server.key, { Host: "garden.example" })).status).toBe(403);
+    expect((await list(server.key, { Host: "anything.example" })).status).toBe(200);
+  });
+
+  test("sees nothing of another's records, IDs or lists", async () => {
+    const site = await addSite(elsewhere, "other", { hostnames: ["other.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    const headers = { Host: "other.example" };
+    await server.call("POST", "/restapi/brands.json", { body: { Name: "mine" } });
+    expect((await list(key, headers)).json).toEqual([]);
+    const theirs = await server.call("POST", "/restapi/brands.json", { body: { Name: "theirs" }, key, headers });
+    expect(theirs.json.ID).toBe(1);
+    expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
+    await server.call("DELETE", "/restapi/brands/1.json", { key, headers });
+    expect((await server.call("GET", "/restapi/brands/1.json")).json.Name).toBe("mine");
+  });
+
+  test("that is renamed, moved or removed in another process is so on the very next request", async () => {
+    const site = await addSite(elsewhere, "moving", { hostnames: ["a.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    expect((await list(key, { Host: "a.example" })).status).toBe(200);
+    await setSite(elsewhere, "moving", { name: "moved", hostnames: ["b.example"] }, clock);
+    expect((await list(key, { Host: "a.example" })).status).toBe(403);
+    expect((await list(key, { Host: "b.example" })).status).toBe(200);
+    expect((await list(null, { Host: "b.example" })).headers.get("WWW-Authenticate")).toContain('realm="moved"');
+    await removeSite(elsewhere, "moved", clock);
+    expect((await list(key, { Host: "b.example" })).status).toBe(401);
+  });
+
+  test("is 421 for a host that none answers for", async () => {
+    await setSite(elsewhere, "shop", { isDefault: false, hostnames: ["shop.example"] }, clock);
+    const answer = await list(server.key);
+    expect([answer.status, answer.json.type]).toEqual([421, "/docs/problems/wrong-site"]);
+    expect((await server.call("OPTIONS", "/restapi/brands.json", { key: null })).status).toBe(421);
+    expect((await server.call("GET", "/healthz", { key: null })).status).toBe(200);
+    await setSite(elsewhere, "shop", { isDefault: true }, clock);
+  });
+
+  test("is not picked by X-Forwarded-Host unless the proxy is trusted", async () => {
+    const headers = { "X-Forwarded-Host": "garden.example" };
+    expect((await list(server.key, headers)).status).toBe(200);
+    const behindProxy = await startTestServer({ settings: { TRUST_PROXY: "yes" } });
+    await addSite(behindProxy.engine, "garden", { hostnames: ["garden.example"] }, 0);
+    expect((await behindProxy.call("GET", "/restapi/brands.json", { headers })).status).toBe(403);
+    expect((await behindProxy.call("GET", "/restapi/brands.json")).status).toBe(200);
+    await behindProxy.stop();
+  });
+
+  test("checks come in order: site, route, key, scope, body", async () => {
+    const readOnly = await server.issueKey({ scope: "read" });
+    const bad = { key: null, body: "{" };
+    expect((await server.call("POST", "/restapi/nothing.json", bad)).status).toBe(404);
+    expect((await server.call("POST", "/restapi/locations.json", bad)).status).toBe(405);
+    expect((await server.call("POST", "/restapi/brands.json", bad)).status).toBe(401);
+    expect((await server.call("POST", "/restapi/brands.json", { ...bad, key: readOnly })).status).toBe(403);
+    expect((await server.call("POST", "/restapi/brands.json", { body: "{" })).status).toBe(400);
+  });
+});
+
+describe("limits", () => {
+  test("a key with a rate gets 429 with Retry-After when it is used up, and works again later", async () => {
+    const key = await server.issueKey({ rate: 2 });
+    const first = await list(key);
+    expect([first.headers.get("RateLimit-Policy"), first.headers.get("RateLimit")]).toEqual([
+      '"key";q=2;w=1',
+      '"key";r=1;t=1',
+    ]);
+    await list(key);
+    const refused = await list(key);
+    expect([refused.status, refused.headers.get("Retry-After"), refused.json.type]).toEqual([
+      429,
+      "1",
+      "/docs/problems/too-many-requests",
+    ]);
+    expect((await list(server.key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(200);
+  });
+
+  test("the server's own limit holds for keys without one", async () => {
+    const limited = await startTestServer({ settings: { RATE: "1", BURST: "3" }, now: () => clock });
+    const statuses = [];
+    for (let i = 0; i < 4; i++) statuses.push((await limited.call("GET", "/restapi/brands.json")).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    await limited.stop();
+  });
+
+  test("an address that sends many invalid keys is throttled, and valid keys go on working", async () => {
+    const other = await startTestServer({ now: () => clock });
+    const statuses = new Set<number>();
+    for (let i = 0; i < 130; i++) statuses.add((await other.call("GET", "/restapi/brands.json", { key: null })).status);
+    expect([...statuses]).toEqual([401, 429]);
+    expect((await other.call("GET", "/restapi/brands.json")).status).toBe(200);
+    clock += 5000;
+    expect((await other.call("GET", "/restapi/brands.json", { key: null })).status).toBe(401);
+    await other.stop();
+  });
+});

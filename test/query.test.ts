@@ -1,0 +1,142 @@
+// Reading less (contract section 6).
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "./support/server.ts";
+
+let server: TestServer;
+const names = ["delta", "Alpha", "charlie", "bravo", "alpha", "Écho", "echo"];
+beforeAll(async () => {
+  server = await startTestServer();
+  for (const [index, Name] of names.entries()) {
+    const body = {
+      Name,
+      AccountNumber: String(index % 2),
+      Address: { Town: `Town ${index}`, Country: index < 3 ? "GB" : "DE" },
+    };
+    await server.call("POST", "/restapi/brands.json", { body });
+  }
+});
+afterAll(() => server.stop());
+
+const list = (query: string) => server.call("GET", `/restapi/brands.json?${query}`);
+const idsOf = async (query: string) => (await list(query)).json.map(({ ID }: { ID: number }) => ID);
+
+test.each([
+  ["limit=3", [1, 2, 3]],
+  ["limit=3&offset=5", [6, 7]],
+  ["offset=5", [6, 7]],
+  ["limit=1000", [1, 2, 3, 4, 5, 6, 7]],
+  ["offset=99", []],
+  ["sort=ID", [1, 2, 3, 4, 5, 6, 7]],
+  ["sort=-ID&limit=2", [7, 6]],
+  ["sort=AccountNumber", [1, 3, 5, 7, 2, 4, 6]],
+  ["sort=-AccountNumber,-ID", [6, 4, 2, 7, 5, 3, 1]],
+  ["sort=Address.Country,-Address.Town", [7, 6, 5, 4, 3, 2, 1]],
+  ["filter[Name]=Alpha", [2]],
+  ["filter[Name][contains]=ALPHA", [2, 5]],
+  ["filter[Name][contains]=%C3%89CHO", [6]],
+  ["filter[Address.Country]=GB&filter[AccountNumber]=0", [1, 3]],
+  ["filter[ID]=4", [4]],
+  ["filter[Name]=", []],
+  ["filter%5BName%5D=bravo", [4]],
+  ["_=12345&nonsense", [1, 2, 3, 4, 5, 6, 7]],
+])("%s", async (query, ids) => {
+  expect(await idsOf(query)).toEqual(ids);
+});
+
+test("names sort as people expect: without regard to case first, accents beside their letter", async () => {
+  const sorted = (await list("sort=Name&fields=Name")).json.map(({ Name }: { Name: string }) => Name);
+  expect(sorted).toEqual(["alpha", "Alpha", "bravo", "charlie", "delta", "echo", "Écho"]);
+});
+
+test("fields brings the ID and what was asked for, in the order of the declaration", async () => {
+  const answer = await list("fields=Address.Town,Name&limit=1");
+  expect(answer.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
+  expect((await list("fields=ID&limit=2")).json).toEqual([{ ID: 1 }, { ID: 2 }]);
+  expect(Object.keys((await list("fields=Address&limit=1")).json[0].Address)).toHaveLength(9);
+  const xml = await server.call("GET", "/restapi/brands.xml?fields=Name&limit=1");
+  expect(xml.text).toEndWith('<Results><Brand ID="1"><Name>delta</Name></Brand></Results>');
+});
+
+test("X-Total-Count counts what the filter lets through, with and without a limit", async () => {
+  const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
+  expect(totals.map((answer) => answer.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
+});
+
+test("Link leads through all pages and keeps the other parameters", async () => {
+  const seen: number[] = [];
+  let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&x=1";
+  let pages = 0;
+  while (path) {
+    const answer = await server.call("GET", path);
+    seen.push(...answer.json.map(({ ID }: { ID: number }) => ID));
+    path = /<([^>]+)>; rel="next"/.exec(answer.headers.get("Link") as string)?.[1];
+    pages++;
+  }
+  expect([seen, pages]).toEqual([[7, 6, 5, 4, 3, 2, 1], 3]);
+});
+
+test("Link names first, prev, next and last", async () => {
+  const link = (await list("limit=2&offset=4")).headers.get("Link");
+  const page = (offset: number, rel: string) => `</restapi/brands.json?limit=2&offset=${offset}>; rel="${rel}"`;
+  expect(link).toBe([page(0, "first"), page(2, "prev"), page(6, "next"), page(6, "last")].join(", "));
+  expect((await list("sort=Name")).headers.get("Link")).toBeNull();
+});
+
+describe("a bad value is refused", () => {
+  test.each([
+    ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],
+    ["limit=1001", "`limit` must be a whole number from 1 to 1000, not `1001`"],
+    ["limit=", "`limit` must be"],
+    ["limit=1e2", "`limit` must be"],
+    ["limit=1&limit=2", "`limit` appears more than once"],
+    ["offset=-1", "`offset` must be a whole number from 0, not `-1`"],
+    ["sort=Nmae", "`sort`: no field `Nmae`; did you mean `Name`?"],
+    ["sort=", "`sort`: no field ``"],
+    ["sort=Address", "`sort`: no field `Address`"],
+    ["filter[name]=x", "`filter`: no field `name`; did you mean `Name`?"],
+    ["filter[Name][starts]=x", "`starts` is no filter operator; there is `contains`"],
+    ["filter=x", "`filter` is no filter"],
+    ["filter[Name=x", "`filter[Name` is no filter"],
+    ["filter[__proto__]=x", "`filter`: no field `__proto__`"],
+    ["fields=", "`fields`: no field ``"],
+    ["fields=Name,Town", "`fields`: no field `Town`"],
+  ])("%s", async (query, detail) => {
+    const answer = await list(query);
+    expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+    expect(answer.json.detail).toContain(detail);
+  });
+});
+
+test("the parameters mean nothing to a look-up", async () => {
+  expect((await server.call("GET", "/restapi/brands/1.json?fields=Name&limit=0")).json.AccountNumber).toBe("0");
+});
+
+test("a large list comes compressed as the client asks, with an ETag of its own", async () => {
+  const large = await startTestServer();
+  for (let i = 0; i < 20; i++) await large.call("POST", "/restapi/brands.json", { body: { Name: `Brand ${i}` } });
+  const plain = await large.call("GET", "/restapi/brands.json", { headers: { "Accept-Encoding": "identity" } });
+  const etags = new Set([plain.headers.get("ETag")]);
+  const cases = [
+    ["gzip", "gzip"],
+    ["gzip, zstd", "zstd"],
+    ["zstd;q=0.5, gzip", "gzip"],
+    ["*", "zstd"],
+    ["gzip;q=0", null],
+    ["br", null],
+  ] as const;
+  for (const [accepted, coding] of cases) {
+    const response = await fetch(`${large.url}/restapi/brands.json`, {
+      headers: { "X-API-AUTH": large.key, "Accept-Encoding": accepted },
+      decompress: false,
+    } as RequestInit);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect([accepted, response.headers.get("Content-Encoding")]).toEqual([accepted, coding]);
+    expect(response.headers.get("Vary")).toBe("Accept-Encoding");
+    const text = coding === "gzip" ? Bun.gunzipSync(bytes) : coding === "zstd" ? Bun.zstdDecompressSync(bytes) : bytes;
+    expect(Buffer.from(text).toString()).toBe(plain.text);
+    etags.add(response.headers.get("ETag"));
+  }
+  expect(etags.size).toBe(3);
+  await large.stop();
+});

@@ -1,0 +1,207 @@
+// Safe writes (contract section 7).
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "./support/server.ts";
+
+let server: TestServer;
+let clock = Date.parse("2026-01-01T00:00:00Z");
+beforeAll(async () => {
+  server = await startTestServer({ now: () => clock });
+});
+afterAll(() => server.stop());
+
+async function createBrand(name = "x") {
+  const answer = await server.call("POST", "/restapi/brands.json", { body: { Name: name } });
+  return { id: answer.json.ID as number, etag: answer.headers.get("ETag") as string };
+}
+
+describe("ETag", () => {
+  test("of a record is the same after create, update and look-up, and changes with the record", async () => {
+    const { id, etag } = await createBrand();
+    expect((await server.call("GET", `/restapi/brands/${id}.json`)).headers.get("ETag")).toBe(etag);
+    const updated = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "y" } });
+    expect(updated.headers.get("ETag")).not.toBe(etag);
+    expect((await server.call("GET", `/restapi/brands/${id}.json`)).headers.get("ETag")).toBe(
+      updated.headers.get("ETag"),
+    );
+  });
+
+  test("differs between formats, and a list's changes with any of its records and with no other resource", async () => {
+    const { id, etag } = await createBrand();
+    expect((await server.call("GET", `/restapi/brands/${id}.xml`)).headers.get("ETag")).not.toBe(etag);
+    const listTag = async () =>
+      (await server.call("GET", "/restapi/brands.json", { headers: { "Accept-Encoding": "identity" } })).headers.get(
+        "ETag",
+      );
+    const before = await listTag();
+    await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "x" } });
+    expect(await listTag()).toBe(before);
+    await server.call("DELETE", `/restapi/brands/${id}.json`);
+    expect(await listTag()).not.toBe(before);
+  });
+});
+
+describe("If-None-Match", () => {
+  test.each(["json", "xml"])("on a record or list that is still the same is 304, in %s", async (format) => {
+    const { id } = await createBrand();
+    for (const path of [`brands/${id}.${format}`, `brands.${format}`, `brands.${format}?limit=1`]) {
+      const first = await server.call("GET", `/restapi/${path}`);
+      const etag = first.headers.get("ETag") as string;
+      for (const header of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        for (const method of ["GET", "HEAD"]) {
+          const answer = await server.call(method, `/restapi/${path}`, { headers: { "If-None-Match": header } });
+          expect([path, answer.status, answer.text, answer.headers.get("ETag")]).toEqual([path, 304, "", etag]);
+          expect(answer.headers.get("Access-Control-Allow-Origin")).toBe("*");
+        }
+      }
+      expect((await server.call("GET", `/restapi/${path}`, { headers: { "If-None-Match": '"other"' } })).status).toBe(
+        200,
+      );
+    }
+  });
+});
+
+describe("If-Match", () => {
+  test("lets a write through while the record is the same, and is 412 when it changed", async () => {
+    const { id, etag } = await createBrand();
+    const ifMatch = { headers: { "If-Match": etag } };
+    const first = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "1" }, ...ifMatch });
+    expect(first.status).toBe(200);
+    for (const method of ["PUT", "PATCH", "DELETE"]) {
+      const body = method === "DELETE" ? undefined : { Name: "2" };
+      const answer = await server.call(method, `/restapi/brands/${id}.json`, { body, ...ifMatch });
+      expect([method, answer.status, answer.json.type]).toEqual([method, 412, "/docs/problems/precondition-failed"]);
+    }
+    expect((await server.call("GET", `/restapi/brands/${id}.json`)).json.Name).toBe("1");
+  });
+
+  test("takes the tag of either format, several tags, and *", async () => {
+    const { id } = await createBrand();
+    const tagOf = async (format: string) =>
+      (await server.call("GET", `/restapi/brands/${id}.${format}`)).headers.get("ETag");
+    const put = async (header: string | null) =>
+      (
+        await server.call("PUT", `/restapi/brands/${id}.json`, {
+          body: { Name: String(Math.random()) },
+          headers: { "If-Match": header as string },
+        })
+      ).status;
+    expect(await put(await tagOf("xml"))).toBe(200);
+    expect(await put(`"a", ${await tagOf("json")}`)).toBe(200);
+    expect(await put("*")).toBe(200);
+    expect(await put(`W/${await tagOf("json")}`)).toBe(412);
+    expect(await put('"a"')).toBe(412);
+    expect(await put("nonsense")).toBe(412);
+  });
+
+  test("lets one of many writers at once through", async () => {
+    const { id, etag } = await createBrand();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) =>
+        server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: `n${i}` }, headers: { "If-Match": etag } }),
+      ),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(49);
+  });
+});
+
+describe("Idempotency-Key", () => {
+  const post = (name: string, idempotencyKey: string, key = server.key) =>
+    server.call("POST", "/restapi/brands.json", {
+      body: { Name: name },
+      key,
+      headers: { "Idempotency-Key": idempotencyKey },
+    });
+
+  test("gives the first reply again and makes nothing", async () => {
+    const first = await post("once", "a");
+    const again = await post("once", "a");
+    expect([again.status, again.text, again.headers.get("Location"), again.headers.get("ETag")]).toEqual([
+      201,
+      first.text,
+      first.headers.get("Location"),
+      first.headers.get("ETag"),
+    ]);
+    expect([first.headers.get("Idempotency-Replayed"), again.headers.get("Idempotency-Replayed")]).toEqual([
+      null,
+      "true",
+    ]);
+  });
+
+  test("gives the first reply also after the record was changed or deleted", async () => {
+    const first = await post("changing", "b");
+    await server.call("PUT", `/restapi/brands/${first.json.ID}.json`, { body: { Name: "changed" } });
+    expect((await post("changing", "b")).text).toBe(first.text);
+    await server.call("DELETE", `/restapi/brands/${first.json.ID}.json`);
+    expect((await post("changing", "b")).text).toBe(first.text);
+  });
+
+  test("with another body, path or method is 422", async () => {
+    await post("one", "c");
+    const headers = { "Idempotency-Key": "c" };
+    expect((await post("two", "c")).status).toBe(422);
+    expect((await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "one" }, headers })).status).toBe(
+      422,
+    );
+  });
+
+  test("belongs to the API key", async () => {
+    const other = await server.issueKey();
+    const [first, second] = [await post("mine", "d"), await post("mine", "d", other)];
+    expect(second.json.ID).not.toBe(first.json.ID);
+  });
+
+  test("is forgotten after 24 hours", async () => {
+    const first = await post("old", "e");
+    clock += 24 * 60 * 60 * 1000;
+    expect((await post("old", "e")).json.ID).not.toBe(first.json.ID);
+  });
+
+  test("of a refused request is free to be used again", async () => {
+    expect((await post("", "f")).status).toBe(400);
+    expect((await post("good", "f")).status).toBe(201);
+  });
+
+  test("works for a POST that stands for another method", async () => {
+    const { id } = await createBrand();
+    const headers = { "Idempotency-Key": "g", "X-HTTP-Method-Override": "DELETE" };
+    const [first, again] = [
+      await server.call("POST", `/restapi/brands/${id}.json`, { headers }),
+      await server.call("POST", `/restapi/brands/${id}.json`, { headers }),
+    ];
+    expect([first.status, again.status, again.text]).toEqual([200, 200, first.text]);
+  });
+
+  test("that is malformed is refused", async () => {
+    for (const bad of ["x".repeat(256), "tab\there"]) expect((await post("x", bad)).status).toBe(400);
+    expect((await post("x", "x".repeat(255))).status).toBe(201);
+  });
+
+  test("sent many times at once makes one record; the others get 409 or the reply", async () => {
+    const answers = await Promise.all(Array.from({ length: 30 }, () => post("storm", "h")));
+    const ids = new Set(answers.filter(({ status }) => status === 201).map(({ json }) => json.ID));
+    expect(ids.size).toBe(1);
+    for (const { status } of answers) expect([201, 409]).toContain(status);
+    expect((await post("storm", "h")).headers.get("Idempotency-Replayed")).toBe("true");
+  });
+});
+
+test("many writers at once lose nothing: IDs, records and journal have no gap", async () => {
+  const other = await startTestServer();
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, (_, i) =>
+      other.call("POST", `/restapi/brands.${i % 2 ? "json" : "xml"}`, {
+        body: i % 2 ? { Name: `n${i}` } : `<Brand><Name>n${i}</Name></Brand>`,
+      }),
+    ),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+  const list = (await other.call("GET", "/restapi/brands.json")).json as { ID: number; Name: string }[];
+  expect(list.map(({ ID }) => ID)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
+  expect(new Set(list.map(({ Name }) => Name)).size).toBe(500);
+  const journal = await other.engine.since(other.site.ID, 0);
+  expect(journal?.map(({ revision }) => revision)).toEqual(Array.from({ length: 500 }, (_, i) => i + 1));
+  expect(await other.engine.check()).toEqual([]);
+  await other.stop();
+});

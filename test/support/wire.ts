@@ -1,0 +1,54 @@
+// Requests byte by byte, for what no HTTP client would send.
+
+import { connect } from "node:net";
+
+/**
+ * Sends `bytes` to the server, a pause between one piece and the next, and returns everything that comes back until the
+ * server closes or nothing came for `quiet` milliseconds.
+ */
+export function exchangeBytes(port: number, pieces: string | readonly string[], quiet = 400): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let received = "";
+    let timer: Timer;
+    const finish = () => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(received);
+    };
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(finish, quiet);
+    };
+    socket.on("data", (data) => {
+      received += data.toString("latin1");
+      wait();
+    });
+    socket.on("close", finish);
+    socket.on("error", (error: NodeJS.ErrnoException) => (error.code === "ECONNRESET" ? finish() : reject(error)));
+    socket.on("connect", async () => {
+      wait();
+      for (const piece of typeof pieces === "string" ? [pieces] : pieces) {
+        socket.write(Buffer.from(piece, "latin1"));
+        await Bun.sleep(20);
+      }
+    });
+  });
+}
+
+/** Whether the server closes the connection within `milliseconds` after `bytes`. */
+export function closesWithin(port: number, bytes: string, milliseconds: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    const timer = setTimeout(() => {
+      socket.destroy();
+      resolve(false);
+    }, milliseconds);
+    socket.on("data", () => {});
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+}

@@ -1,0 +1,177 @@
+// What arrives byte by byte: requests that no HTTP client would send, and connections that stall or go away.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { startTestServer, type TestServer } from "./support/server.ts";
+import { closesWithin, exchangeBytes } from "./support/wire.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ settings: { IDLE_TIMEOUT: "2" } });
+});
+afterAll(() => server.stop());
+
+const request = (lines: string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;
+const authorised = () => `X-API-AUTH: ${server.key}`;
+const statusOf = (answer: string) => Number(/^HTTP\/1\.[01] (\d+)/.exec(answer)?.[1]);
+
+describe("hosts", () => {
+  test("two Host lines are refused", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET /restapi/brands.json HTTP/1.1", "Host: a", "Host: b", authorised()]),
+    );
+    expect(statusOf(answer)).toBe(400);
+    expect(answer).toContain("more than one Host header");
+  });
+
+  test("HTTP/1.1 without a Host is refused", async () => {
+    expect(
+      statusOf(await exchangeBytes(server.port, request(["GET /restapi/brands.json HTTP/1.1", authorised()]))),
+    ).toBe(400);
+  });
+
+  test.each([
+    ["without a Host", []],
+    ["with one", ["Host: x:80"]],
+    ["with an empty one", ["Host: "]],
+  ])("HTTP/1.0 %s is answered by the default site", async (_, host) => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET /restapi/brands.json?limit=1 HTTP/1.0", ...host, authorised()]),
+    );
+    expect(statusOf(answer)).toBe(200);
+    expect(answer).toEndWith("\r\n\r\n[]");
+  });
+
+  test("a Host that is no host does not confuse the path", async () => {
+    for (const host of ["x/../?", "a b", "[::1]:80", "http://x", "x#y"]) {
+      const answer = await exchangeBytes(
+        server.port,
+        request(["GET /restapi/brands.json HTTP/1.1", `Host: ${host}`, authorised()]),
+        150,
+      );
+      expect([200, 400]).toContain(statusOf(answer));
+    }
+  });
+
+  test("an absolute target is answered as its path", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET http://other.example/restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
+    );
+    expect(statusOf(answer)).toBe(200);
+  });
+});
+
+describe("keys", () => {
+  test("two X-API-AUTH lines are no key, even when both are right", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
+    );
+    expect(statusOf(answer)).toBe(401);
+  });
+});
+
+describe("limits", () => {
+  test("a header section of more than 16 KiB is 431", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET / HTTP/1.1", "Host: x", `X-Long: ${"a".repeat(17_000)}`]),
+    );
+    expect(statusOf(answer)).toBe(431);
+  });
+
+  test("a chunked body of more than 1 MiB is 413 before all of it was sent", async () => {
+    const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
+    const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
+    const answer = await exchangeBytes(server.port, [head, ...new Array<string>(18).fill(chunk)]);
+    expect(statusOf(answer)).toBe(413);
+    expect(answer).toContain("/docs/problems/too-large");
+  });
+
+  test("an announced body of more than 1 MiB is 413 at once, and the connection ends", async () => {
+    const head = request([
+      "POST /restapi/brands.json HTTP/1.1",
+      "Host: x",
+      authorised(),
+      "Content-Length: 99999999999",
+    ]);
+    const answer = await exchangeBytes(server.port, head);
+    expect(statusOf(answer)).toBe(413);
+    expect(answer).toMatch(/connection: close/i);
+  });
+
+  test("a chunked body within the limit is read", async () => {
+    const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
+    const answer = await exchangeBytes(server.port, [head, '6\r\n{"Name\r\n', '8\r\n":"chu"}\r\n', "0\r\n\r\n"]);
+    expect(statusOf(answer)).toBe(201);
+  });
+});
+
+describe("connections", () => {
+  test("one that does not finish its header section is closed", async () => {
+    expect(await closesWithin(server.port, "GET /restapi/brands.json HTTP/1.1\r\nHost: x\r\nX-Slow", 15_000)).toBe(
+      true,
+    );
+  }, 20_000);
+
+  test("one whose body stalls is closed, and nothing is stored", async () => {
+    const head = request(
+      ["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Content-Length: 20"],
+      '{"Name":"st',
+    );
+    expect(await closesWithin(server.port, head, 15_000)).toBe(true);
+    expect((await server.call("GET", "/restapi/brands.json")).text).not.toContain("st");
+  }, 20_000);
+
+  test("a client that goes away in the middle of its body stores nothing and disturbs nobody", async () => {
+    const before = (await server.call("GET", "/restapi/brands.json")).text;
+    await Promise.all(
+      Array.from({ length: 20 }, () => {
+        const body = request(
+          ["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Content-Length: 50"],
+          '{"Name":"gone"',
+        );
+        return new Promise<void>((resolve) => {
+          const socket = connect(server.port, "127.0.0.1", () =>
+            socket.write(body, () => resolve(void socket.destroy())),
+          );
+          socket.on("error", () => {});
+        });
+      }),
+    );
+    await Bun.sleep(50);
+    expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
+  });
+
+  test("requests that follow one another without waiting are answered in order", async () => {
+    const one = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
+    const two = request(["GET /healthz HTTP/1.1", "Host: x"]);
+    const answers = (await exchangeBytes(server.port, one + two)).match(/HTTP\/1\.1 \d+/g);
+    expect(answers).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
+  });
+
+  test("what is no HTTP is refused", async () => {
+    for (const bytes of [
+      "GARBAGE\r\n\r\n",
+      request(["POST / HTTP/1.1", "Host: x", "Content-Length: 3", "Transfer-Encoding: chunked"], "abc"),
+    ]) {
+      expect(statusOf(await exchangeBytes(server.port, bytes, 150))).toBe(400);
+    }
+  });
+
+  test("Expect: 100-continue is continued", async () => {
+    const head = request([
+      "POST /restapi/brands.json HTTP/1.1",
+      "Host: x",
+      authorised(),
+      "Content-Length: 12",
+      "Expect: 100-continue",
+    ]);
+    const answer = await exchangeBytes(server.port, [head, '{"Name":"y"}']);
+    expect(answer).toStartWith("HTTP/1.1 100 Continue");
+    expect(answer).toContain("HTTP/1.1 201 Created");
+  });
+});
