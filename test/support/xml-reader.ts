@@ -1,7 +1,14 @@
 // Reads XML answers as the document's schemas see them, after the XSD has found them valid. A reader of its own, with
 // libxml2, so that the server's reader does not check the server's writer.
 
-import { ParseOption, XmlBufferInputProvider, XmlDocument, XmlElement, xmlRegisterInputProvider, XsdValidator } from "libxml2-wasm";
+import {
+  ParseOption,
+  XmlBufferInputProvider,
+  XmlDocument,
+  XmlElement,
+  XsdValidator,
+  xmlRegisterInputProvider,
+} from "libxml2-wasm";
 import type { Field, Fields } from "../../src/model/field.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { toProblemXsd, toXsd } from "../../src/schemas/xsd.ts";
@@ -47,7 +54,12 @@ function toProblem(root: XmlElement): unknown {
     childrenOf(root).map((child) => {
       if (child.name === "status") return ["status", Number(child.content)];
       if (child.name !== "errors") return [child.name, child.content];
-      return ["errors", childrenOf(child).map((fault) => Object.fromEntries(childrenOf(fault).map((part) => [part.name, part.content])))];
+      return [
+        "errors",
+        childrenOf(child).map((fault) =>
+          Object.fromEntries(childrenOf(fault).map((part) => [part.name, part.content])),
+        ),
+      ];
     }),
   );
 }
