@@ -1,0 +1,56 @@
+// What goes over the wire, byte for byte. A change here is a change that every client sees.
+// UPDATE_GOLDEN=1 writes the files anew.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { operator } from "../src/model/change.ts";
+import { readNewRecord, type Values } from "../src/model/record.ts";
+import { brand } from "../src/resources/brand.ts";
+import { location } from "../src/resources/location.ts";
+import { orderStatus } from "../src/resources/order-status.ts";
+import { startTestServer, type TestServer } from "./support/server.ts";
+
+const contact = {
+  Telephone: { Daytime: "01632 960001", Evening: "", Mobile: "07700 900001" },
+  Address: {
+    Title: "Ms",
+    Firstname: "Ada",
+    Surname: "O'Neill",
+    AddressLine1: "1 <High> Street",
+    Town: "Zoë\r\ntown",
+    Country: "GB",
+  },
+};
+const samples: [typeof brand, readonly Values[]][] = [
+  [brand, [{ Name: "Acme & Söhne", AccountNumber: '"ACC"', ...contact }, { Name: "山田 👨‍👩‍👧" }]],
+  [orderStatus, [{ Name: "Paid" }, { Name: "  On its way\t" }]],
+  [location, [{ Code: "N1", Name: "North", Manager: "Ada", Email: "north@shop.example", ...contact }]],
+];
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  const intents = samples.flatMap(([resource, records]) =>
+    records.map((values) => ({
+      site: server.site.ID,
+      resource: resource.name,
+      operation: "create" as const,
+      text: JSON.stringify(readNewRecord(resource, values)),
+      actor: operator,
+      at: 0,
+    })),
+  );
+  await server.engine.commit(intents);
+});
+afterAll(() => server.stop());
+
+const paths = samples.flatMap(([{ path }]) =>
+  ["json", "xml"].flatMap((format) => [`${path}.${format}`, `${path}/1.${format}`]),
+);
+
+test.each(paths)("%s is as it always was", async (path) => {
+  const answer = await server.call("GET", `/restapi/${path}`);
+  const file = join(import.meta.dir, "golden", path.replace("/", "-"));
+  if (process.env.UPDATE_GOLDEN) await Bun.write(file, answer.text);
+  expect(answer.text).toBe(await Bun.file(file).text());
+});

@@ -1,0 +1,141 @@
+// Reads are as new as the store, whoever wrote: several servers on one database, a pruned journal, another history.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "../src/config.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
+import { type Running, start } from "../src/start.ts";
+import { call, startTestServer, type TestServer } from "./support/server.ts";
+
+let first: TestServer;
+let second: Running;
+beforeAll(async () => {
+  first = await startTestServer();
+  second = await start(readConfig({ DATABASE: first.database, PORT: "0", LOG: "silent" }));
+});
+afterAll(async () => {
+  await second.stop();
+  await first.stop();
+});
+
+const onSecond = (method: string, path: string, body?: unknown) =>
+  call(`${second.url}${path}`, method, { key: first.key, body });
+
+test("what one server answered, the other shows at once, in either format, list or look-up", async () => {
+  for (let i = 0; i < 300; i++) {
+    const name = `turn ${i}`;
+    const written =
+      i % 2
+        ? await onSecond("POST", "/restapi/brands.json", { Name: name })
+        : await first.call("POST", "/restapi/brands.json", { body: { Name: name } });
+    const read = async (path: string) => (i % 2 ? await first.call("GET", path) : await onSecond("GET", path)).text;
+    const suffix = i % 3 ? "json" : "xml";
+    const texts = await Promise.all([
+      read(`/restapi/brands/${written.json.ID}.${suffix}`),
+      read(`/restapi/brands.${suffix}`),
+    ]);
+    for (const text of texts) expect(text).toContain(name);
+  }
+});
+
+test("a change in the middle of a long list is in the list, and the rest stays", async () => {
+  for (let i = 0; i < 600; i++) await first.call("POST", "/restapi/orderstatuses.json", { body: { Name: `s${i}` } });
+  const expected = Array.from({ length: 600 }, (_, i) => ({ ID: i + 1, Name: `s${i}` }));
+  const check = async () => {
+    expect((await first.call("GET", "/restapi/orderstatuses.json")).json).toEqual(expected.filter(Boolean));
+    const xml = (await onSecond("GET", "/restapi/orderstatuses.xml")).text;
+    expect([...(xml.match(/ID="\d+"/g) ?? [])]).toEqual(expected.filter(Boolean).map(({ ID }) => `ID="${ID}"`));
+  };
+  await check();
+  for (const [index, name] of [
+    [300, "middle"],
+    [0, "first"],
+    [599, "last"],
+    [255, "end of a block"],
+    [256, "start of one"],
+  ] as const) {
+    await onSecond("PUT", `/restapi/orderstatuses/${index + 1}.json`, { Name: name });
+    expected[index] = { ID: index + 1, Name: name };
+    await check();
+  }
+  for (let id = 257; id <= 512; id++) {
+    await first.call("DELETE", `/restapi/orderstatuses/${id}.json`);
+    delete expected[id - 1];
+  }
+  await check();
+  for (const id of [
+    ...Array.from({ length: 256 }, (_, i) => i + 1),
+    ...Array.from({ length: 88 }, (_, i) => i + 513),
+  ]) {
+    await first.call("DELETE", `/restapi/orderstatuses/${id}.json`);
+  }
+  expect((await first.call("GET", "/restapi/orderstatuses.json")).text).toBe("[]");
+  expect((await first.call("GET", "/restapi/orderstatuses.xml")).text).toEndWith("<Results></Results>");
+});
+
+test("a site whose journal was pruned is loaded anew", async () => {
+  await onSecond("GET", "/restapi/brands.json");
+  await first.call("POST", "/restapi/brands.json", { body: { Name: "before the pruning" } });
+  const database = new Database(first.database.slice("sqlite:".length));
+  database.run("delete from journal where site_id = 1");
+  database.close();
+  expect((await onSecond("GET", "/restapi/brands.json")).text).toContain("before the pruning");
+});
+
+describe("a backup that is restored while servers run", () => {
+  test("is what the next read sees, with other ETags", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    const server = await startTestServer();
+    const created = await server.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
+    await backUp(server.engine, join(folder, "a.backup"), 0);
+    await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "lost" } });
+    await restore(server.engine, join(folder, "a.backup"));
+    const read = await server.call("GET", "/restapi/brands/1.json");
+    expect(read.text).toBe(created.text);
+    expect(read.headers.get("ETag")).not.toBe(created.headers.get("ETag"));
+    const next = await server.call("PUT", "/restapi/brands/1.json", {
+      body: { Name: "after" },
+      headers: { "If-Match": created.headers.get("ETag") as string },
+    });
+    expect(next.status).toBe(412);
+    expect(await server.engine.check()).toEqual([]);
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+test("sites beyond the memory budget are dropped and come back", async () => {
+  const server = await startTestServer({ settings: { MEMORY: "1" } });
+  const { addSite } = await import("../src/operator/sites.ts");
+  const { createKey } = await import("../src/operator/keys.ts");
+  const keys: string[] = [];
+  for (let i = 0; i < 6; i++) {
+    const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
+    keys.push((await createKey(server.engine, site, {}, 0)).key);
+    const text = JSON.stringify({ Name: "x".repeat(250) });
+    const intent = {
+      site: site.ID,
+      resource: "order-status",
+      operation: "create",
+      text,
+      actor: "operator",
+      at: 0,
+    } as const;
+    await server.engine.commit(new Array(1500).fill(intent));
+  }
+  for (let round = 0; round < 2; round++) {
+    for (const [i, key] of keys.entries()) {
+      const answer = await server.call("GET", "/restapi/orderstatuses.json", {
+        key,
+        headers: { Host: `s${i}.example` },
+      });
+      expect(answer.json).toHaveLength(1500);
+    }
+  }
+  const inMemory = /storefront_sites_in_memory (\d+)/.exec((await server.call("GET", "/metrics")).text)?.[1];
+  expect(Number(inMemory)).toBeLessThan(6);
+  await server.stop();
+});
