@@ -5,6 +5,7 @@ import type { Resource } from "../model/resource.ts";
 import { toOpenapi } from "../openapi/document.ts";
 import { type Schema, schemaDocument } from "../schemas/json-schema.ts";
 import { toProblemXsd, toXsd } from "../schemas/xsd.ts";
+import { once } from "./once.ts";
 import { formats } from "./routes.ts";
 import { statusOf } from "./status.ts";
 
@@ -39,12 +40,4 @@ function served(resources: readonly Resource[]): Resource[] {
 
 function pretty(document: Schema): string {
   return `${JSON.stringify(document, null, 2)}\n`;
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

@@ -5,11 +5,10 @@ import { after, type Maybe } from "../model/maybe.ts";
 import { describingDocuments } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
-import { homePage, problemPages } from "./pages.ts";
+import { pageAnswers } from "./pages.ts";
 import { reply } from "./reply.ts";
 import type { HttpParts } from "./server.ts";
 
-const html = "text/html; charset=utf-8";
 const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => Maybe<Response>;
@@ -19,9 +18,8 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
     ["/readyz", (exchange) => after(engine.heads([0]), () => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, metrics.contentType, await metrics.text())],
-    ["/", (exchange) => send(exchange, html, homePage(resources))],
+    ...pageAnswers(resources),
   ]);
-  for (const [path, page] of problemPages()) answers.set(path, (exchange) => send(exchange, html, page));
   for (const [path, make] of describingDocuments(resources)) {
     answers.set(path, (exchange) => {
       const { type, text } = make();
