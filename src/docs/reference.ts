@@ -39,8 +39,9 @@ const settings = {
   agent: { disabled: true },
 };
 
-/** What starts Scalar on the page. */
-export const referenceScript = `Scalar.createApiReference("#reference", ${JSON.stringify(settings)});
+/** What starts Scalar on the page. The document's own server is `/`, which Scalar would put before the paths as it is. */
+export const referenceScript = `const servers = [{ url: location.origin, description: "This server." }];
+Scalar.createApiReference("#reference", { ...${JSON.stringify(settings)}, servers });
 `;
 
 /** Holds the browser to this host, whatever Scalar would do (CSP level 3). */

@@ -126,8 +126,8 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
       explode: true,
       schema: {
         type: "object",
-        properties: Object.fromEntries(leaves.map((path) => [path, ref("schemas", "FilterValue")])),
-        additionalProperties: false,
+        propertyNames: { enum: leaves },
+        additionalProperties: ref("schemas", "FilterValue"),
       },
     },
     [`${element}Fields`]: {

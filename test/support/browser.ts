@@ -20,7 +20,11 @@ export async function openBrowser(): Promise<Browser> {
 
 /** A new page of this size, watched. @param home the only host that it may speak to */
 export async function openPage(browser: Browser, home: string, width: number, height: number): Promise<Watched> {
-  const context = await browser.newContext({ viewport: { width, height }, isMobile: width < 600, hasTouch: width < 600 });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    isMobile: width < 600,
+    hasTouch: width < 600,
+  });
   const page = await context.newPage();
   const errors: string[] = [];
   const strangers: string[] = [];

@@ -3,6 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { makeDemo } from "../../src/operator/demo.ts";
+import { start } from "../../src/start.ts";
 
 export interface DemoServer {
   readonly url: string;
@@ -40,4 +43,20 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
     if (found) return found;
   }
   throw new Error(`the program ended: ${text}`);
+}
+
+/** The same within this process, for tests that need many. */
+export async function startDemo(): Promise<DemoServer> {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
+  const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });
+  const running = await start(config);
+  const key = (await makeDemo(running.engine, Date.now())) as string;
+  return {
+    url: running.url,
+    key,
+    async stop() {
+      await running.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
