@@ -31,7 +31,10 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
 /** The settings in the environment. */
 export function environment(): Settings {
-  const ours = Object.entries(process.env).filter(([name]) => name.startsWith("STOREFRONT_"));
+  const ours = Object.entries(process.env).filter(([name, value]) => {
+    // Kubernetes sets STOREFRONT_PORT=tcp://10.0.0.1:80 in every pod beside a service that is called "storefront".
+    return name.startsWith("STOREFRONT_") && !(name === "STOREFRONT_PORT" && value?.startsWith("tcp://"));
+  });
   return Object.fromEntries(ours.map(([name, value]) => [name.slice("STOREFRONT_".length), value || undefined]));
 }
 

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json" with { type: "json" };
+import { Misuse, tell } from "./commands/common.ts";
 import { databaseCommands } from "./commands/database.ts";
 import { historyCommands } from "./commands/history.ts";
 import { keyCommand } from "./commands/key.ts";
@@ -16,7 +17,7 @@ const misused = 2;
 
 const program = new Command("storefront")
   .description(
-    "A server for the storefront REST interface: brands, order statuses and store locations of online shops,\nin JSON and XML, behind a key per website.",
+    "A server for the storefront REST interface: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.",
   )
   .version(version)
   .showSuggestionAfterError()
@@ -24,7 +25,7 @@ const program = new Command("storefront")
   .addHelpText(
     "after",
     `
-To begin:
+To begin (in a checkout, say npx storefront):
   storefront serve --demo                       a server with a sample site, and a curl line to paste
   storefront site add shop --default            a site of your own
   storefront key create --site shop             a key for it`,
@@ -51,9 +52,13 @@ try {
 /** Tells on stderr what went wrong, and returns the exit status. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused;
+  if (error instanceof Misuse) {
+    tell(`storefront: ${error.message}`);
+    return misused;
+  }
   if (error instanceof Refusal) {
-    console.error(`storefront: ${error.message}`);
-    for (const { field, detail } of error.faults.slice(1)) console.error(`storefront: \`${field}\`: ${detail}`);
+    tell(`storefront: ${error.message}`);
+    for (const { field, detail } of error.faults.slice(1)) tell(`storefront: \`${field}\`: ${detail}`);
     return refused;
   }
   console.error("storefront: something went wrong that should not have; please report it with this:");

@@ -92,7 +92,7 @@ describe("a backup that is restored while servers run", () => {
     const created = await server.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
     await backUp(server.engine, join(folder, "a.backup"), 0);
     await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "lost" } });
-    await restore(server.engine, join(folder, "a.backup"));
+    await restore(server.engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
     const read = await server.call("GET", "/restapi/brands/1.json");
     expect(read.text).toBe(created.text);
     expect(read.headers.get("ETag")).not.toBe(created.headers.get("ETag"));

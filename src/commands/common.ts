@@ -1,13 +1,13 @@
 // What the commands share: their options, the database, and what goes to stdout.
 
 import type { Command } from "commander";
-import { environment, readConfig, type Settings } from "../config.ts";
+import { type Config, environment, readConfig, type Settings } from "../config.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
 import type { Resource } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
-import { openEngine } from "../store/open.ts";
+import { isDatabaseThere, openEngine } from "../store/open.ts";
 
 export interface CommonOptions {
   readonly database?: string;
@@ -18,17 +18,46 @@ export interface CommonOptions {
 export function withCommonOptions(command: Command): Command {
   return command
     .option("--database <url>", "where the data is (STOREFRONT_DATABASE; default sqlite:./data/storefront.db)")
-    .option("--json", "print JSON");
+    .option("--json", "print the result as JSON");
 }
 
-/** Opens the database for as long as `work` lasts. */
+/** A command that was called wrongly: an option or argument that makes no sense. */
+export class Misuse extends Error {}
+
+/** Opens the database, which must be there, for as long as `work` lasts. @throws Refusal `not-found` */
 export async function withEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
-  const settings: Settings = { ...environment(), ...(options.database ? { DATABASE: options.database } : {}) };
-  const engine = openEngine(readConfig(settings).database, allResources);
+  const { database } = configOf(options);
+  if (!isDatabaseThere(database)) {
+    throw new Refusal("not-found", `there is no database ${database}; \`site add\` or \`serve\` makes one`);
+  }
+  return withNewEngine(options, work);
+}
+
+/** Opens the database, or makes it, for as long as `work` lasts. */
+export async function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+  const engine = asUsage(() => openEngine(configOf(options).database, allResources));
   try {
     return await work(engine);
   } finally {
     await engine.close();
+  }
+}
+
+/** The configuration that `settings` make. @throws Misuse that names the first bad setting */
+export function toConfig(settings: Settings): Config {
+  return asUsage(() => readConfig(settings));
+}
+
+function configOf({ database }: CommonOptions): Config {
+  return toConfig({ ...environment(), ...(database === undefined ? {} : { DATABASE: database }) });
+}
+
+/** What is malformed in an option is a wrong call. */
+export function asUsage<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof Refusal && error.code === "bad-request" ? new Misuse(error.message) : error;
   }
 }
 
@@ -40,38 +69,48 @@ export function print(options: CommonOptions, value: unknown, lines: readonly st
 
 /** Tells a person something that no script would read. */
 export function tell(line: string): void {
-  console.error(line);
+  console.error(harmless(line));
+}
+
+/** Names and labels may hold characters that would command a terminal (C0 and C1 controls); they are shown as `\\u009b`. */
+export function harmless(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
 }
 
 /** Rows as aligned columns under `header`. */
 export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = header.map((name, i) => Math.max(name.length, ...rows.map((row) => Bun.stringWidth(row[i] ?? ""))));
+  const shown = rows.map((row) => row.map((cell) => harmless(cell).replaceAll(/[\t\n]/g, " ")));
+  const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
   const toLine = (cells: readonly string[]) =>
     cells
       .map((cell, i) => cell + " ".repeat(Math.max(0, (widths[i] ?? 0) - Bun.stringWidth(cell))))
       .join("  ")
       .trimEnd();
-  return [toLine(header), ...rows.map(toLine)];
+  return [toLine(header), ...shown.map(toLine)];
 }
 
-/** The served resource of this name, as paths have it. @throws Refusal `not-found` */
+/** The served resource of this name, as paths have it. @throws Misuse that names the one that was probably meant */
 export function findResource(name: string): Resource {
   const served = allResources.filter((resource) => resource.access !== "system");
   const found = served.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
   const names = served.map((resource) => resource.path);
   const meant = nearest(name, names);
-  throw new Refusal(
-    "not-found",
+  throw new Misuse(
     `there is no resource "${name}"; ${meant ? `did you mean ${meant}?` : `there is ${names.join(", ")}`}`,
   );
 }
 
+const longestDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Milliseconds in a duration such as `90d`, `24h` or `30m`. @throws Refusal `bad-request` */
+/** Milliseconds in a duration such as `90d`, `24h` or `30m`, of at least a second and at most 100 years. @throws Misuse */
 export function readDuration(text: string): number {
-  const parts = /^([0-9]{1,6})([smhdw])$/.exec(text);
-  if (!parts) throw new Refusal("bad-request", `"${text}" is no duration; write 90d, 24h, 30m or 10s`);
-  return Number(parts[1]) * (units[parts[2] as string] as number);
+  const parts = /^([0-9]{1,10})([smhdw])$/.exec(text);
+  const duration = parts ? Number(parts[1]) * (units[parts[2] as string] as number) : 0;
+  if (duration > 0 && duration <= longestDuration) return duration;
+  throw new Misuse(`"${text}" is no duration up to 100 years; write 90d, 24h, 30m or 10s`);
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { backUp, isEmpty, restore, verifyBackup } from "../operator/backup.ts";
-import { type CommonOptions, print, tell, withCommonOptions, withEngine } from "./common.ts";
+import { backUp, restore, verifyBackup } from "../operator/backup.ts";
+import { type CommonOptions, print, tell, withCommonOptions, withEngine, withNewEngine } from "./common.ts";
 
 export function databaseCommands(): Command[] {
   return [backupCommand(), restoreCommand(), checkCommand()];
@@ -24,15 +24,10 @@ function restoreCommand(): Command {
     .addHelpText("after", "\nWhat was there before is kept: it is backed up beside the file first.")
     .action(async (file: string, options: CommonOptions) => {
       const now = Date.now();
+      const keep = `${file}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
       const rows = await verifyBackup(file);
-      const kept = await withEngine(options, async (engine) => {
-        const keep = (await isEmpty(engine))
-          ? undefined
-          : `${file}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
-        if (keep) await backUp(engine, keep, now);
-        await restore(engine, file);
-        return keep;
-      });
+      const isKept = await withNewEngine(options, (engine) => restore(engine, file, keep, now));
+      const kept = isKept ? keep : undefined;
       print(options, { file, rows, kept }, []);
       tell(`restored ${rows} rows from ${file}${kept ? `; what was there before is in ${kept}` : ""}`);
     });

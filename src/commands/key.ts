@@ -1,9 +1,17 @@
 import { Command, Option } from "commander";
-import { Refusal } from "../model/errors.ts";
 import { type Scope, scopes } from "../model/key.ts";
 import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey } from "../operator/keys.ts";
 import { findSite } from "../operator/sites.ts";
-import { type CommonOptions, print, readDuration, tell, toTable, withCommonOptions, withEngine } from "./common.ts";
+import {
+  type CommonOptions,
+  Misuse,
+  print,
+  readDuration,
+  tell,
+  toTable,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
 
 interface CreateOptions extends CommonOptions {
   readonly site: string;
@@ -22,10 +30,10 @@ export function keyCommand(): Command {
 function createCommand(): Command {
   return withCommonOptions(new Command("create"))
     .description("issue a key; it is shown this once")
-    .requiredOption("--site <name>", "the website that it opens")
+    .requiredOption("--site <name>", "the website that it opens, as `site list` names it")
     .option("--label <text>", "what it is for")
     .addOption(new Option("--scope <scope>", "what it may do; write includes read").choices(scopes).default("write"))
-    .option("--expires <duration>", "when it stops working, such as 90d; never when not given")
+    .option("--expires <duration>", "when it stops working: after 90d, 12h, 30m or 10s; never when not given")
     .option("--rate <number>", "requests per second that it may make, in place of the server's limit")
     .action(async (options: CreateOptions) => {
       const now = Date.now();
@@ -41,11 +49,11 @@ function createCommand(): Command {
 function listCommand(): Command {
   return withCommonOptions(new Command("list"))
     .description("list the keys of a website, never the keys themselves")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .action(async (options: CommonOptions & { site: string }) => {
       const keys = await withEngine(options, async (engine) => listKeys(engine, await findSite(engine, options.site)));
       const now = Date.now();
-      const header = ["PREFIX", "LABEL", "SCOPE", "MADE", "EXPIRES", "LAST USED", "STATE"];
+      const header = ["PREFIX", "LABEL", "SCOPE", "MADE (UTC)", "EXPIRES (UTC)", "LAST USED (UTC)", "STATE"];
       print(
         options,
         keys.map(toShown),
@@ -87,7 +95,7 @@ function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
 function readRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
-    throw new Refusal("bad-request", `--rate must be a whole number from 1 to 999999, not "${text}"`);
+    throw new Misuse(`--rate must be a whole number from 1 to 999999, not "${text}"`);
   return Number(text);
 }
 

@@ -1,14 +1,14 @@
-import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, statSync } from "node:fs";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { createReadStream, existsSync, statSync } from "node:fs";
 import { SingleBar } from "cli-progress";
 import { Command, Option } from "commander";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { exportRecords } from "../operator/export.ts";
 import { type ImportSummary, importRecords } from "../operator/import.ts";
+import { writeFile } from "../operator/output.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { type CommonOptions, findResource, print, tell, withCommonOptions, withEngine } from "./common.ts";
+import { printAll } from "./stdout.ts";
 
 interface ImportFlags extends CommonOptions {
   readonly site: string;
@@ -30,7 +30,7 @@ export function recordCommands(): Command[] {
 function importCommand(): Command {
   return withCommonOptions(new Command("import"))
     .description("make records from a file, or update those that match")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
     .argument("<file>", "the file, or - for standard input")
     .addOption(new Option("--format <format>", "when the file's name does not tell").choices(fileFormats))
@@ -42,7 +42,12 @@ function importCommand(): Command {
     .option("--atomic", "all rows or none: one fault, and nothing is stored")
     .addHelpText(
       "after",
-      "\nCSV columns are field names such as Name or Address.Town. A row with an ID updates that record,\nor makes it under that ID. Fields without a column keep their value.",
+      `
+The first line of CSV names the columns: ID, and fields such as Name or Address.Town. JSON and XML look as an
+export writes them. A row with an ID updates that record, or makes it under that ID; one without makes a new
+record; with --match the ID is passed over. Fields that a row does not have keep their value.
+
+  storefront import --site shop brands brands.csv --match Name --dry-run`,
     )
     .action(async (resourceName: string, file: string, options: ImportFlags) => {
       const resource = findResource(resourceName);
@@ -60,7 +65,7 @@ function importCommand(): Command {
 function exportCommand(): Command {
   return withCommonOptions(new Command("export"))
     .description("write every record to a file that `import` reads back without a change")
-    .requiredOption("--site <name>", "the website")
+    .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
     .argument("[file]", "the file; standard output when not given")
     .addOption(new Option("--format <format>", "when the file's name does not tell (default csv)").choices(fileFormats))
@@ -91,19 +96,26 @@ function formatOf(file: string): FileFormat | undefined {
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
 }
 
-function openInput(file: string): AsyncIterable<Uint8Array> {
-  if (file === "-") return process.stdin;
-  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
-  if (!statSync(file).isFile()) throw new Refusal("bad-request", `${file} is no file`);
-  return createReadStream(file, { highWaterMark: 256 * 1024 });
+async function* openInput(file: string): AsyncGenerator<Uint8Array> {
+  if (file !== "-" && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (file !== "-" && statSync(file).isDirectory()) throw new Refusal("bad-request", `${file} is a folder`);
+  try {
+    yield* file === "-" ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 });
+  } catch (error) {
+    throw new Refusal("unavailable", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** A bar on a terminal, by bytes read; nothing elsewhere. */
 function openProgress(file: string) {
-  const total = file !== "-" && existsSync(file) ? statSync(file).size : 0;
+  const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const bar =
     process.stderr.isTTY && total > 1_000_000
-      ? new SingleBar({ clearOnComplete: true, stream: process.stderr })
+      ? new SingleBar({
+          format: "importing [{bar}] {percentage}%, {eta_formatted} left",
+          clearOnComplete: true,
+          stream: process.stderr,
+        })
       : undefined;
   bar?.start(total, 0);
   return {
@@ -115,26 +127,4 @@ function openProgress(file: string) {
     },
     stop: () => bar?.stop(),
   };
-}
-
-/** Writes beside the file and then takes its place, so that a failure leaves no half of one. */
-async function writeFile(file: string, text: AsyncIterable<string>): Promise<void> {
-  const part = `${file}.part`;
-  try {
-    await pipeline(Readable.from(text), createWriteStream(part));
-    renameSync(part, file);
-  } catch (error) {
-    rmSync(part, { force: true });
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `cannot write ${file}: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-/** Prints everything; whoever reads may stop early, as `head` does. */
-async function printAll(text: AsyncIterable<string>): Promise<void> {
-  try {
-    await pipeline(Readable.from(text), process.stdout, { end: false });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
-  }
 }

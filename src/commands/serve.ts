@@ -1,10 +1,11 @@
 import { Command } from "commander";
-import { type Config, environment, readConfig, type Settings, toEnvironment } from "../config.ts";
-import { messageOf, Refusal } from "../model/errors.ts";
-import { makeDemo } from "../operator/demo.ts";
-import { start } from "../start.ts";
-import { tell, withCommonOptions, withEngine } from "./common.ts";
+import { type Config, environment, type Settings, toEnvironment } from "../config.ts";
+import { type CommonOptions, print, toConfig, withCommonOptions } from "./common.ts";
+import { demo, tellDemo } from "./demo.ts";
+import { listen } from "./listen.ts";
 import { runWorkers } from "./workers.ts";
+
+type ServeOptions = CommonOptions & Record<string, string | true>;
 
 export function serveCommand(): Command {
   return withCommonOptions(new Command("serve"))
@@ -25,7 +26,9 @@ export function serveCommand(): Command {
       "after",
       "\nEvery option can be set in the environment too: --tls-cert is STOREFRONT_TLS_CERT, and so on.",
     )
-    .action(async (options: Record<string, string | true>) => serve({ ...environment(), ...toSettings(options) }));
+    .action(async ({ json, ...options }: ServeOptions) => {
+      await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });
+    });
 }
 
 /** `tlsCert` as commander has it becomes `TLS_CERT`. */
@@ -37,57 +40,31 @@ function toSettings(options: Record<string, string | true>): Settings {
   return Object.fromEntries(entries);
 }
 
-async function serve(settings: Settings): Promise<void> {
-  const config = readConfig(settings);
-  if (config.isWorker) return serveAsWorker(config);
-  const demoKey = config.demo ? await demo(config) : undefined;
-  const server =
-    config.workers > 1 ? await runWorkers(config.workers, config.port, toEnvironment(settings)) : await listen(config);
-  console.log(`Storefront listens on ${server.url}`);
-  if (config.demo) tellDemo(server.url, config, demoKey);
-  await signalled();
+async function serve(settings: Settings, options: CommonOptions): Promise<void> {
+  const config = toConfig(settings);
+  const end = signalled();
+  if (config.isWorker) return serveAsWorker(config, end);
+  const sample = config.demo ? await demo(config) : undefined;
+  const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listen(config);
+  print(options, { url: server.url, key: sample?.key }, [`Storefront listens on ${server.url}`]);
+  if (sample && !options.json) tellDemo(server.url, config, sample, options.database);
+  await end;
   await server.stop();
 }
 
 /** One of several processes: it tells its parent where it listens, and ends when it is told to or left alone. */
-async function serveAsWorker(config: Config): Promise<void> {
+async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
+  const left = new Promise((resolve) => process.once("disconnect", resolve));
   const server = await listen(config);
   process.send?.({ port: server.port, url: server.url });
-  await Promise.race([signalled(), new Promise((resolve) => process.once("disconnect", resolve))]);
+  await Promise.race([end, left]);
   await server.stop();
   process.disconnect?.();
 }
 
-async function listen(config: Config) {
-  try {
-    return await start(config);
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    const reason = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? "the port is in use" : messageOf(error);
-    throw new Refusal("unavailable", `cannot listen on ${config.host}:${config.port}: ${reason}`, { cause: error });
-  }
-}
-
-function demo(config: Config): Promise<string | undefined> {
-  return withEngine({ database: config.database }, (engine) => makeDemo(engine, Date.now()));
-}
-
-function tellDemo(url: string, config: Config, key: string | undefined): void {
-  const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
-  const insecure = config.tls ? "-k " : "";
-  const curl = (sent: string) => `\n  curl ${insecure}-H "X-API-AUTH: ${sent}" ${reachable}/restapi/brands.json\n`;
-  if (key) {
-    tell("\nThe sample site `demo` has a key. Note it: it is shown this once. Try it:");
-    console.log(curl(key));
-  } else {
-    tell("\nThe database has sites already, so no sample was made. Keys are shown once; for another one:");
-    console.log(`\n  KEY=$(npx storefront key create --site demo --database ${config.database})${curl("$KEY")}`);
-  }
-}
-
-/** Waits for SIGTERM or SIGINT. */
+/** Waits for SIGTERM or SIGINT. One that comes again changes nothing: npm and a terminal may both pass on a Ctrl-C. */
 function signalled(): Promise<void> {
   return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
 }

@@ -1,7 +1,16 @@
 import { Command } from "commander";
 import { Refusal } from "../model/errors.ts";
 import { addSite, findSite, listSites, removeSite, type SiteRecord, setSite } from "../operator/sites.ts";
-import { type CommonOptions, print, tell, toTable, withCommonOptions, withEngine } from "./common.ts";
+import {
+  type CommonOptions,
+  Misuse,
+  print,
+  tell,
+  toTable,
+  withCommonOptions,
+  withEngine,
+  withNewEngine,
+} from "./common.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -27,7 +36,7 @@ function addCommand(): Command {
     .option("--default", "answer for every host that no site has")
     .action(async (name: string, options: SiteOptions) => {
       const settings = { hostnames: options.hostname, isDefault: options.default };
-      const made = await withEngine(options, (engine) => addSite(engine, name, settings, Date.now()));
+      const made = await withNewEngine(options, (engine) => addSite(engine, name, settings, Date.now()));
       print(options, made, [`${made.ID}`]);
       tell(`made the site ${made.Name} (number ${made.ID}); now a key: storefront key create --site ${made.Name}`);
     });
@@ -49,7 +58,7 @@ function setCommand(): Command {
     .option("--name <name>", "a new name")
     .option(
       "--hostname <host>",
-      "a host under which it answers, in place of those it had; may be given several times",
+      'a host under which it answers, in place of those it had; may be given several times; "" for none',
       collect,
     )
     .option("--default", "answer for every host that no site has")
@@ -57,7 +66,7 @@ function setCommand(): Command {
     .action(async (name: string, options: SiteOptions) => {
       const settings = { name: options.name, hostnames: options.hostname, isDefault: options.default };
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new Refusal("bad-request", "nothing to change: give --name, --hostname, --default or --no-default");
+        throw new Misuse("nothing to change: give --name, --hostname, --default or --no-default");
       }
       const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
       print(options, site, toTable(header, [toRow(site)]));

@@ -1,10 +1,10 @@
 // CSV (RFC 4180) for people with spreadsheets: one column per text field, named by its dotted path.
 
-import Papa from "papaparse";
 import type { Fault } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import { toCsvRow } from "./csv-rows.ts";
 import type { Decoded } from "./format.ts";
 
 /** The names of the columns in their order: ID, then every text field. */
@@ -14,14 +14,13 @@ export function csvColumns(resource: Resource): string[] {
 
 /** The header line, with its line end. */
 export function csvHeader(resource: Resource): string {
-  return `${Papa.unparse([csvColumns(resource)])}\r\n`;
+  return toCsvRow(csvColumns(resource));
 }
 
 /** A line for each of `records`, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[]): string {
-  if (records.length === 0) return "";
   const rows = records.map((record) => [record.ID, ...resource.leaves.map((leaf) => valueAt(record, leaf))]);
-  return `${Papa.unparse(rows)}\r\n`;
+  return rows.map(toCsvRow).join("");
 }
 
 /** What is wrong with a header line: columns that are no fields, or stand there twice. */

@@ -18,7 +18,5 @@ export interface Format extends Encoding {
   decode(resource: Resource, body: Uint8Array): Decoded;
   /** A record, or a part of its fields, as it stands in a list. */
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
-  /** A document of one record, from its `item`. */
-  single(item: string): string;
   problem(problem: Problem): string;
 }

@@ -9,7 +9,7 @@ export const json: Format = {
   decode: (_resource, body) => decodeJson(fromUtf8(body)),
   item: (_resource, stored) => stored,
   part: (_resource, record) => JSON.stringify(record),
-  single: (item) => item,
+  documentStart: "",
   listStart: "[",
   separator: ",",
   listEnd: "]",
@@ -26,7 +26,27 @@ export function decodeJson(text: string): { input: unknown; faults: Fault[] } {
     if (error instanceof SyntaxError) throw new Refusal("bad-request", `the body is not valid JSON: ${reason(error)}`);
     throw new Refusal("bad-request", "the body is nested too deeply");
   }
-  return { input, faults: repeatedNames(text) };
+  return { input, faults: hasEveryName(text, input) ? [] : repeatedNames(text) };
+}
+
+/**
+ * Whether `input` has as many names as `text` has `":`. Then none was lost, and the slow search is not needed; a string that
+ * contains `":`, or blanks before a colon, make it look.
+ */
+function hasEveryName(text: string, input: unknown): boolean {
+  if (/"\s+:/.test(text)) return false;
+  let colons = 0;
+  for (let at = text.indexOf('":'); at !== -1; at = text.indexOf('":', at + 2)) colons++;
+  return colons === countNames(input, 0);
+}
+
+/** The names in `value` and below; no number where that goes deeper than any record. */
+function countNames(value: unknown, depth: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (depth > 8) return Number.NaN;
+  let count = 0;
+  for (const name in value) count += 1 + countNames((value as Record<string, unknown>)[name], depth + 1);
+  return Array.isArray(value) ? count - value.length : count;
 }
 
 function reason(error: unknown): string {

@@ -17,7 +17,7 @@ export const xml: Format = {
   decode: (resource, body) => decodeRecord(resource, parseXml(body)),
   item: (resource, stored) => element(resource, JSON.parse(stored)),
   part: element,
-  single: (item) => declaration + item,
+  documentStart: declaration,
   listStart: `${declaration}<Results>`,
   separator: "",
   listEnd: "</Results>",

@@ -1,16 +1,29 @@
 import { Refusal } from "../model/errors.ts";
-import { digestOf, isKey } from "../model/key.ts";
+import { digestOf } from "../model/key.ts";
 import type { Directory, Key, Site } from "./directory.ts";
 
-/** The request's host in lower case and without port; empty when it has none (HTTP/1.0). */
+const names = new Map<string, string>();
+
+/**
+ * The request's host in lower case and without port; empty when it has none (HTTP/1.0).
+ * @throws Refusal `bad-request` when it has several
+ */
 export function hostOf(request: Request, trustProxy: boolean): string {
   const own = request.headers.get("Host") ?? "";
   const forwarded = trustProxy ? request.headers.get("X-Forwarded-Host")?.split(",").at(-1)?.trim() : undefined;
   const host = forwarded || own;
+  const known = names.get(host);
+  if (known !== undefined) return known;
+  const name = toHostname(host);
+  if (names.size >= 1024) names.clear();
+  names.set(host, name);
+  return name;
+}
+
+function toHostname(host: string): string {
   if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
   const colon = host.startsWith("[") ? host.indexOf("]") + 1 : host.indexOf(":");
-  const name = colon > 0 ? host.slice(0, colon) : host;
-  return name.toLowerCase();
+  return (colon > 0 ? host.slice(0, colon) : host).toLowerCase();
 }
 
 /** The refusal of a host that no site answers for (RFC 9110 section 15.5.20). */
@@ -30,7 +43,7 @@ export function wrongSite(host: string): Refusal {
  */
 export function authenticate(request: Request, site: Site, directory: Directory, now: number): Key {
   const sent = request.headers.get("X-API-AUTH");
-  const key = sent !== null && isKey(sent) ? directory.keyOf(digestOf(sent)) : undefined;
+  const key = sent === null ? undefined : directory.keyOf(digestOf(sent));
   if (!key || now >= key.endsAt) throw unauthorized(site);
   if (key.site !== site.id) throw new Refusal("forbidden", "the API key belongs to another website");
   return key;

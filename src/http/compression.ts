@@ -1,10 +1,39 @@
+// Lists in the content coding that the client takes. Each part of a list is compressed once and kept with it, so after a
+// write only the part that changed is compressed again.
+
+import { constants, deflateRawSync } from "node:zlib";
 import type { List } from "../store/collection.ts";
 
-/** The content codings (RFC 9110 section 8.4.1) that lists are offered in, the preferred first. */
-const codings: Record<string, (bytes: Uint8Array) => Uint8Array> = {
-  zstd: (bytes) => Bun.zstdCompressSync(bytes as Uint8Array<ArrayBuffer>, { level: 3 }),
-  gzip: (bytes) => Bun.gzipSync(bytes as Uint8Array<ArrayBuffer>, { level: 6 }),
+/** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
+interface Coding {
+  compress(part: Uint8Array): Uint8Array;
+  join(parts: readonly Uint8Array[], whole: Uint8Array): Uint8Array;
+}
+
+/** The codings that lists are offered in, the preferred first. */
+const codings: Record<string, Coding> = {
+  // Several frames after one another are a valid stream (RFC 8878 section 3.1).
+  zstd: {
+    compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
+    join: (parts) => Buffer.concat(parts),
+  },
+  // One member (RFC 1952): the parts are deflate blocks that end on a byte and refer to nothing before them.
+  gzip: {
+    compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
+    join: (parts, whole) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(whole)]),
+  },
 };
+
+const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+/** An empty block that says it is the last (RFC 1951 section 3.2.3). */
+const lastBlock = Buffer.from([0x03, 0x00]);
+
+function gzipTrailer(whole: Uint8Array): Buffer {
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(Bun.hash.crc32(whole as Uint8Array<ArrayBuffer>), 0);
+  trailer.writeUInt32LE(whole.length % 2 ** 32, 4);
+  return trailer;
+}
 
 /** Below this many bytes the answer fits a packet or so, and compressing it gains nothing. */
 const leastBytes = 1024;
@@ -14,41 +43,46 @@ export function chooseCoding(header: string | null, bytes: number): string | und
   if (header === null || bytes < leastBytes) return undefined;
   const accepted = parse(header);
   let best: string | undefined;
-  for (const coding of Object.keys(codings)) {
+  let most = 0;
+  for (const coding in codings) {
     const weight = accepted.get(coding) ?? accepted.get("*") ?? 0;
-    if (weight > (best ? (accepted.get(best) ?? accepted.get("*") ?? 0) : 0)) best = coding;
+    if (weight > most) [best, most] = [coding, weight];
   }
   return best;
 }
 
-/** The list in `coding`: compressed once, and kept as long as the list. */
-export function compressed(list: List, coding: string): Uint8Array {
-  let bytes = list.compressed.get(coding);
-  if (!bytes) {
-    bytes = (codings[coding] as (bytes: Uint8Array) => Uint8Array)(list.bytes);
-    list.compressed.set(coding, bytes);
-  }
-  return bytes;
+/** The whole list in `name`, one of the codings. */
+export function compressed(list: List, name: string): Uint8Array {
+  const kept = list.compressed.get(name);
+  if (kept) return kept;
+  const coding = codings[name] as Coding;
+  const parts = list.parts.map((part) => {
+    const bytes = part.compressed.get(name) ?? coding.compress(list.bytes.subarray(part.start, part.end));
+    part.compressed.set(name, bytes);
+    return bytes;
+  });
+  const whole = coding.join(parts, list.bytes);
+  list.compressed.set(name, whole);
+  return whole;
 }
 
 const parsed = new Map<string, ReadonlyMap<string, number>>();
 
 /** Weights by coding (RFC 9110 section 12.5.3). Clients send few different headers, so they are remembered. */
 function parse(header: string): ReadonlyMap<string, number> {
-  let weights = parsed.get(header);
-  if (!weights) {
-    weights = new Map(
-      header.split(",").map((entry) => {
-        const [coding = "", ...parameters] = entry
-          .trim()
-          .toLowerCase()
-          .split(/\s*;\s*/);
-        const weight = parameters.find((parameter) => parameter.startsWith("q="));
-        return [coding === "x-gzip" ? "gzip" : coding, weight ? Number(weight.slice(2)) || 0 : 1];
-      }),
-    );
-    if (parsed.size >= 256) parsed.clear();
-    parsed.set(header, weights);
-  }
+  const known = parsed.get(header);
+  if (known) return known;
+  const weights = new Map(header.split(",").map(parseEntry));
+  if (parsed.size >= 256) parsed.clear();
+  parsed.set(header, weights);
   return weights;
+}
+
+function parseEntry(entry: string): [string, number] {
+  const [coding = "", ...parameters] = entry
+    .trim()
+    .toLowerCase()
+    .split(/\s*;\s*/);
+  const weight = parameters.find((parameter) => parameter.startsWith("q="));
+  return [coding === "x-gzip" ? "gzip" : coding, weight ? Number(weight.slice(2)) || 0 : 1];
 }

@@ -25,8 +25,11 @@ export class Idempotencies {
   readonly #underWay = new Set<string>();
 
   /** Runs `work`, unless a request with the same idempotency key is still being answered. @throws Refusal `conflict` */
-  async once({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
-    if (!idempotency) return work();
+  once({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
+    return idempotency ? this.#once(idempotency, work) : work();
+  }
+
+  async #once(idempotency: Idempotency, work: () => Promise<Outcome>): Promise<Outcome> {
     const name = `${idempotency.keyId}/${idempotency.name}`;
     if (this.#underWay.has(name)) {
       throw new Refusal("conflict", "a request with this Idempotency-Key is still being answered", { retryAfter: 1 });

@@ -1,5 +1,5 @@
 import { messageOf } from "../model/errors.ts";
-import type { HttpParts } from "./server.ts";
+import type { HttpParts } from "./parts.ts";
 
 /** How often the store is told, in milliseconds. */
 const interval = 30_000;

@@ -5,29 +5,21 @@ import type { Route } from "./routes.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 
-/** The methods of a route (contract section 3). */
-export function allowOf({ resource, id }: Route): readonly string[] {
-  if (resource.access !== "written") return ["GET", "HEAD", "OPTIONS"];
-  const both = ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"];
-  return id === undefined ? ["GET", "HEAD", "POST", ...both.slice(2)] : both;
-}
-
 /**
  * The method that the request means: its own, or that of `X-HTTP-Method-Override` on a POST.
  * @throws Refusal `method-not-allowed` when the route has no such method, `bad-request` for any other override
  */
 export function methodOf(request: Request, route: Route): string {
   const method = request.method === "POST" ? overridden(request) : request.method;
-  const allowed = allowOf(route);
-  if (allowed.includes(method)) return method;
+  if (route.methods.includes(method)) return method;
   const plural = route.resource.plural;
   const why = route.resource.access === "read" ? `${plural} can only be read` : `this path has no method ${method}`;
-  throw new Refusal("method-not-allowed", why, { headers: { Allow: allowed.join(", ") } });
+  throw new Refusal("method-not-allowed", why, { headers: { Allow: route.methods.join(", ") } });
 }
 
 /** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */
 export function preflight(exchange: Exchange, route: Route): Response {
-  const methods = allowOf(route).join(", ");
+  const methods = route.methods.join(", ");
   return reply(exchange, 204, null, {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,

@@ -1,74 +1,103 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import type { Snapshots } from "../store/snapshots.ts";
+import type { Route } from "./routes.ts";
 
-/** Bounds of the duration buckets, in seconds. */
-const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5];
+/** Bounds of the duration buckets, in milliseconds. */
+const bounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
 
 export interface Metrics {
-  /** Counts an answer. @param seconds from the request's first line to its answer */
-  count(resource: string, method: string, status: number, seconds: number): void;
+  /** Counts an answer that took `milliseconds`. */
+  count(route: Route | undefined, method: string, status: number, milliseconds: number): void;
   /** What Prometheus reads (text format 0.0.4). */
   text(): Promise<string>;
-  readonly contentType: string;
 }
 
-/** The figures at `/metrics`. Counting must be cheap, so answers are tallied in plain numbers until somebody looks. */
+/** How many answers there were, by route, method and status. */
+type Answers = Map<Route | undefined, Map<string, number[]>>;
+
+/**
+ * The figures at `/metrics`. They are counted on every request, so in plain numbers: a library's counters cost a
+ * microsecond, and are used for the rest.
+ */
 export function createMetrics(snapshots: Snapshots): Metrics {
-  const registry = new Registry();
-  const tallies = new Map<string, { labels: Record<string, string>; answers: number }>();
-  const durations = new Histogram({
-    name: "storefront_answer_seconds",
-    help: "Time from a request to its answer.",
-    buckets: bounds,
-    registers: [registry],
-  });
-  collectDefaultMetrics({ register: registry });
-  registerAnswers(registry, tallies);
-  registerSnapshots(registry, snapshots);
+  const answers: Answers = new Map();
+  const buckets = new Array<number>(bounds.length + 1).fill(0);
+  let sum = 0;
+  let registry: Promise<Registry> | undefined;
   return {
-    count(resource, method, status, seconds) {
-      const name = `${resource} ${method} ${status}`;
-      const tally = tallies.get(name);
-      if (tally) tally.answers++;
-      else tallies.set(name, { labels: { resource, method, status: String(status) }, answers: 1 });
-      durations.observe(seconds);
+    count(route, method, status, milliseconds) {
+      const tally = tallyOf(answers, route, method);
+      tally[status] = (tally[status] ?? 0) + 1;
+      let bucket = 0;
+      while (bucket < bounds.length && milliseconds > (bounds[bucket] as number)) bucket++;
+      buckets[bucket] = (buckets[bucket] as number) + 1;
+      sum += milliseconds;
     },
-    text: () => registry.metrics(),
-    contentType: registry.contentType,
+    async text() {
+      registry ??= createRegistry(answers, snapshots);
+      return (await (await registry).metrics()) + histogram(buckets, sum);
+    },
   };
 }
 
-function registerAnswers(
-  registry: Registry,
-  tallies: Map<string, { labels: Record<string, string>; answers: number }>,
-) {
+/** The library is loaded when somebody first looks: it would be a third of the time that the server takes to start. */
+async function createRegistry(answers: Answers, snapshots: Snapshots): Promise<Registry> {
+  const { Counter, collectDefaultMetrics, Gauge, Registry } = await import("prom-client");
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   new Counter({
     name: "storefront_answers_total",
-    help: "Answers by resource, method and status.",
-    labelNames: ["resource", "method", "status"],
+    help: "Answers by resource, format, method and status.",
+    labelNames: ["resource", "format", "method", "status"],
     registers: [registry],
     collect() {
       this.reset();
-      for (const { labels, answers } of tallies.values()) this.inc(labels, answers);
+      for (const [route, methods] of answers) {
+        const labels = { resource: route?.resource.path ?? "", format: route?.format.name ?? "" };
+        for (const [method, tally] of methods) {
+          tally.forEach((count, status) => void this.inc({ ...labels, method, status: String(status) }, count));
+        }
+      }
     },
   });
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge("storefront_sites_in_memory", "Sites whose records are in memory.", () => snapshots.size.sites);
+  gauge("storefront_snapshot_bytes", "About how many bytes the records in memory take.", () => snapshots.size.bytes);
+  return registry;
 }
 
-function registerSnapshots(registry: Registry, snapshots: Snapshots): void {
-  new Gauge({
-    name: "storefront_sites_in_memory",
-    help: "Sites whose records are in memory.",
-    registers: [registry],
-    collect() {
-      this.set(snapshots.size.sites);
-    },
+/** The numbers of answers to `method` on `route`, by status. */
+function tallyOf(answers: Answers, route: Route | undefined, method: string): number[] {
+  let ofRoute = answers.get(route);
+  if (!ofRoute) {
+    ofRoute = new Map();
+    answers.set(route, ofRoute);
+  }
+  let tally = ofRoute.get(method);
+  if (!tally) {
+    tally = [];
+    ofRoute.set(method, tally);
+  }
+  return tally;
+}
+
+/** Prometheus's exposition of a histogram: cumulative buckets in seconds. */
+function histogram(buckets: readonly number[], sum: number): string {
+  const name = "storefront_answer_seconds";
+  let total = 0;
+  const lines = buckets.map((count, index) => {
+    total += count;
+    const bound = bounds[index];
+    return `${name}_bucket{le="${bound === undefined ? "+Inf" : bound / 1000}"} ${total}`;
   });
-  new Gauge({
-    name: "storefront_snapshot_bytes",
-    help: "About how many bytes the records in memory take.",
-    registers: [registry],
-    collect() {
-      this.set(snapshots.size.bytes);
-    },
-  });
+  const header = [`# HELP ${name} Time from a request to its answer.`, `# TYPE ${name} histogram`];
+  return `${[...header, ...lines, `${name}_sum ${sum / 1000}`, `${name}_count ${total}`].join("\n")}\n`;
 }

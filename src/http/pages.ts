@@ -1,4 +1,4 @@
-// The pages for people, and what they load. All of it comes from this program.
+// What describes the interface, for programs and for people, and what the pages load. All of it comes from this program.
 
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -8,6 +8,7 @@ import { renderPages } from "../docs/render.ts";
 import { pageScript } from "../docs/shell.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
+import { describingDocuments, type TextDocument } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { once } from "./once.ts";
 import { reply } from "./reply.ts";
@@ -18,8 +19,8 @@ type Answer = (exchange: Exchange) => Maybe<Response>;
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The answers with pages, by path. */
-export function pageAnswers(resources: readonly Resource[]): Map<string, Answer> {
+/** The answers that describe the interface, by path. */
+export function describingAnswers(resources: readonly Resource[]): Map<string, Answer> {
   const answers = new Map<string, Answer>([
     ["/", page(() => homePage(resources), pagePolicy)],
     ["/docs", page(() => referencePage, referencePolicy)],
@@ -28,7 +29,15 @@ export function pageAnswers(resources: readonly Resource[]): Map<string, Answer>
     [scalar.path, scalarAnswer()],
   ]);
   for (const [path, render] of renderPages()) answers.set(path, page(render, pagePolicy));
+  for (const [path, make] of describingDocuments(resources)) answers.set(path, document(make));
   return answers;
+}
+
+function document(make: () => TextDocument): Answer {
+  return (exchange) => {
+    const { type, text } = make();
+    return reply(exchange, 200, text, { "Content-Type": type });
+  };
 }
 
 function page(render: () => string, policy: string): Answer {

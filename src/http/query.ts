@@ -2,8 +2,9 @@
 
 import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
-import { type StorefrontRecord, type Values, valueAt } from "../model/record.ts";
+import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import type { Filter, Order } from "../store/selection.ts";
 
 export interface ListQuery {
   /** Most records to return, 1 to 1000; undefined for all. */
@@ -14,19 +15,6 @@ export interface ListQuery {
   readonly filters: readonly Filter[];
   /** The paths to return; undefined for all. */
   readonly fields: ReadonlySet<string> | undefined;
-}
-
-export interface Order {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
-  readonly descending: boolean;
-}
-
-export interface Filter {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
-  readonly operator: "equals" | "contains";
-  readonly value: string;
 }
 
 const longest = 1000;
@@ -140,23 +128,4 @@ function pick(values: Values, fields: ReadonlySet<string>, above: string): Value
     }
   }
   return picked;
-}
-
-/** Whether `record` passes every filter. */
-export function passes(record: StorefrontRecord, filters: readonly Filter[]): boolean {
-  return filters.every(({ leaf, operator, value }) => {
-    const actual = leaf ? valueAt(record, leaf) : String(record.ID);
-    return operator === "equals" ? actual === value : actual.toLowerCase().includes(value.toLowerCase());
-  });
-}
-
-const collator = new Intl.Collator("und");
-
-/** Compares two records by `sort`, then by ID. Names sort as people expect, by the root collation of Unicode. */
-export function compare(a: StorefrontRecord, b: StorefrontRecord, sort: readonly Order[]): number {
-  for (const { leaf, descending } of sort) {
-    const order = leaf ? collator.compare(valueAt(a, leaf), valueAt(b, leaf)) : a.ID - b.ID;
-    if (order !== 0) return descending ? -order : order;
-  }
-  return a.ID - b.ID;
 }

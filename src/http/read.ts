@@ -7,14 +7,14 @@ import type { Snapshot } from "../store/snapshot.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
-import { compare, type ListQuery, passes, project, readListQuery, toLink } from "./query.ts";
-import { notModified, reply, replyRead } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { type ListQuery, project, readListQuery, toLink } from "./query.ts";
+import { notModified, reply, replySuccess } from "./reply.ts";
+import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Response {
   const collection = snapshot.collection(route.resource);
-  if (route.id !== undefined) return lookUp(exchange, route, snapshot, collection);
+  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
   return query
     ? listSome(exchange, route, snapshot, collection, query)
@@ -31,13 +31,14 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
 
 function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Response {
   const { format } = route;
-  const id = toId(route.id as string);
+  const asked = idIn(exchange.target.path);
+  const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);
-  if (!kept) throw noSuchRecord(route, route.id as string);
+  if (!kept) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(kept.revision), format.name);
   const known = exchange.request.headers.get("If-None-Match");
   if (known !== null && noneMatchHits(known, etag)) return notModified(exchange, { ETag: etag });
-  return replyRead(exchange, format, format.single(collection.item(kept, format)), etag);
+  return replySuccess(exchange, "record", format, collection.document(kept, format), { ETag: etag });
 }
 
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
@@ -49,13 +50,11 @@ function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, coll
   if (known !== null && noneMatchHits(known, etag)) {
     return notModified(exchange, { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) });
   }
-  if (!coding) return replyRead(exchange, format, list.bytes, etag, collection.size);
-  return reply(exchange, 200, compressed(list, coding), {
-    "Content-Type": format.contentType,
+  const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
+  if (!coding) return replySuccess(exchange, "list", format, list.bytes, fixed);
+  return replySuccess(exchange, "compressed list", format, compressed(list, coding), {
     "Content-Encoding": coding,
-    ETag: etag,
-    Vary: "Accept-Encoding",
-    "X-Total-Count": String(collection.size),
+    ...fixed,
   });
 }
 
@@ -68,7 +67,7 @@ function listSome(
 ): Response {
   const { format, resource } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
-  const selected = select(collection, query);
+  const selected = collection.selections.select(query.filters, query.sort);
   const total = selected.length;
   const page = selected.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
   const link = toLink(exchange.target.path, exchange.target.query, query, total);
@@ -85,14 +84,6 @@ function listSome(
   );
   const body = format.listStart + items.join(format.separator) + format.listEnd;
   return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
-}
-
-function select(collection: Collection, { filters, sort }: ListQuery): Kept[] {
-  const all = [...collection];
-  if (filters.length === 0 && sort.length === 0) return all;
-  const records = all.map((kept) => ({ kept, record: toRecord(kept) })).filter(({ record }) => passes(record, filters));
-  if (sort.length > 0) records.sort((a, b) => compare(a.record, b.record, sort));
-  return records.map(({ kept }) => kept);
 }
 
 function toRecord(kept: Kept): StorefrontRecord {

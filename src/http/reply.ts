@@ -31,26 +31,47 @@ export type Body = string | Uint8Array | null;
 
 /** An answer with `headers` besides those that every answer has. */
 export function reply(exchange: Exchange, status: number, body: Body, headers: Record<string, string>): Response {
-  const all = new Headers({ ...common, ...headers, ...exchange.headers, "X-Request-Id": exchange.id });
-  addOccasional(exchange, all);
-  return new Response(body as Bun.BodyInit, { status, headers: all });
+  const all = new Headers(common);
+  for (const name in headers) all.set(name, headers[name] as string);
+  return send(exchange, status, body, all);
 }
 
-// A Headers object that is filled anew for each answer costs a fifth less than an object literal: `new Response` copies it.
+/** The kinds of success: each always has the same headers, with other values. */
+export type Success = "record" | "list" | "compressed list" | "created" | "updated" | "deleted";
+
+// `new Response` copies the headers that it is given, so one object of each kind is enough: filled anew for each answer, it
+// costs a fifth less than an object literal.
 const templates = new Map<string, Headers>();
 
-/** The answer to a successful look-up or to a list that nothing was asked of: the common case, made fast. */
-export function replyRead(exchange: Exchange, format: Format, body: Body, etag: string, total?: number): Response {
-  if (exchange.headers || exchange.method === "HEAD" || exchange.request.headers.has("Origin")) {
-    const headers: Record<string, string> = { "Content-Type": format.contentType, ETag: etag };
-    if (total !== undefined) Object.assign(headers, { Vary: "Accept-Encoding", "X-Total-Count": String(total) });
-    return reply(exchange, 200, body, headers);
+/** The answer to what went well. `headers` must have the same names whenever `success` is the same. */
+export function replySuccess(
+  exchange: Exchange,
+  success: Success,
+  format: Format,
+  body: Body,
+  headers: Record<string, string>,
+): Response {
+  const kind = `${success} ${format.name}`;
+  let template = templates.get(kind);
+  if (!template) {
+    template = new Headers({ ...common, "Content-Type": format.contentType });
+    templates.set(kind, template);
   }
-  const headers = template(format, total !== undefined);
-  headers.set("ETag", etag);
-  headers.set("X-Request-Id", exchange.id);
-  if (total !== undefined) headers.set("X-Total-Count", String(total));
-  return new Response(body as Bun.BodyInit, { headers });
+  for (const name in headers) template.set(name, headers[name] as string);
+  return send(exchange, success === "created" ? 201 : 200, body, template);
+}
+
+/** Completes `headers` by what depends on the request, on a copy where that is not the same for every one. */
+function send(exchange: Exchange, status: number, body: Body, headers: Headers): Response {
+  const { request } = exchange;
+  const isScript = request.headers.has("Origin");
+  const complete = exchange.headers || isScript || request.method === "HEAD" ? new Headers(headers) : headers;
+  complete.set("X-Request-Id", exchange.id);
+  for (const name in exchange.headers) complete.set(name, exchange.headers[name] as string);
+  if (isScript) complete.set("Access-Control-Expose-Headers", exposed);
+  // Bun leaves `Date` out of the answer to HEAD, which should be as that to GET (RFC 9110 section 9.3.2).
+  if (request.method === "HEAD") complete.set("Date", new Date().toUTCString());
+  return new Response(body as Bun.BodyInit, { status, headers: complete });
 }
 
 /** 304 (RFC 9110 section 15.4.5). */
@@ -77,22 +98,7 @@ export function replyFault(exchange: Exchange): Response {
 function toProblem(exchange: Exchange, { code, message, faults }: Refusal) {
   const errors: { errors?: readonly Fault[] } = faults.length > 0 ? { errors: faults } : {};
   const type = `/docs/problems/${code}`;
-  return { type, title: refusals[code], status: statusOf(code), detail: message, instance: exchange.id, ...errors };
-}
-
-function template(format: Format, isList: boolean): Headers {
-  const name = isList ? `${format.name} list` : format.name;
-  let headers = templates.get(name);
-  if (!headers) {
-    headers = new Headers({ ...common, "Content-Type": format.contentType });
-    if (isList) headers.set("Vary", "Accept-Encoding");
-    templates.set(name, headers);
-  }
-  return headers;
-}
-
-/** Bun leaves `Date` out of the answer to HEAD, which should be as that to GET (RFC 9110 section 9.3.2). */
-function addOccasional(exchange: Exchange, headers: Headers): void {
-  if (exchange.request.method === "HEAD") headers.set("Date", new Date().toUTCString());
-  if (exchange.request.headers.has("Origin")) headers.set("Access-Control-Expose-Headers", exposed);
+  // What the storage said may name files and hosts: it is for the log.
+  const detail = code === "unavailable" ? "nothing was changed; try again in a moment" : message;
+  return { type, title: refusals[code], status: statusOf(code), detail, instance: exchange.id, ...errors };
 }

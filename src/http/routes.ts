@@ -10,8 +10,9 @@ export const formats: readonly Format[] = [json, xml];
 export interface Route {
   readonly resource: Resource;
   readonly format: Format;
-  /** As the path has it, and not known to be an ID; undefined for the list. */
-  readonly id: string | undefined;
+  readonly isList: boolean;
+  /** The methods it has (contract section 3). */
+  readonly methods: readonly string[];
 }
 
 const base = "/restapi/";
@@ -30,9 +31,8 @@ export function createRoutes(resources: readonly Resource[]): Routes {
   const items = new Map<string, Route>();
   for (const resource of served) {
     for (const format of formats) {
-      const route = { resource, format, id: undefined };
-      lists.set(`${base}${resource.path}.${format.name}`, route);
-      items.set(`${base}${resource.path}/.${format.name}`, route);
+      lists.set(`${base}${resource.path}.${format.name}`, toRoute(resource, format, true));
+      items.set(`${base}${resource.path}/.${format.name}`, toRoute(resource, format, false));
     }
   }
   return {
@@ -46,13 +46,23 @@ export function createRoutes(resources: readonly Resource[]): Routes {
   };
 }
 
-/** `/restapi/brands/12.json`: the map knows it without the digits. */
+/** What stands for the record's ID in the path of an item; it is not known to be an ID. */
+export function idIn(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
+}
+
+function toRoute(resource: Resource, format: Format, isList: boolean): Route {
+  const reading = ["GET", "HEAD"];
+  const writing = [...(isList ? ["POST"] : []), "PUT", "PATCH", "DELETE"];
+  const methods = [...reading, ...(resource.access === "written" ? writing : []), "OPTIONS"];
+  return { resource, format, isList, methods };
+}
+
+/** `/restapi/brands/12.json`: the map knows it without the ID. */
 function findItem(path: string, items: ReadonlyMap<string, Route>): Route | undefined {
   const slash = path.lastIndexOf("/") + 1;
   const dot = path.lastIndexOf(".");
-  if (dot <= slash) return undefined;
-  const route = items.get(path.slice(0, slash) + path.slice(dot));
-  return route && { ...route, id: path.slice(slash, dot) };
+  return dot > slash ? items.get(path.slice(0, slash) + path.slice(dot)) : undefined;
 }
 
 /** A path as somebody may have meant it: `/restapi/` or not, a resource, an ID or not, a suffix or not. */

@@ -1,15 +1,11 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
 import type { Server } from "bun";
-import type { Logger } from "pino";
-import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
-import { after, type Maybe } from "../model/maybe.ts";
-import type { Resource } from "../model/resource.ts";
+import type { Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/snapshot.ts";
-import type { Snapshots } from "../store/snapshots.ts";
-import type { Writes } from "../store/writes.ts";
+import { systemSite } from "../store/snapshots.ts";
 import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
@@ -18,6 +14,7 @@ import { createKeyUses } from "./key-uses.ts";
 import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
 import { methodOf, preflight } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
+import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
 import { replyFault, replyRefusal } from "./reply.ts";
 import { createRoutes } from "./routes.ts";
@@ -39,16 +36,6 @@ export interface HttpOptions {
   readonly failureLimit: Limit;
   /** Seconds after which a connection that sends nothing is closed. */
   readonly idleTimeout: number;
-}
-
-export interface HttpParts {
-  readonly engine: Engine;
-  readonly snapshots: Snapshots;
-  readonly writes: Writes;
-  readonly resources: readonly Resource[];
-  readonly log: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
 }
 
 export interface HttpServer {
@@ -83,48 +70,47 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
       method: request.method,
     };
     underWay++;
-    const answered = attempt(
-      () => dispatch(exchange, server),
-      (error) => refuse(exchange, error),
-    );
-    return after(answered, (response) => {
-      underWay--;
-      metrics.count(
-        exchange.route?.resource.path ?? "",
-        exchange.method,
-        response.status,
-        (performance.now() - started) / 1000,
-      );
-      if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
-      return response;
-    });
+    let answered: Maybe<Response>;
+    try {
+      answered = dispatch(exchange, server);
+    } catch (error) {
+      answered = refuse(exchange, error);
+    }
+    if (!(answered instanceof Promise)) return finish(exchange, started, answered);
+    return answered.catch((error) => refuse(exchange, error)).then((response) => finish(exchange, started, response));
+  }
+
+  function finish(exchange: Exchange, started: number, response: Response): Response {
+    underWay--;
+    metrics.count(exchange.route, exchange.method, response.status, performance.now() - started);
+    if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
+    return response;
   }
 
   function dispatch(exchange: Exchange, server: Server<undefined>): Maybe<Response> {
     const page = statics.find(exchange);
     if (page) return page;
     const host = hostOf(exchange.request, options.trustProxy);
-    return withSite(host, (site, snapshot) => {
-      const route = routes.find(exchange.target.path);
-      if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
-      exchange.route = route;
-      exchange.method = methodOf(exchange.request, route);
-      if (exchange.method === "OPTIONS") return preflight(exchange, route);
-      const key = admit(exchange, site, server);
-      if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
-      requireWrite(key);
-      return write(exchange, route, key, writes, idempotencies, now());
-    });
+    const guess = directory.siteOf(host)?.id ?? systemSite;
+    const snapshot = snapshots.fresh(guess);
+    if (snapshot instanceof Promise) return snapshot.then((later) => answerAt(exchange, server, host, later));
+    return answerAt(exchange, server, host, snapshot);
   }
 
-  /** Calls `next` with the site that answers for `host` and its snapshot, both as new as the store was at the call. */
-  function withSite(host: string, next: (site: Site, snapshot: Snapshot) => Maybe<Response>): Maybe<Response> {
-    const guess = directory.siteOf(host)?.id ?? 0;
-    return after(snapshots.fresh(guess), (snapshot) => {
-      const site = directory.siteOf(host);
-      if (!site) throw wrongSite(host);
-      return site.id === guess ? next(site, snapshot) : withSite(host, next);
-    });
+  /** Answers from `snapshot`, as new as the store, if it is of the site that answers for `host` by now. */
+  function answerAt(exchange: Exchange, server: Server<undefined>, host: string, snapshot: Snapshot): Maybe<Response> {
+    const site = directory.siteOf(host);
+    if (!site) throw wrongSite(host);
+    if (site.id !== snapshot.site) return dispatch(exchange, server);
+    const route = routes.find(exchange.target.path);
+    if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
+    exchange.route = route;
+    exchange.method = methodOf(exchange.request, route);
+    if (exchange.method === "OPTIONS") return preflight(exchange, route);
+    const key = admit(exchange, site, server);
+    if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
+    requireWrite(key);
+    return write(exchange, route, key, writes, idempotencies, now());
   }
 
   function admit(exchange: Exchange, site: Site, server: Server<undefined>): Key {
@@ -189,16 +175,6 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
       await server.stop(true);
     },
   };
-}
-
-/** Runs `work`; whatever it throws, now or later, goes to `rescue`. */
-function attempt<T>(work: () => Maybe<T>, rescue: (error: unknown) => T): Maybe<T> {
-  try {
-    const result = work();
-    return result instanceof Promise ? result.catch(rescue) : result;
-  } catch (error) {
-    return rescue(error);
-  }
 }
 
 function described({ id, request, target }: Exchange, { status }: Response) {

@@ -2,34 +2,36 @@
 
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
-import { describingDocuments } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
-import { pageAnswers } from "./pages.ts";
+import { once } from "./once.ts";
+import type { HttpParts } from "./parts.ts";
 import { reply } from "./reply.ts";
-import type { HttpParts } from "./server.ts";
 
 const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => Maybe<Response>;
 
+/** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
+const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
+
 export function createStaticAnswers({ engine, resources }: HttpParts, metrics: Metrics) {
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
     ["/readyz", (exchange) => after(engine.heads([0]), () => send(exchange, plain, "ready\n"))],
-    ["/metrics", async (exchange) => send(exchange, metrics.contentType, await metrics.text())],
-    ...pageAnswers(resources),
+    ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
   ]);
-  for (const [path, make] of describingDocuments(resources)) {
-    answers.set(path, (exchange) => {
-      const { type, text } = make();
-      return send(exchange, type, text);
-    });
+  const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));
+  async function describeInterface(exchange: Exchange): Promise<Response> {
+    const answer = (await describe()).get(exchange.target.path);
+    if (!answer) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists those that there are");
+    return answer(exchange);
   }
   return {
     /** The answer to `exchange`, if one of these paths is asked for. */
     find(exchange: Exchange): Maybe<Response> | undefined {
-      const answer = answers.get(exchange.target.path);
+      const { path } = exchange.target;
+      const answer = answers.get(path) ?? (describing.test(path) ? describeInterface : undefined);
       if (!answer) return undefined;
       const { method } = exchange.request;
       if (method === "GET" || method === "HEAD") return answer(exchange);

@@ -4,7 +4,7 @@ import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
-import type { Aftermath, Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
+import type { Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import { readBody } from "./body.ts";
 import { toEtag, versionsOf } from "./conditional.ts";
@@ -12,8 +12,8 @@ import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
-import { reply } from "./reply.ts";
-import type { Route } from "./routes.ts";
+import { replySuccess } from "./reply.ts";
+import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
@@ -60,8 +60,9 @@ function readChange(
   body: Uint8Array,
   operation: Operation,
 ): { id: number; text: string } {
-  const pathId = route.id === undefined ? undefined : toId(route.id);
-  if (route.id !== undefined && pathId === undefined) throw noSuchRecord(route, route.id);
+  const asked = route.isList ? undefined : idIn(exchange.target.path);
+  const pathId = asked === undefined ? undefined : toId(asked);
+  if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
   const { input, faults } =
     operation === "delete" && body.length === 0 ? nothing : route.format.decode(route.resource, body);
   const reading = readRecord(route.resource, input, faults);
@@ -101,13 +102,11 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
 
 function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Response {
   const { resource, format } = route;
-  const headers: Record<string, string> = { "Content-Type": format.contentType };
-  if (outcome.operation !== "delete") headers.ETag = toEtag(outcome.version, format.name);
-  if (outcome.operation === "create") headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  if (outcome.kind === "replayed") headers["Idempotency-Replayed"] = "true";
-  return reply(exchange, statusOf(outcome), format.single(format.item(resource, outcome.body)), headers);
-}
-
-function statusOf({ operation }: Aftermath): number {
-  return operation === "create" ? 201 : 200;
+  const body = format.documentStart + format.item(resource, outcome.body);
+  if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
+  if (outcome.operation === "delete") return replySuccess(exchange, "deleted", format, body, {});
+  const etag = toEtag(outcome.version, format.name);
+  if (outcome.operation === "update") return replySuccess(exchange, "updated", format, body, { ETag: etag });
+  const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
+  return replySuccess(exchange, "created", format, body, { ETag: etag, Location: location });
 }

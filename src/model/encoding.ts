@@ -4,6 +4,8 @@ import type { Resource } from "./resource.ts";
 export interface Encoding {
   /** Tells encodings apart: `json`. */
   readonly name: string;
+  /** What stands before the one record of a document. */
+  readonly documentStart: string;
   /** A record as it stands in a list. `json` is the record as it is stored. */
   item(resource: Resource, json: string): string;
   readonly listStart: string;

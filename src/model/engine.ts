@@ -80,7 +80,10 @@ export interface Engine {
   /** Everything that is stored, as of one moment. */
   dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
 
-  /** Replaces everything that is stored by `rows`, in one transaction, and starts new epochs. */
+  /**
+   * Replaces everything that is stored by `rows`, in one transaction, and starts new epochs. The rows are first asked for
+   * when nobody else can write any more, and may come from `dump`, which then still gives what is to be replaced.
+   */
   refill(rows: AsyncIterable<DumpedRow>): Promise<void>;
 
   /** What is wrong with the stored data, in sentences; empty when nothing is. */

@@ -1,5 +1,5 @@
 import { type Fault, invalidRecord, Refusal } from "./errors.ts";
-import { type Fields, kindOf, textFault } from "./field.ts";
+import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
 import { nearest } from "./nearest.ts";
 import type { Leaf, Resource } from "./resource.ts";
 
@@ -27,10 +27,9 @@ export interface Reading {
  */
 export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
   const faults = [...known];
-  if (!isInput(input)) throw invalidRecord([{ field: "", detail: `must be an object, not ${kindOf(input)}` }]);
-  const { ID, ...fields } = input;
-  const id = readId(ID, faults);
-  const values = readFields(resource.fields, fields, "", faults);
+  const fields = requireInput(input);
+  const id = readId(fields.ID, faults);
+  const values = readFields({ fields: resource.fields, above: "", isWhole: false, faults }, fields);
   if (faults.length > 0) throw invalidRecord(faults);
   return { id, values };
 }
@@ -41,26 +40,13 @@ export function readRecord(resource: Resource, input: unknown, known: readonly F
  */
 export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
   const faults = [...known];
-  if (isInput(input)) {
-    if (Object.hasOwn(input, "ID")) {
-      faults.push({ field: "ID", detail: "is given by the server: leave it out when you create a record" });
-    }
-    faults.push(...missing(resource, input));
+  const fields = requireInput(input);
+  if (Object.hasOwn(fields, "ID")) {
+    faults.push({ field: "ID", detail: "is given by the server: leave it out when you create a record" });
   }
-  const { values } = readRecord(resource, isInput(input) ? withoutId(input) : input, faults);
-  return complete(resource.fields, values);
-}
-
-/** Every field of the declaration, in its order; what `values` lacks is empty. */
-export function complete(fields: Fields, values: Values): Values {
-  const whole: Values = {};
-  for (const name in fields) {
-    const field = fields[name];
-    const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (field?.kind === "group") whole[name] = complete(field.fields, typeof value === "object" ? value : {});
-    else whole[name] = typeof value === "string" ? value : "";
-  }
-  return whole;
+  const values = readFields({ fields: resource.fields, above: "", isWhole: true, faults }, fields);
+  if (faults.length > 0) throw invalidRecord(faults);
+  return values;
 }
 
 /** `record` with the fields of `changes` in their place, groups field by field. */
@@ -113,24 +99,44 @@ function readId(id: unknown, faults: Fault[]): number | undefined {
   return undefined;
 }
 
-function readFields(fields: Fields, input: Input, above: string, faults: Fault[]): Values {
-  for (const name of Object.keys(input)) {
-    if (!Object.hasOwn(fields, name)) faults.push(unknownField(name, above, fields));
+/** Where reading is: at the top of a record or in one of its groups. */
+interface Place {
+  readonly fields: Fields;
+  /** The dotted path to here, with its last dot. */
+  readonly above: string;
+  /** Whether every field must come out, the absent ones empty. */
+  readonly isWhole: boolean;
+  readonly faults: Fault[];
+}
+
+/** The values in the order of the declaration. */
+function readFields(place: Place, input: Input): Values {
+  const { fields, above, isWhole, faults } = place;
+  for (const name in input) {
+    if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
+      faults.push(unknownField(name, above, fields));
   }
   const values: Values = {};
-  for (const name of Object.keys(fields)) {
-    const field = fields[name];
-    if (!field || !Object.hasOwn(input, name)) continue;
-    const path = above + name;
-    const value = input[name];
-    if (field.kind === "text") {
-      const detail = textFault(field, value);
-      if (detail) faults.push({ field: path, detail });
-      else values[name] = value as string;
-    } else if (isInput(value)) values[name] = readFields(field.fields, value, `${path}.`, faults);
-    else faults.push({ field: path, detail: `must be an object, not ${kindOf(value)}` });
+  for (const name in fields) {
+    const isPresent = Object.hasOwn(input, name);
+    if (!isPresent && !isWhole) continue;
+    const field = fields[name] as Field;
+    if (field.kind === "text") values[name] = readText(field, name, place, input, isPresent);
+    else {
+      const value = isPresent ? input[name] : {};
+      if (isInput(value))
+        values[name] = readFields({ ...place, fields: field.fields, above: `${above}${name}.` }, value);
+      else faults.push({ field: above + name, detail: `must be an object, not ${kindOf(value)}` });
+    }
   }
   return values;
+}
+
+function readText(field: Text, name: string, { above, faults }: Place, input: Input, isPresent: boolean): string {
+  const value = isPresent ? input[name] : "";
+  const detail = isPresent ? textFault(field, value) : field.required ? "is required" : undefined;
+  if (detail) faults.push({ field: above + name, detail });
+  return value as string;
 }
 
 function unknownField(name: string, above: string, fields: Fields): Fault {
@@ -139,23 +145,9 @@ function unknownField(name: string, above: string, fields: Fields): Fault {
   return { field: `${above}${name.slice(0, 100)}`, detail: `no such field${hint}` };
 }
 
-function missing(resource: Resource, input: Input): Fault[] {
-  const absent = resource.leaves.filter((leaf) => leaf.field.required && !isPresent(input, leaf.keys));
-  return absent.map((leaf) => ({ field: leaf.path, detail: "is required" }));
-}
-
-function isPresent(input: Input, keys: readonly string[]): boolean {
-  let value: unknown = input;
-  for (const key of keys) {
-    if (!isInput(value) || !Object.hasOwn(value, key)) return false;
-    value = value[key];
-  }
-  return true;
-}
-
-function withoutId(input: Input): Input {
-  const { ID: _, ...fields } = input;
-  return fields;
+function requireInput(input: unknown): Input {
+  if (isInput(input)) return input;
+  throw invalidRecord([{ field: "", detail: `must be an object, not ${kindOf(input)}` }]);
 }
 
 function isInput(value: unknown): value is Input {

@@ -15,6 +15,11 @@ export interface Intent {
   readonly text: string;
   /** The write is refused unless the record is at one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
+  /**
+   * The write is refused unless the site is still where the writer saw it (`headVersion`), so that what was checked
+   * against all of its records still holds. In a batch that stands together, the first intent says it for all.
+   */
+  readonly ifHead?: string | undefined;
   readonly actor: string;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -53,6 +58,11 @@ export interface Refused {
 /** What tells a record's state from every other state it had: the site's epoch and the revision of its last change. */
 export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
+}
+
+/** The same for a whole site, by its head; a site that was never written to has no epoch yet. */
+export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
+  return revision === 0 ? "" : versionOf(epoch, revision);
 }
 
 /** A record as the store holds it. A deleted one keeps its row without a body, so that its ID is never used again. */

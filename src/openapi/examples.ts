@@ -12,7 +12,7 @@ export function exampleRecord(resource: Resource): string {
 
 /** The body that is answered with one record. */
 export function exampleSingle(resource: Resource, format: WireFormat): unknown {
-  return shown(format, format.single(format.item(resource, exampleRecord(resource))));
+  return shown(format, documentOf(resource, format, exampleRecord(resource)));
 }
 
 /** The body that is answered with a list. */
@@ -23,20 +23,23 @@ export function exampleList(resource: Resource, format: WireFormat): unknown {
 /** The body that creates a record. */
 export function exampleNew(resource: Resource, format: WireFormat): unknown {
   if (format.name === "json") return exampleValues(resource.fields);
-  const text = format.single(format.item(resource, exampleRecord(resource)));
-  return text.replace(` ID="1"`, "");
+  return documentOf(resource, format, exampleRecord(resource)).replace(` ID="1"`, "");
 }
 
 /** The body that changes a field of a record. */
 export function exampleChanges(resource: Resource, format: WireFormat): unknown {
   const [name, field] = Object.entries(resource.fields).find(([, { kind }]) => kind === "text") ?? [];
   const changes = { ID: 1, ...(name && field?.kind === "text" ? { [name]: `${field.example} Ltd` } : {}) };
-  return shown(format, format.single(format.item(resource, JSON.stringify(changes))));
+  return shown(format, documentOf(resource, format, JSON.stringify(changes)));
 }
 
 /** The body that names a record and says nothing else of it. */
 export function exampleName(resource: Resource, format: WireFormat): unknown {
-  return shown(format, format.single(format.item(resource, '{"ID":1}')));
+  return shown(format, documentOf(resource, format, '{"ID":1}'));
+}
+
+function documentOf(resource: Resource, format: WireFormat, stored: string): string {
+  return format.documentStart + format.item(resource, stored);
 }
 
 function exampleValues(fields: Fields): Values {

@@ -10,7 +10,7 @@ const codes = Object.keys(refusals) as Code[];
 /** What the `detail` of each may say. */
 const details: Record<Code, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
-  "invalid-record": "`Name`: is required (and 1 more)",
+  "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
   "ambiguous-id": "which record? Name it by its ID in the path, as in `/restapi/brands/12.json`, or in the body.",
   unauthorized: "send a valid API key of this website in the header X-API-AUTH",
   forbidden: "the API key may only read: it lacks the scope `write`",
@@ -28,8 +28,8 @@ const details: Record<Code, string> = {
 };
 
 const faults = [
-  { field: "Name", detail: "is required" },
   { field: "name", detail: "no such field; did you mean `Name`?" },
+  { field: "Name", detail: "is required" },
 ];
 
 /** Headers that a problem carries besides the usual ones. */

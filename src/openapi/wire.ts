@@ -7,7 +7,6 @@ import type { Schema } from "../schemas/json-schema.ts";
 export interface WireFormat extends Encoding {
   readonly contentType: string;
   readonly problemType: string;
-  single(item: string): string;
 }
 
 /** What the document is made from. */

@@ -1,30 +1,21 @@
 // A backup is gzip over lines of JSON: a header, a line per row of every table, and a last line with their count and
 // digest. Any engine can write and read it.
 
-import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { pipeline } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
 import type { DumpedRow, Engine } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
+import { type TableName, tables } from "../store/tables.ts";
+import { writeFile } from "./output.ts";
 
 const formatVersion = 1;
 
 /** Writes everything that is stored, as of one moment, to `file`. Returns the number of rows. */
 export async function backUp(engine: Engine, file: string, now: number): Promise<number> {
-  const part = `${file}.part`;
   const counter = { rows: 0 };
-  try {
-    await pipeline(Readable.from(toLines(engine, now, counter)), createGzip({ level: 6 }), createWriteStream(part));
-    await flushToDisk(part);
-    renameSync(part, file);
-    return counter.rows;
-  } catch (error) {
-    rmSync(part, { force: true });
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `cannot write ${file}: ${messageOf(error)}`, { cause: error });
-  }
+  await writeFile(file, toLines(engine, now, counter), createGzip({ level: 6 }));
+  return counter.rows;
 }
 
 /** Reads a whole backup and returns its number of rows. @throws Refusal `bad-request` when it is not complete */
@@ -34,13 +25,24 @@ export async function verifyBackup(file: string): Promise<number> {
   return rows;
 }
 
-/** Replaces everything that is stored by the backup in `file`, at once: whoever reads sees the one or the other. */
-export function restore(engine: Engine, file: string): Promise<void> {
-  return engine.refill(readBackup(file));
+/**
+ * Replaces everything that is stored by the backup in `file`, at once: whoever reads sees the one or the other. What was
+ * there before goes to `keep`, up to the last write; returns whether there was anything.
+ * @throws Refusal `bad-request` when the backup is not complete; then nothing is changed
+ */
+export async function restore(engine: Engine, file: string, keep: string, now: number): Promise<boolean> {
+  let kept = false;
+  async function* rows(): AsyncGenerator<DumpedRow> {
+    kept = !(await isEmpty(engine));
+    if (kept) await backUp(engine, keep, now);
+    yield* readBackup(file);
+  }
+  await engine.refill(rows());
+  return kept;
 }
 
 /** Whether nothing is stored. */
-export async function isEmpty(engine: Engine): Promise<boolean> {
+async function isEmpty(engine: Engine): Promise<boolean> {
   for await (const _ of engine.dump()) return false;
   return true;
 }
@@ -75,6 +77,7 @@ async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
         throw notABackup(file, "it was not made by `storefront backup`, or by a newer version of it");
       isFirst = false;
     } else if (Array.isArray(value)) {
+      if (!isRow(value)) throw notABackup(file, "it holds rows that this program does not know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };
@@ -83,18 +86,28 @@ async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
   if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or not complete");
 }
 
+function isRow([table, row]: unknown[]): boolean {
+  if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
+  return tables[table as TableName].every((column) => Object.hasOwn(row, column));
+}
+
 async function* readLines(file: string): AsyncGenerator<string> {
+  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (!statSync(file).isFile()) throw notABackup(file, "it must be a plain file, since it is read twice");
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   try {
-    for await (const chunk of createReadStream(file).compose(createGunzip()) as AsyncIterable<Uint8Array>) {
+    const unpacked = createGunzip();
+    pipeline(createReadStream(file), unpacked, () => {
+      // A failure of either reaches the loop below as an error of `unpacked`.
+    });
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
       const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
       rest = lines.pop() ?? "";
       yield* lines;
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw new Refusal("not-found", `there is no file ${file}`);
     throw notABackup(file, messageOf(error));
   }
 }
@@ -110,10 +123,4 @@ function parse(file: string, line: string): any {
 
 function notABackup(file: string, why: string): Refusal {
   return new Refusal("bad-request", `${file} is no backup that can be restored: ${why}`);
-}
-
-async function flushToDisk(file: string): Promise<void> {
-  const handle = await open(file, "r");
-  await handle.sync();
-  await handle.close();
 }

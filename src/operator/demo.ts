@@ -1,20 +1,21 @@
 import { operator } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
 import { readNewRecord, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import { createKey } from "./keys.ts";
-import { addSite, listSites } from "./sites.ts";
+import { addSite, listSites, type SiteRecord } from "./sites.ts";
 
 /**
  * On a database without any site: makes the default site `demo` with sample records, and a key that may write there.
  * Returns the key, which is kept nowhere; undefined when there was a site already.
  */
 export async function makeDemo(engine: Engine, now: number): Promise<string | undefined> {
-  if ((await listSites(engine)).length > 0) return undefined;
-  const site = await addSite(engine, "demo", { isDefault: true }, now);
+  const site = await addDemo(engine, now);
+  if (!site) return undefined;
   const samples: [Resource, readonly Values[]][] = [
     [brand, brands],
     [orderStatus, orderStatuses],
@@ -32,6 +33,17 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
   );
   await engine.commit(intents, true);
   return (await createKey(engine, site, { label: "demo" }, now)).key;
+}
+
+/** The site, unless there is one; of several servers that start at once, one makes it. */
+async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefined> {
+  if ((await listSites(engine)).length > 0) return undefined;
+  try {
+    return await addSite(engine, "demo", { isDefault: true }, now);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "conflict") return undefined;
+    throw error;
+  }
 }
 
 // Telephone numbers and addresses are of the ranges that are kept free for examples.

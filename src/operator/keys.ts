@@ -1,9 +1,13 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { makeKey, type Scope } from "../model/key.ts";
+import { digestOf, isKey, makeKey, type Scope } from "../model/key.ts";
 import { key as keyResource } from "../resources/key.ts";
+import { site as siteResource } from "../resources/site.ts";
 import type { SiteRecord } from "./sites.ts";
-import { commitAll, systemRecords, toCreate, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, type System, toCreate, toUpdate } from "./system.ts";
+
+/** `sfk_` and four more: less would revoke the wrong one too easily. */
+const shortestPrefix = 8;
 
 export interface KeyRecord {
   readonly ID: number;
@@ -48,14 +52,18 @@ export async function createKey(
   now: number,
 ): Promise<IssuedKey> {
   const { intent, key } = toIssue(site.ID, settings, now);
-  const [body] = await commitAll(engine, [intent]);
+  const [body] = await changeSystem(engine, (system) => {
+    const isThere = system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID);
+    if (!isThere) throw new Refusal("not-found", `the site "${site.Name}" has just been removed`);
+    return [intent];
+  });
   return { key, record: JSON.parse(body as string) };
 }
 
 /** The keys of `site`, those that no longer work included. */
 export async function listKeys(engine: Engine, site: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.keyUses();
-  const keys = await systemRecords<KeyRecord>(engine, keyResource);
+  const keys = (await readSystem(engine)).records<KeyRecord>(keyResource);
   return keys
     .filter((key) => Number(key.Site) === site.ID)
     .map((key) => {
@@ -66,9 +74,11 @@ export async function listKeys(engine: Engine, site: SiteRecord): Promise<Listed
 
 /** Revokes the key with this prefix, from the next request on. Revoking it again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
-  const key = await findKey(engine, prefix);
-  if (key.Revoked !== "") return key;
-  const [body] = await commitAll(engine, [toUpdate(keyResource, key.ID, { Revoked: toInstant(now) }, now)]);
+  const [body] = await changeSystem(engine, (system) => {
+    const key = findKey(system, prefix);
+    const Revoked = key.Revoked || toInstant(now);
+    return [toUpdate(keyResource, key.ID, { Revoked }, now)];
+  });
   return JSON.parse(body as string);
 }
 
@@ -77,25 +87,37 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
  * @throws Refusal `conflict` when the old one does not work any more
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
-  const old = await findKey(engine, prefix);
-  const ends = [old.Revoked, old.Expires].filter((time) => time !== "").map((time) => Date.parse(time));
-  if (Math.min(...ends) <= now)
-    throw new Refusal("conflict", `the key ${old.Prefix} does not work any more; create a new one`);
-  const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, ...ends)) } : { Revoked: toInstant(now) };
-  const settings = {
-    label: old.Label,
-    scope: old.Scope,
-    rate: old.Rate === "" ? undefined : Number(old.Rate),
-    expiresAt: old.Expires === "" ? undefined : Date.parse(old.Expires),
-  };
-  const { intent, key } = toIssue(Number(old.Site), settings, now);
-  const [body] = await commitAll(engine, [intent, toUpdate(keyResource, old.ID, end, now)]);
+  let key = "";
+  const [body] = await changeSystem(engine, (system) => {
+    const old = findKey(system, prefix);
+    const ends = [old.Revoked, old.Expires].filter((time) => time !== "").map((time) => Date.parse(time));
+    if (Math.min(...ends) <= now)
+      throw new Refusal("conflict", `the key ${old.Prefix} does not work any more; create a new one`);
+    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, ...ends)) } : { Revoked: toInstant(now) };
+    const issue = toIssue(Number(old.Site), toSettings(old), now);
+    key = issue.key;
+    return [issue.intent, toUpdate(keyResource, old.ID, end, now)];
+  });
   return { key, record: JSON.parse(body as string) };
 }
 
-async function findKey(engine: Engine, prefix: string): Promise<KeyRecord> {
-  const keys = await systemRecords<KeyRecord>(engine, keyResource);
-  const found = keys.filter((key) => prefix !== "" && key.Prefix.startsWith(prefix));
+function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
+  return {
+    label: Label,
+    scope: Scope,
+    rate: Rate === "" ? undefined : Number(Rate),
+    expiresAt: Expires === "" ? undefined : Date.parse(Expires),
+  };
+}
+
+/** The key that starts with `prefix`, or that is `prefix`: whoever has the whole key at hand may paste it. */
+function findKey(system: System, prefix: string): KeyRecord {
+  if (prefix.length < shortestPrefix)
+    throw new Refusal("bad-request", `give at least ${shortestPrefix} characters of the key, such as sfk_AbCd`);
+  const digest = isKey(prefix) ? digestOf(prefix) : undefined;
+  const found = system
+    .records<KeyRecord>(keyResource)
+    .filter((key) => key.Prefix.startsWith(prefix) || key.Digest === digest);
   const [key] = found;
   if (!key) throw new Refusal("not-found", `there is no key that starts with ${prefix.slice(0, 12)}`);
   if (found.length > 1)

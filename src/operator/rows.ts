@@ -1,8 +1,7 @@
 // The rows of a file to import, one by one, in any of the three formats.
 
-import { Readable } from "node:stream";
-import Papa from "papaparse";
 import { decodeCsvLine, headerFaults } from "../formats/csv.ts";
+import { longestRow, readCsvRows } from "../formats/csv-rows.ts";
 import type { Decoded } from "../formats/format.ts";
 import { decodeJson } from "../formats/json.ts";
 import { fromUtf8 } from "../formats/utf8.ts";
@@ -39,64 +38,35 @@ export async function* readRows(
 async function* readCsv(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedRow> {
   let header: string[] | undefined;
   let number = 0;
-  for await (const { cells, fault } of csvLines(bytes)) {
-    number++;
-    if (!header) {
-      const faults = headerFaults(resource, cells);
-      if (fault) faults.push({ field: "", detail: fault });
-      if (faults.length > 0) throw invalidRecord(faults);
-      header = cells;
-    } else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault }] } };
-    else if (cells.length > 1 || cells[0] !== "") yield { number, decoded: decodeCsvLine(header, cells) };
+  for await (const rows of readCsvRows(decode(bytes))) {
+    if (!rows) throw tooLong(number + 1);
+    for (const { cells, fault } of rows) {
+      number++;
+      if (!header) header = readHeader(resource, cells, fault);
+      else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault }] } };
+      else if (cells.length > 1 || cells[0] !== "") yield { number, decoded: decodeCsvLine(header, cells) };
+    }
   }
   if (!header) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
 }
 
-interface CsvLine {
-  readonly cells: string[];
-  readonly fault: string | undefined;
+function readHeader(resource: Resource, cells: string[], fault: string | undefined): string[] {
+  const [only = ""] = cells;
+  if (cells.length === 1 && /[;\t]/.test(only))
+    throw new Refusal("bad-request", "the columns must be separated by commas, not by semicolons or tabs");
+  if (/^\s*[[{<]/.test(only))
+    throw new Refusal("bad-request", "the file is no CSV: say what it is with --format json or --format xml");
+  const faults = headerFaults(resource, cells);
+  if (fault) faults.push({ field: "", detail: fault });
+  if (faults.length > 0) throw invalidRecord(faults);
+  return cells;
 }
 
-/** The lines as the parser finds them. It waits while they are used, so memory does not grow with the file. */
-async function* csvLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<CsvLine> {
-  const parsed: CsvLine[][] = [];
-  let wake = () => {};
-  let failure: unknown;
-  let parser: Papa.Parser | undefined;
-  let ended = false;
-  const input = Readable.from(decode(bytes));
-  input.on("error", (error) => {
-    failure = error;
-    ended = true;
-    wake();
-  });
-  Papa.parse<string[]>(input, {
-    delimiter: ",",
-    chunk(results, self) {
-      parser = self;
-      const faults = new Map(results.errors.map((error) => [error.row, error.message]));
-      parsed.push(results.data.map((cells, index) => ({ cells, fault: faults.get(index) })));
-      self.pause();
-      wake();
-    },
-    complete() {
-      ended = true;
-      wake();
-    },
-  });
-  while (true) {
-    const lines = parsed.shift();
-    if (lines) yield* lines;
-    else if (failure) throw failure;
-    else if (ended) return;
-    else {
-      const woken = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-      parser?.resume();
-      if (parsed.length === 0 && !ended) await woken;
-    }
-  }
+function tooLong(row: number): Refusal {
+  return new Refusal(
+    "bad-request",
+    `row ${row} is longer than ${longestRow} characters; perhaps a quote opens there and never closes`,
+  );
 }
 
 async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -105,7 +75,8 @@ async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
     yield decoder.decode();
   } catch (error) {
-    if (error instanceof TypeError) throw new Refusal("bad-request", "the file is not valid UTF-8");
+    if (error instanceof TypeError)
+      throw new Refusal("bad-request", "the file is not valid UTF-8; save it as UTF-8, as spreadsheets offer it");
     throw error;
   }
 }

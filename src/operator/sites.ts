@@ -1,10 +1,10 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
+import type { Intent } from "../model/write.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { listKeys } from "./keys.ts";
-import { commitAll, systemRecords, toCreate, toDelete, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } from "./system.ts";
 
 export interface SiteRecord {
   readonly ID: number;
@@ -21,59 +21,87 @@ export interface SiteSettings {
   readonly isDefault?: boolean | undefined;
 }
 
-export function listSites(engine: Engine): Promise<SiteRecord[]> {
-  return systemRecords<SiteRecord>(engine, siteResource);
+export async function listSites(engine: Engine): Promise<SiteRecord[]> {
+  return (await readSystem(engine)).records<SiteRecord>(siteResource);
 }
 
 /** The site of this name. @throws Refusal `not-found` that names the one that was probably meant */
 export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
-  const sites = await listSites(engine);
+  return pick(await listSites(engine), name);
+}
+
+/** Makes a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
+export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
+  const values = { Name: name, ...toValues(settings) };
+  return changeSites(engine, (sites) => {
+    refuseTaken(sites, undefined, values);
+    return [...displaceDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
+  });
+}
+
+/** Changes a site. @throws Refusal as addSite does, and `not-found` */
+export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
+  const values = { ...(settings.name === undefined ? {} : { Name: settings.name }), ...toValues(settings) };
+  return changeSites(engine, (sites) => {
+    const site = pick(sites, name);
+    refuseTaken(sites, site.ID, values);
+    return [...displaceDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
+  });
+}
+
+/** Removes a site with its keys, its records and their history. Its number is never given again. */
+export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
+  const removed = await changeSites(engine, (sites, system) => {
+    const site = pick(sites, name);
+    const keys = system
+      .records<{ ID: number; Site: string }>(keyResource)
+      .filter((key) => Number(key.Site) === site.ID);
+    return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
+  });
+  await engine.dropSite(removed.ID);
+  return removed;
+}
+
+/** Stores what `decide` wants, the site last, and returns the site. */
+async function changeSites(
+  engine: Engine,
+  decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
+): Promise<SiteRecord> {
+  const bodies = await changeSystem(engine, (system) => decide(system.records<SiteRecord>(siteResource), system));
+  return JSON.parse(bodies.at(-1) as string);
+}
+
+function pick(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
   const names = sites.map(({ Name }) => Name);
   const meant = nearest(name, names);
   const some = names.slice(0, 10).join(", ") + (names.length > 10 ? ", ..." : "");
-  const hint = meant ? `did you mean "${meant}"?` : names.length > 0 ? `there is ${some}` : "there is no site yet";
+  const hint = meant
+    ? `did you mean "${meant}"?`
+    : names.length > 0
+      ? `there is ${some}`
+      : "there is none yet: make one with `storefront site add`";
   throw new Refusal("not-found", `there is no site "${name}"; ${hint}`);
-}
-
-/** Makes a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
-export async function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  const sites = await listSites(engine);
-  const values = { Name: name, ...toValues(settings) };
-  refuseTaken(sites, undefined, values);
-  const intents = [...displaceDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
-  const body = (await commitAll(engine, intents)).at(-1) as string;
-  return JSON.parse(body);
-}
-
-/** Changes a site. @throws Refusal as addSite does, and `not-found` */
-export async function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  const site = await findSite(engine, name);
-  const sites = await listSites(engine);
-  const values = { ...(settings.name === undefined ? {} : { Name: settings.name }), ...toValues(settings) };
-  refuseTaken(sites, site.ID, values);
-  const intents = [...displaceDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
-  const body = (await commitAll(engine, intents)).at(-1) as string;
-  return JSON.parse(body);
-}
-
-/** Removes a site with its keys, its records and their history. Its number is never given again. */
-export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
-  const site = await findSite(engine, name);
-  const keys = (await listKeys(engine, site)).map(({ ID }) => toDelete(keyResource, ID, now));
-  await commitAll(engine, [...keys, toDelete(siteResource, site.ID, now)]);
-  await engine.dropSite(site.ID);
-  return site;
 }
 
 function toValues({ hostnames, isDefault }: SiteSettings) {
   return {
-    ...(hostnames === undefined
-      ? {}
-      : { Hostnames: [...new Set(hostnames.map((host) => host.toLowerCase()))].join(" ") }),
+    ...(hostnames === undefined ? {} : { Hostnames: toHostnames(hostnames) }),
     ...(isDefault === undefined ? {} : { Default: isDefault ? "yes" : "" }),
   };
+}
+
+function toHostnames(given: readonly string[]): string {
+  const hosts = given.flatMap((text) => text.split(/\s+/)).filter((host) => host !== "");
+  return [...new Set(hosts.map(asSent))].join(" ");
+}
+
+/** A host as clients send it: in lower case, and other letters than ASCII in their ASCII form (`xn--...`, RFC 5891). */
+function asSent(host: string): string {
+  const lower = host.toLowerCase();
+  const isPlain = /^[\x20-\x7e]*$/.test(lower);
+  return isPlain ? lower : (URL.parse(`http://${lower}/`)?.hostname ?? lower);
 }
 
 function refuseTaken(

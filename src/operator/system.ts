@@ -5,23 +5,36 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { readNewRecord, readRecord, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Intent } from "../model/write.ts";
+import { headVersion, type Intent, type Outcome } from "../model/write.ts";
 import { systemSite } from "../store/snapshots.ts";
 
-/** Every live record of a system resource, in ID order. */
-export async function systemRecords<T>(engine: Engine, resource: Resource): Promise<T[]> {
-  const { rows } = await engine.load(systemSite);
-  const bodies = rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [row.body] : []));
-  return bodies.map((body) => JSON.parse(body) as T);
+/** The system site's records at one moment. */
+export interface System {
+  /** Every live record of a system resource, in ID order. */
+  records<T>(resource: Resource): T[];
 }
 
-/** Stores the intents together or not at all. @throws Refusal `conflict` when somebody changed a record in between */
-export async function commitAll(engine: Engine, intents: readonly Intent[]): Promise<string[]> {
-  const outcomes = await engine.commit(intents, true);
-  return outcomes.map((outcome) => {
-    if (outcome.kind === "refused") throw new Refusal("conflict", "somebody else has just changed this; try again");
-    return outcome.body;
-  });
+/** How often a decision is made anew when others write at the same time; each time one of them got through. */
+const mostAttempts = 100;
+
+export async function readSystem(engine: Engine): Promise<System> {
+  return (await load(engine)).system;
+}
+
+/**
+ * Stores what `decide` wants after a look at the system site: together or not at all, and only while everything is as
+ * `decide` saw it. When somebody else changed something in between, it decides again. Returns the records' texts.
+ * @throws Refusal whatever `decide` throws, and `conflict` when others write without a pause
+ */
+export async function changeSystem(engine: Engine, decide: (system: System) => readonly Intent[]): Promise<string[]> {
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const { system, ifHead } = await load(engine);
+    const [first, ...others] = decide(system);
+    if (!first) return [];
+    const outcomes = await engine.commit([{ ...first, ifHead }, ...others], true);
+    if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
+  }
+  throw new Refusal("conflict", "others are changing sites and keys all the time; try again");
 }
 
 /** Makes a record. @throws Refusal `invalid-record` */
@@ -38,4 +51,15 @@ export function toUpdate(resource: Resource, id: number, values: Values, at: num
 
 export function toDelete(resource: Resource, id: number, at: number): Intent {
   return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operator, at };
+}
+
+async function load(engine: Engine): Promise<{ system: System; ifHead: string }> {
+  const { head, rows } = await engine.load(systemSite);
+  const records = <T>(resource: Resource): T[] =>
+    rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [JSON.parse(row.body) as T] : []));
+  return { system: { records }, ifHead: headVersion(head) };
+}
+
+function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "refused" }> {
+  return outcome.kind !== "refused";
 }

@@ -17,11 +17,15 @@ export const site = defineResource({
       description: "What the operator calls the site.",
       example: "garden-shop",
     }),
-    Hostnames: matching("^(?:[^\\s/:@,]+(?: [^\\s/:@,]+)*)?$", "must be hostnames without port, separated by blanks", {
-      max: 4096,
-      description: "The hosts under which it answers, in lower case, separated by blanks.",
-      example: "garden.example www.garden.example",
-    }),
+    Hostnames: matching(
+      "^(?:[^\\s/:@,*?#]+(?: [^\\s/:@,*?#]+)*)?$",
+      "must be hostnames without port, separated by blanks",
+      {
+        max: 4096,
+        description: "The hosts under which it answers, in lower case, separated by blanks.",
+        example: "garden.example www.garden.example",
+      },
+    ),
     Default: choice(["yes"], { description: "`yes` when it answers for every other host.", example: "yes" }),
   },
 });

@@ -3,7 +3,15 @@
 
 import type { Change, Operation } from "../model/change.ts";
 import { randomText } from "../model/key.ts";
-import { type Aftermath, decide, type Intent, type Outcome, type StoredRow, versionOf } from "../model/write.ts";
+import {
+  type Aftermath,
+  decide,
+  headVersion,
+  type Intent,
+  type Outcome,
+  type StoredRow,
+  versionOf,
+} from "../model/write.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
 export const idempotencyLifetime = 24 * 60 * 60 * 1000;
@@ -81,6 +89,9 @@ function replay(intent: Intent, stored: Stored): Outcome | undefined {
 
 function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   const site = stored.sites.get(intent.site) as SiteState;
+  if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
+    return { kind: "refused", why: "precondition-failed" };
+  }
   const last = site.counters[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(rowKey(intent.site, intent.resource, intent.id));
   const decision = decide(intent, row, last + 1, site.epoch);

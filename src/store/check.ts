@@ -13,37 +13,46 @@ export function checkRows(rows: Iterable<DumpedRow>): string[] {
 /** The same for rows that come one by one. */
 export function createChecker() {
   const faults: string[] = [];
-  const sites = new Map<number, { revision: number; counters: Record<string, number>; seen: number }>();
-  const last = new Map<string, { revision: number; hash: string }>();
+  const sites = new Map<number, Site>();
+  const records = new Map<string, Seen>();
 
   function seeSite(row: Cells): void {
-    sites.set(row.id, { revision: row.revision, counters: JSON.parse(row.counters), seen: 0 });
+    const counters = parse(row.counters);
+    if (!counters) faults.push(`site ${row.id} is damaged: its counters are no JSON`);
+    sites.set(row.id, { revision: row.revision, counters: counters ?? {}, seen: 0 });
   }
 
   function seeRecord(row: Cells): void {
-    const name = `site ${row.site_id}: ${row.resource} ${row.id}`;
+    const name = nameOf(row);
     const site = sites.get(row.site_id);
     if (!site) return void faults.push(`${name} belongs to no site`);
-    if (row.id > (site.counters[row.resource] ?? 0)) faults.push(`${name} is beyond the last ID that was given`);
-    if (row.revision > site.revision) faults.push(`${name} is newer than its site`);
-    if (row.body !== null && idIn(row.body) !== row.id)
+    if (row.id > Number(site.counters[row.resource] ?? 0)) faults.push(`${name} is beyond the last ID that was given`);
+    if (row.body !== null && parse(row.body)?.ID !== row.id)
       faults.push(`${name} is damaged: its text is not that record's`);
-    last.set(name, { revision: row.revision, hash: hashOf(row.body) });
+    records.set(name, { revision: row.revision, hash: hashOf(row.body), changed: 0 });
   }
 
   function seeChange(row: Cells): void {
     const site = sites.get(row.site_id);
     if (!site) return void faults.push(`site ${row.site_id}: its journal belongs to no site`);
-    if (site.seen > 0 && row.revision !== site.seen + 1) {
-      faults.push(`site ${row.site_id}: the journal has nothing between ${site.seen} and ${row.revision}`);
-    }
+    if (row.revision !== site.seen + 1) faults.push(gap(row.site_id, site.seen + 1, row.revision - 1));
     site.seen = row.revision;
-    const name = `site ${row.site_id}: ${row.resource} ${row.id}`;
-    const record = last.get(name);
-    if (!record) faults.push(`${name} is in the journal and nowhere else`);
-    else if (record.revision === row.revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body)) {
+    const name = nameOf(row);
+    const record = records.get(name);
+    if (!record) return void faults.push(`${name} is in the journal and nowhere else`);
+    record.changed = row.revision;
+    if (record.revision === row.revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
       faults.push(`${name} differs from its entry ${row.revision} in the journal`);
-    } else if (record.revision < row.revision) faults.push(`${name} lacks its change ${row.revision}`);
+  }
+
+  function seeEnd(): void {
+    for (const [id, { seen, revision }] of sites) {
+      if (seen < revision) faults.push(gap(id, seen + 1, revision));
+      else if (seen > revision) faults.push(`site ${id} is at revision ${revision} and its journal ends at ${seen}`);
+    }
+    for (const [name, { revision, changed }] of records) {
+      if (changed !== revision) faults.push(`${name} is at revision ${revision} and its journal ends at ${changed}`);
+    }
   }
 
   return {
@@ -53,26 +62,44 @@ export function createChecker() {
       else if (table === "journal") seeChange(row);
     },
     end(): string[] {
-      for (const [id, site] of sites) {
-        if (site.seen > 0 && site.seen !== site.revision) {
-          faults.push(`site ${id} is at revision ${site.revision} and its journal ends at ${site.seen}`);
-        }
-      }
+      seeEnd();
       return faults;
     },
   };
 }
 
+interface Site {
+  readonly revision: number;
+  readonly counters: Cells;
+  /** The last journal entry that came by. */
+  seen: number;
+}
+
+interface Seen {
+  readonly revision: number;
+  readonly hash: number;
+  /** The revision of its last journal entry that came by. */
+  changed: number;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: rows of five tables, told apart by the table's name
 type Cells = Record<string, any>;
 
-function hashOf(body: string | null): string {
-  return body === null ? "" : Bun.hash(body).toString(36);
+function nameOf(row: Cells): string {
+  return `site ${row.site_id}: ${row.resource} ${row.id ?? ""}`;
 }
 
-function idIn(body: string): unknown {
+function gap(site: number, from: number, to: number): string {
+  return `site ${site}: the journal lacks ${from === to ? `entry ${from}` : `the entries ${from} to ${to}`}`;
+}
+
+function hashOf(body: string | null): number {
+  return body === null ? 0 : Bun.hash.crc32(body);
+}
+
+function parse(text: string): Cells | undefined {
   try {
-    return JSON.parse(body).ID;
+    return JSON.parse(text) ?? undefined;
   } catch {
     return undefined;
   }

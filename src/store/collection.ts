@@ -1,5 +1,6 @@
 import type { Encoding } from "../model/encoding.ts";
 import type { Resource } from "../model/resource.ts";
+import { Selections } from "./selection.ts";
 
 /** A record that is kept in memory. */
 export interface Kept {
@@ -7,26 +8,42 @@ export interface Kept {
   readonly revision: number;
   /** As it is stored. */
   readonly json: string;
-  /** Its text in other encodings, made when first asked for. */
+  /** A document of it in other encodings, made when first asked for. */
   encoded?: Record<string, string>;
+  /** The texts of fields that a list was sorted or filtered by. */
+  texts?: Record<string, string>;
 }
 
-/** The whole list in one encoding, and the same compressed, until the next change. */
-export interface List {
-  readonly bytes: Uint8Array;
-  /** By content coding; filled by whoever compresses. */
+/** A stretch of a list's bytes, and the same in each content coding that it was asked for in. */
+export interface Part {
+  readonly start: number;
+  readonly end: number;
   readonly compressed: Map<string, Uint8Array>;
 }
 
+/** The whole list in one encoding, until the next change. */
+export interface List {
+  readonly bytes: Uint8Array;
+  /** They cover `bytes`, and stay as they are while their records do. */
+  readonly parts: readonly Part[];
+  /** The whole list by content coding. */
+  readonly compressed: Map<string, Uint8Array>;
+}
+
+interface Block extends Part {
+  /** The last one has no separator at its end. */
+  readonly isLast: boolean;
+}
+
 interface KeptList extends List {
-  /** Where each block ends in `bytes`, by the number of the block. */
-  readonly ends: Map<number, number>;
-  /** The blocks that changed since. */
+  readonly blocks: ReadonlyMap<number, Block>;
+  /** The numbers of the blocks that changed since. */
   readonly stale: Set<number>;
 }
 
 const blockBits = 8;
 const blockSize = 1 << blockBits;
+const mostLately = 256;
 
 /**
  * The records of one resource of one site, in blocks of 256 IDs. A change outdates the bytes of its block; the next
@@ -37,10 +54,15 @@ export class Collection {
   /** The site's revision at the last change to any of these records. */
   revision = 0;
   size = 0;
+  /** Counts every change. */
+  changes = 0;
+  readonly selections = new Selections(this);
   /** Characters of stored JSON, for the memory budget. */
   characters = 0;
   #blocks = new Map<number, (Kept | undefined)[]>();
   #order: number[] | undefined;
+  /** The IDs of the last changes. */
+  #lately: number[] = [];
   #lists = new Map<string, KeptList>();
 
   constructor(resource: Resource) {
@@ -64,8 +86,17 @@ export class Collection {
     block[id % blockSize] = json === null ? undefined : { id, revision, json };
     this.size += (json === null ? 0 : 1) - (before ? 1 : 0);
     this.characters += (json?.length ?? 0) - (before?.json.length ?? 0);
+    this.changes++;
+    this.#lately.push(id);
+    if (this.#lately.length > 2 * mostLately) this.#lately = this.#lately.slice(-mostLately);
     this.revision = Math.max(this.revision, revision);
     for (const list of this.#lists.values()) list.stale.add(number);
+  }
+
+  /** The IDs of the records that changed since there were `changes`; undefined when they are too many to be known. */
+  changedSince(changes: number): ReadonlySet<number> | undefined {
+    const missed = this.changes - changes;
+    return missed > this.#lately.length ? undefined : new Set(this.#lately.slice(this.#lately.length - missed));
   }
 
   /** Every record, in ID order. */
@@ -75,11 +106,16 @@ export class Collection {
     }
   }
 
-  /** A record's text in `encoding`. */
+  /** A record as it stands in a list in `encoding`. */
   item(kept: Kept, encoding: Encoding): string {
+    return this.document(kept, encoding).slice(encoding.documentStart.length);
+  }
+
+  /** A document of one record in `encoding`. */
+  document(kept: Kept, encoding: Encoding): string {
     if (encoding.name === "json") return kept.json;
     kept.encoded ??= {};
-    kept.encoded[encoding.name] ??= encoding.item(this.resource, kept.json);
+    kept.encoded[encoding.name] ??= encoding.documentStart + encoding.item(this.resource, kept.json);
     return kept.encoded[encoding.name] as string;
   }
 
@@ -102,35 +138,32 @@ export class Collection {
     return bytes;
   }
 
-  /** Every block ends with a separator; the list's end is written over the last one. */
   #encode(encoding: Encoding, previous: KeptList | undefined): KeptList {
-    const start = Buffer.from(encoding.listStart);
-    const parts: Uint8Array[] = [start];
-    const ends = new Map<number, number>();
-    let at = start.length;
-    let oldStart = start.length;
-    for (const number of this.#numbers()) {
-      const oldEnd = previous?.ends.get(number);
-      const unchanged = previous && oldEnd !== undefined && !previous.stale.has(number);
-      const part = unchanged ? previous.bytes.subarray(oldStart, oldEnd) : this.#encodeBlock(number, encoding);
-      parts.push(part);
-      at += part.length;
-      ends.set(number, at);
-      oldStart = oldEnd ?? oldStart;
-    }
-    const separator = this.size > 0 ? Buffer.byteLength(encoding.separator) : 0;
-    const end = Buffer.from(encoding.listEnd);
-    const bytes = Buffer.concat([...parts, end]);
-    if (separator > 0) bytes.copyWithin(at - separator, at);
-    return { bytes: bytes.subarray(0, bytes.length - separator), ends, stale: new Set(), compressed: new Map() };
+    const numbers = this.#numbers().filter((number) => this.#blocks.get(number)?.some(Boolean));
+    const blocks = new Map<number, Block>();
+    const texts: Uint8Array[] = [Buffer.from(encoding.listStart)];
+    let start = (texts[0] as Uint8Array).length;
+    numbers.forEach((number, index) => {
+      const isLast = index === numbers.length - 1;
+      const before = previous?.stale.has(number) ? undefined : previous?.blocks.get(number);
+      const same = before?.isLast === isLast ? before : undefined;
+      const bytes =
+        same && previous ? previous.bytes.subarray(same.start, same.end) : this.#encodeBlock(number, isLast, encoding);
+      blocks.set(number, { start, end: start + bytes.length, isLast, compressed: same?.compressed ?? new Map() });
+      texts.push(bytes);
+      start += bytes.length;
+    });
+    const bytes = Buffer.concat([...texts, Buffer.from(encoding.listEnd)]);
+    const head = { start: 0, end: (texts[0] as Uint8Array).length, compressed: new Map() };
+    const tail = { start, end: bytes.length, compressed: new Map() };
+    return { bytes, parts: [head, ...blocks.values(), tail], blocks, stale: new Set(), compressed: new Map() };
   }
 
-  #encodeBlock(number: number, encoding: Encoding): Uint8Array {
-    let text = "";
-    for (const kept of this.#blocks.get(number) ?? []) {
-      if (kept) text += encoding.item(this.resource, kept.json) + encoding.separator;
-    }
-    return Buffer.from(text);
+  #encodeBlock(number: number, isLast: boolean, encoding: Encoding): Uint8Array {
+    const items = (this.#blocks.get(number) ?? []).flatMap((kept) =>
+      kept ? encoding.item(this.resource, kept.json) : [],
+    );
+    return Buffer.from(items.join(encoding.separator) + (isLast ? "" : encoding.separator));
   }
 
   #numbers(): readonly number[] {

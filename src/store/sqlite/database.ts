@@ -8,15 +8,22 @@ const migrations: readonly string[] = [first];
 
 /** Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns. */
 export function openDatabase(path: string): Database {
-  return translated(() => {
-    mkdirSync(dirname(path), { recursive: true });
-    const database = new Database(path, { create: true, strict: true });
+  return translated(() => open(path), `the database ${path}`);
+}
+
+function open(path: string): Database {
+  mkdirSync(dirname(path), { recursive: true });
+  const database = new Database(path, { create: true, strict: true });
+  try {
     database.run("pragma busy_timeout = 3000");
     database.run("pragma journal_mode = wal");
     database.run("pragma synchronous = full");
     database.run("pragma foreign_keys = off");
     return database;
-  });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** Brings the tables up to this program's version, under a lock, so that processes may start at once. */
@@ -30,6 +37,9 @@ export function migrate(database: Database): void {
           "unavailable",
           `the database was made by a newer program (schema ${from}, this one knows ${migrations.length}): upgrade this program`,
         );
+      }
+      if (from === 0 && hasTables(database)) {
+        throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
       }
       for (const sql of migrations.slice(from)) database.run(sql);
       database.run(`pragma user_version = ${migrations.length}`);
@@ -51,21 +61,21 @@ export function inTransaction<T>(database: Database, work: () => T): T {
 }
 
 /** Runs `work` and turns SQLite's errors into ours. */
-export function translated<T>(work: () => T): T {
+export function translated<T>(work: () => T, subject?: string): T {
   try {
     return work();
   } catch (error) {
-    throw fromSqlite(error);
+    throw fromSqlite(error, subject);
   }
 }
 
 /** Whatever the disk, a lock or the file does is `unavailable`; anything else is a fault of this program. */
-export function fromSqlite(error: unknown): unknown {
+export function fromSqlite(error: unknown, subject = "the database"): unknown {
   const systemCode = (error as NodeJS.ErrnoException).code ?? "";
   const outside =
     /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
   if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
-    return new Refusal("unavailable", `the database cannot be used: ${messageOf(error)}`, {
+    return new Refusal("unavailable", `${subject} cannot be used: ${messageOf(error)}`, {
       retryAfter: 1,
       cause: error,
     });
@@ -75,4 +85,8 @@ export function fromSqlite(error: unknown): unknown {
 
 function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
+}
+
+function hasTables(database: Database): boolean {
+  return database.query("select 1 from sqlite_master where type = 'table'").get() !== null;
 }

@@ -4,8 +4,10 @@ import type { DumpedRow, Engine, Head, Row } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkRows } from "../check.ts";
+import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { dumpRows, refillTables } from "./dump.ts";
+import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { makeViews } from "./views.ts";
 import type { Answer, Call } from "./worker.ts";
 
@@ -20,17 +22,13 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
   translated(() => makeViews(database, resources));
   const sql = statements(database);
   const writer = startWriter(path);
-  let dataVersion = -1;
+  const unchanged = translated(() => watchCommits(database, path));
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   return {
     heads: (sites) => translated(() => heads(sites)),
-    unchanged: () => {
-      const before = dataVersion;
-      dataVersion = translated(() => (sql.dataVersion.get() as { data_version: number }).data_version);
-      return dataVersion === before;
-    },
+    unchanged,
     load: (site) =>
       translated(() =>
         database.transaction(() => {
@@ -48,11 +46,11 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
           return changes[0]?.revision === next ? changes : undefined;
         })(),
       ),
-    commit: (intents, atomic) =>
-      writer.call({ name: "commit", args: [intents, atomic] }) as ReturnType<Engine["commit"]>,
-    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", args: [uses] })),
+    commit: async (intents, atomic = false) =>
+      decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
+    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     keyUses: () => translated(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
-    dropSite: async (site) => void (await writer.call({ name: "dropSite", args: [site] })),
+    dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
     dump: () => dumpRows(path),
     refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),
     check: () => translated(() => [...integrity(database), ...checkRows(dumpRows(path))]),
@@ -65,7 +63,6 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
 
 function statements(database: Database) {
   return {
-    dataVersion: database.query("pragma data_version"),
     head: database.query("select revision, epoch from sites where id = ?"),
     rows: database.query("select resource, id, revision, body from records where site_id = ? order by resource, id"),
     since: database.query(
@@ -83,7 +80,7 @@ function integrity(database: Database): string[] {
 /** The worker, started by the first write. It answers in order, so the calls under way wait in a line. */
 function startWriter(path: string) {
   let worker: Worker | undefined;
-  const waiting: { resolve: (value: unknown) => void; reject: (error: unknown) => void }[] = [];
+  const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
 
   function start(): Worker {
     const started = new Worker(new URL("./worker.ts", import.meta.url).href);
@@ -99,11 +96,11 @@ function startWriter(path: string) {
       worker = undefined;
       for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
     };
-    started.postMessage({ path });
+    started.postMessage(path);
     return started;
   }
 
-  function call(request: Call): Promise<unknown> {
+  function call(request: Call): Promise<string> {
     worker ??= start();
     const target = worker;
     return new Promise((resolve, reject) => {
@@ -115,7 +112,7 @@ function startWriter(path: string) {
 
   async function stop(): Promise<void> {
     if (!worker) return;
-    await call({ name: "close", args: [] });
+    await call({ name: "close" });
     worker.terminate();
     worker = undefined;
   }

@@ -1,32 +1,47 @@
 // The thread that waits for the disk, so that no read does. It answers one message after the other.
 
 import { messageOf, Refusal } from "../../model/errors.ts";
+import { decodeIntents, encodeOutcomes } from "./messages.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
 declare const self: Worker;
 
-type Calls = Pick<Writer, "commit" | "noteKeyUse" | "dropSite" | "close">;
-export type Call = { [Name in keyof Calls]: { name: Name; args: Parameters<Calls[Name]> } }[keyof Calls];
+/** What the thread is asked. The first message is the path of the database. */
+export type Call =
+  | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
+  | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
+  | { readonly name: "dropSite"; readonly site: number }
+  | { readonly name: "close" };
 
 /** What came of a call. A failure is told in plain data, since an error loses its class on the way. */
-export type Answer = { value: unknown } | { failure: { unavailable: boolean; message: string } };
+export type Answer =
+  | { readonly value: string }
+  | { readonly failure: { readonly unavailable: boolean; readonly message: string } };
 
+let path: string | undefined;
 let writer: Writer | undefined;
 
-self.onmessage = ({ data }: MessageEvent<{ path: string } | Call>) => {
-  if ("path" in data) path = data.path;
+self.onmessage = ({ data }: MessageEvent<string | Call>) => {
+  if (typeof data === "string") path = data;
   else self.postMessage(answer(data));
 };
 
-let path = "";
-
 function answer(call: Call): Answer {
   try {
-    writer ??= openWriter(path);
-    return { value: (writer[call.name] as (...args: unknown[]) => unknown)(...call.args) };
+    if (call.name === "close" && !writer) return { value: "" };
+    writer ??= openWriter(path as string);
+    return { value: carryOut(writer, call) };
   } catch (error) {
-    return {
-      failure: { unavailable: error instanceof Refusal && error.code === "unavailable", message: messageOf(error) },
-    };
+    const unavailable = error instanceof Refusal && error.code === "unavailable";
+    return { failure: { unavailable, message: messageOf(error) } };
   }
+}
+
+/** The outcomes of a commit; nothing for the other calls. */
+function carryOut(target: Writer, call: Call): string {
+  if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
+  if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
+  else if (call.name === "dropSite") target.dropSite(call.site);
+  else target.close();
+  return "";
 }

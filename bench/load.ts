@@ -1,0 +1,104 @@
+// Load on a server: wrk where it is installed, autocannon otherwise.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pinned } from "./process.ts";
+
+export interface Request {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `[<id>]` in it stands for text that differs from request to request. */
+  readonly body?: string;
+}
+
+export interface Result {
+  readonly requests: number;
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p99: number;
+  /** Answers that were neither 2xx nor 304, and connections that failed. */
+  readonly errors: number;
+}
+
+export const loadTool = Bun.which("wrk") ? "wrk" : "autocannon";
+
+/** Sends `request` over `connections` for `seconds`. `folder` is for the tool's own script. */
+export function load(
+  url: string,
+  request: Request,
+  connections: number,
+  seconds: number,
+  folder: string,
+): Promise<Result> {
+  return loadTool === "wrk"
+    ? runWrk(url, request, connections, seconds, folder)
+    : runAutocannon(url, request, connections, seconds);
+}
+
+async function runWrk(
+  url: string,
+  request: Request,
+  connections: number,
+  seconds: number,
+  folder: string,
+): Promise<Result> {
+  const script = join(folder, "load.lua");
+  writeFileSync(script, toLua(request));
+  const cmd = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url + request.path];
+  const text = await outputOf(pinned(1, cmd));
+  const [requests, micros, p99, errors] = /RESULT (\d+) (\d+) (\d+) (\d+)/.exec(text)?.slice(1).map(Number) ?? [];
+  if (!requests || !micros) throw new Error(`wrk said: ${text}`);
+  return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
+}
+
+/** wrk counts a 304 as a success; statuses from 400 on are its `status` errors. */
+function toLua({ method, headers, body }: Request): string {
+  const lines = Object.entries(headers).map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
+  return `wrk.method = ${lua(method)}
+${lines.join("\n")}
+${body === undefined ? "" : toLuaBody(body)}
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format("RESULT %d %d %d %d\\n", summary.requests, summary.duration, latency:percentile(99),
+    e.connect + e.read + e.write + e.status + e.timeout))
+end
+`;
+}
+
+function toLuaBody(body: string): string {
+  const [before = "", after] = body.split("[<id>]");
+  if (after === undefined) return `wrk.body = ${lua(body)}`;
+  return `local n = 0
+function request()
+  n = n + 1
+  return wrk.format(nil, nil, nil, ${lua(before)} .. n .. ${lua(after)})
+end`;
+}
+
+function lua(text: string): string {
+  return JSON.stringify(text);
+}
+
+async function runAutocannon(url: string, request: Request, connections: number, seconds: number): Promise<Result> {
+  const options = {
+    url: url + request.path,
+    method: request.method,
+    headers: request.headers,
+    connections,
+    duration: seconds,
+    ...(request.body === undefined ? {} : { body: request.body, idReplacement: true }),
+  };
+  const code = `require("autocannon")(${JSON.stringify(options)}).then((r) => console.log("RESULT", JSON.stringify(r)))`;
+  const text = await outputOf(pinned(1, ["node", "-e", code]));
+  const result = JSON.parse(/RESULT (.*)/.exec(text)?.[1] ?? "{}");
+  const errors = result.errors + result.non2xx - (result.statusCodeStats?.["304"]?.count ?? 0);
+  return { requests: result.requests.total, perSecond: result.requests.average, p99: result.latency.p99, errors };
+}
+
+async function outputOf(cmd: string[]): Promise<string> {
+  const child = Bun.spawn({ cmd, cwd: join(import.meta.dir, ".."), stdio: ["ignore", "pipe", "inherit"] });
+  const text = await new Response(child.stdout).text();
+  await child.exited;
+  return text;
+}

@@ -1,0 +1,124 @@
+import type { Request } from "./load.ts";
+
+/** What is measured: a request, and who answers it in the same way. */
+export interface Scenario {
+  readonly name: string;
+  readonly request: Request;
+  readonly connections: number;
+  /** Whether the hand-written alternative has it. */
+  readonly byHand: boolean;
+}
+
+const name = (i: number) => `Brand ${i} Manufacturing Company`;
+
+/** A brand of 336 bytes of JSON or so, as the shops' own. */
+export function sampleBrand(i: number) {
+  return {
+    Name: name(i),
+    AccountNumber: `ACC-${100000 + i}`,
+    Telephone: { Daytime: "01632 960001", Evening: "", Mobile: "07700 900001" },
+    Address: {
+      Title: "Ms",
+      Firstname: "Ada",
+      Surname: "Smith",
+      AddressLine1: `${i} High Street`,
+      AddressLine2: "",
+      Town: "Newcastle",
+      County: "",
+      Postcode: "NE1 1AA",
+      Country: "GB",
+    },
+  };
+}
+
+/** The sample brands as a CSV file for `storefront import`. */
+export function sampleCsv(count: number): string {
+  const lines = [
+    "Name,AccountNumber,Telephone.Daytime,Telephone.Mobile,Address.Title,Address.Firstname,Address.Surname,Address.AddressLine1,Address.Town,Address.Postcode,Address.Country",
+  ];
+  for (let i = 1; i <= count; i++) {
+    const { Name, AccountNumber, Telephone, Address } = sampleBrand(i);
+    const { Title, Firstname, Surname, AddressLine1, Town, Postcode, Country } = Address;
+    lines.push(
+      [
+        Name,
+        AccountNumber,
+        Telephone.Daytime,
+        Telephone.Mobile,
+        Title,
+        Firstname,
+        Surname,
+        AddressLine1,
+        Town,
+        Postcode,
+        Country,
+      ].join(","),
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Everything that is measured on a site of `count` brands. */
+export function scenariosFor(count: number, key: string): Scenario[] {
+  const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
+  const get = (path: string, more: Record<string, string> = {}): Request => ({
+    method: "GET",
+    path,
+    headers: { ...headers, ...more },
+  });
+  const write = (method: string, body: unknown): Request => ({
+    method,
+    path: "/restapi/brands.json",
+    headers: { ...headers, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const list = `list of ${count}`;
+  const small: Scenario[] = [
+    { name: "look-up, JSON", request: get("/restapi/brands/500.json"), connections: 32, byHand: true },
+    { name: "look-up, XML", request: get("/restapi/brands/500.xml"), connections: 32, byHand: false },
+  ];
+  const lists: Scenario[] = [
+    { name: `${list}, JSON`, request: get("/restapi/brands.json"), connections: 32, byHand: true },
+    {
+      name: `${list}, gzip`,
+      request: get("/restapi/brands.json", { "Accept-Encoding": "gzip" }),
+      connections: 32,
+      byHand: false,
+    },
+    {
+      name: `${list}, If-None-Match`,
+      request: get("/restapi/brands.json", { "If-None-Match": "*" }),
+      connections: 32,
+      byHand: false,
+    },
+    {
+      name: `${list}, limit=100`,
+      request: get("/restapi/brands.json?limit=100&offset=200"),
+      connections: 32,
+      byHand: false,
+    },
+    {
+      name: `${list}, sort=Name, limit=100`,
+      request: get("/restapi/brands.json?sort=Name&limit=100"),
+      connections: 32,
+      byHand: false,
+    },
+    {
+      name: `${list}, filter`,
+      request: get("/restapi/brands.json?filter[Name][contains]=99&limit=100"),
+      connections: 32,
+      byHand: false,
+    },
+  ];
+  const writes: Scenario[] = [
+    { name: "create, durable, 64 connections", request: write("POST", sampleBrand(0)), connections: 64, byHand: true },
+    { name: "create, durable, 1 connection", request: write("POST", sampleBrand(0)), connections: 1, byHand: true },
+    {
+      name: "update, durable, 64 connections",
+      request: write("PUT", { ID: 7, Name: "Changed [<id>]" }),
+      connections: 64,
+      byHand: true,
+    },
+  ];
+  return count >= 10_000 ? lists : [...small, ...lists, ...writes];
+}

@@ -1,0 +1,26 @@
+// `node:http` that does nothing, as bare-bun.ts.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+
+const replies = new Map(
+  Object.entries(JSON.parse(readFileSync(process.env.REPLIES, "utf8"))).map(([name, { status, headers, body }]) => {
+    const bytes = status === 304 ? undefined : Buffer.from(body, "base64");
+    return [name, { status, headers: bytes ? { ...headers, "Content-Length": bytes.length } : headers, bytes }];
+  }),
+);
+
+const server = createServer((request, response) => {
+  const reply = replies.get(`${request.method} ${request.url}`);
+  const send = () => response.writeHead(reply.status, reply.headers).end(reply.bytes);
+  if (request.method === "GET") return send();
+  let text = "";
+  request.on("data", (chunk) => {
+    text += chunk;
+  });
+  request.on("end", () => {
+    JSON.parse(text);
+    send();
+  });
+});
+server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));

@@ -1,0 +1,44 @@
+// What `serve --demo` makes and tells.
+
+import type { Config } from "../config.ts";
+import { makeDemo } from "../operator/demo.ts";
+import { listSites, type SiteRecord } from "../operator/sites.ts";
+import { tell, withNewEngine } from "./common.ts";
+
+export interface Sample {
+  /** Undefined when there were sites already. */
+  readonly key: string | undefined;
+  /** The site to try. */
+  readonly site: SiteRecord | undefined;
+}
+
+/** Makes the sample site on an empty database, and finds the site to try on any. */
+export function demo({ database }: Config): Promise<Sample> {
+  return withNewEngine({ database }, async (engine) => {
+    const key = await makeDemo(engine, Date.now());
+    const sites = await listSites(engine);
+    return { key, site: sites.find((site) => site.Default === "yes") ?? sites[0] };
+  });
+}
+
+/** Prints a curl line that works when it is pasted. */
+export function tellDemo(url: string, config: Config, { key, site }: Sample, database: string | undefined): void {
+  const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+  const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
+  const options = [config.tls ? "-k " : "", host ? `-H ${quoted(`Host: ${host}`)} ` : ""].join("");
+  const curl = (sent: string) =>
+    `curl ${options}-H "X-API-AUTH: ${sent}" ${quoted(`${reachable}/restapi/brands.json`)}`;
+  if (key) {
+    tell("\nThe sample site `demo` has a key. Note it: it is shown this once. Try it:");
+    console.log(`\n  ${curl(key)}\n`);
+  } else if (site) {
+    const where = database === undefined ? "" : ` --database ${quoted(database)}`;
+    tell("\nThe database has sites already, so no sample was made. Keys are shown once; make another one and try it:");
+    console.log(`\n  KEY=$(npx storefront key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n`);
+  }
+}
+
+/** As a shell reads it back. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

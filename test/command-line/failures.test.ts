@@ -1,0 +1,156 @@
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { ask, openWorkshop, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+let key: string;
+beforeEach(async () => {
+  shop = openWorkshop();
+  await shop.must(["site", "add", "main", "--default"]);
+  key = (await shop.must(["key", "create", "--site", "main"])).trim();
+});
+afterEach(() => shop.close());
+
+/** Root may write to what nobody may write to, unless it gives that power away. */
+const withoutPower = (command: string) =>
+  process.getuid?.() === 0 ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
+/** No file may grow beyond about half a megabyte: a full disk for everyone, root too. */
+const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
+
+const create = (url: string, Name: string, headers: Record<string, string> = {}) =>
+  ask(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }), headers });
+const list = async (url: string) =>
+  (await (await ask(`${url}/restapi/brands.json`, key)).json()) as { ID: number; Name: string }[];
+
+describe("a database that cannot be used is refused in one clear line", () => {
+  const makes: [string, (file: string) => void, RegExp][] = [
+    ["a file that is no database", (file) => writeFileSync(file, "x".repeat(5000)), /file is not a database/],
+    ["a folder", (file) => mkdirSync(file), /unable to open database file/],
+    [
+      "a database of a newer program",
+      (file) => sql(file, "pragma user_version = 99"),
+      /made by a newer program \(schema 99, this one knows \d+\): upgrade this program/,
+    ],
+    ["another program's database", (file) => sql(file, "create table theirs (x)"), /belongs to another program/],
+  ];
+  test.each(makes)("%s", async (_, make, line) => {
+    const file = shop.file("bad.db");
+    make(file);
+    for (const command of [["site", "list"], ["site", "add", "x"], ["check"], ["serve", "--port", "0"]]) {
+      const { code, stdout, stderr } = await shop.run([...command, "--database", `sqlite:${file}`]);
+      expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
+      expect(stderr).toMatch(line);
+    }
+  });
+
+  test("one that is not there, and reading makes none", async () => {
+    for (const command of [["site", "list"], ["key", "list", "--site", "x"], ["backup", "x"], ["check"]]) {
+      const { code, stderr } = await shop.run([...command, "--database", "sqlite:folder/none.db"]);
+      expect([code, stderr]).toEqual([
+        1,
+        "storefront: there is no database sqlite:folder/none.db; `site add` or `serve` makes one\n",
+      ]);
+    }
+    expect(existsSync(shop.file("folder"))).toBe(false);
+  });
+
+  test("one in a folder that nobody may write to", async () => {
+    mkdirSync(shop.file("closed"));
+    chmodSync(shop.file("closed"), 0o555);
+    const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
+    const { code, stderr } = await shop.run(args, { wrap: withoutPower });
+    expect([code, stderr]).toEqual([
+      1,
+      "storefront: the database closed/new.db cannot be used: unable to open database file\n",
+    ]);
+  });
+
+  test("one that nobody may write to", async () => {
+    chmodSync(shop.file("test.db"), 0o444);
+    const { code, stderr } = await shop.run(["site", "add", "x"], { wrap: withoutPower });
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: the database .*readonly database\n$/)]);
+    expect(await shop.must(["site", "list"])).not.toContain("x ");
+  });
+
+  function sql(file: string, statement: string): void {
+    const database = new Database(file);
+    database.run(statement);
+    database.close();
+  }
+});
+
+describe("a full disk", () => {
+  test("answers 503 and loses nothing that was acknowledged", async () => {
+    const full = await shop.serve([], { wrap: onFullDisk });
+    const acknowledged: string[] = [];
+    let refused: Response | undefined;
+    for (let n = 0; !refused && n < 5000; n++) {
+      const names = Array.from({ length: 50 }, (_, i) => `Brand ${n}.${i} ${"x".repeat(200)}`);
+      const answers = await Promise.all(names.map((name) => create(full.url, name)));
+      answers.forEach((answer, i) => {
+        if (answer.status === 201) acknowledged.push(names[i] as string);
+        else refused = answer;
+      });
+    }
+    expect(refused?.status).toBe(503);
+    expect(refused?.headers.get("Retry-After")).toBe("1");
+    expect((await list(full.url)).map(({ Name }) => Name).sort()).toEqual(acknowledged.toSorted());
+    full.kill("SIGKILL");
+    await full.exited;
+    const server = await shop.serve();
+    expect((await list(server.url)).map(({ Name }) => Name).sort()).toEqual(acknowledged.toSorted());
+    expect((await create(server.url, "Room again")).status).toBe(201);
+    expect((await shop.run(["check"])).code).toBe(0);
+  });
+
+  test("stops an import with one clear line that tells what was stored", async () => {
+    const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n} ${"x".repeat(200)}`).join("\n");
+    const args = ["import", "--site", "main", "brands", "-"];
+    const { code, stderr } = await shop.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    const stored = Number(/(\d+) records were created/.exec(stderr)?.[1] ?? 0);
+    expect(JSON.parse(await shop.must(["export", "--site", "main", "brands", "--json"]))).toHaveLength(stored);
+    expect((await shop.run(["check"])).code).toBe(0);
+  });
+});
+
+test("after kill -9 in the middle of writes every acknowledged one is there, and a repeated one is there once", async () => {
+  const server = await shop.serve();
+  const acknowledged = new Set<string>();
+  const send = async (url: string, n: number) => {
+    const name = `Brand ${n}`;
+    const answer = await create(url, name, { "Idempotency-Key": name }).catch(() => undefined);
+    if (answer?.status === 201) acknowledged.add(name);
+  };
+  const all = Array.from({ length: 400 }, (_, n) => n);
+  const sending = Promise.all(
+    Array.from({ length: 8 }, async (_, lane) => {
+      for (const n of all.filter((number) => number % 8 === lane)) await send(server.url, n);
+    }),
+  );
+  while (acknowledged.size < 100) await Bun.sleep(1);
+  server.kill("SIGKILL");
+  await sending;
+  expect(acknowledged.size).toBeLessThan(400);
+  const next = await shop.serve();
+  const names = (await list(next.url)).map(({ Name }) => Name);
+  expect([...acknowledged].filter((name) => !names.includes(name))).toEqual([]);
+  for (const n of all) await send(next.url, n);
+  const after = (await list(next.url)).map(({ Name }) => Name);
+  expect(after.toSorted()).toEqual(all.map((n) => `Brand ${n}`).toSorted());
+  expect((await shop.run(["check"])).code).toBe(0);
+});
+
+test("while another process holds the database, a write is refused after a while, says nothing of the inside, and succeeds later", async () => {
+  const server = await shop.serve();
+  const holder = new Database(shop.file("test.db"));
+  holder.run("begin immediate");
+  const refused = await create(server.url, "Too early");
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).not.toMatch(/database|sqlite|locked/i);
+  holder.run("rollback");
+  holder.close();
+  expect((await create(server.url, "In time")).status).toBe(201);
+  expect((await list(server.url)).map(({ Name }) => Name)).toEqual(["In time"]);
+});

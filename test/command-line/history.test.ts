@@ -1,0 +1,304 @@
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { ask, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+
+let shop: Workshop;
+let server: Served;
+let key: string;
+beforeAll(async () => {
+  shop = openWorkshop();
+  await shop.must(["site", "add", "main", "--default"]);
+  key = (await shop.must(["key", "create", "--site", "main"])).trim();
+  server = await shop.serve(["--rate", "0"]);
+});
+afterAll(() => shop.close());
+
+const send = async (method: string, path: string, body?: unknown) => {
+  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  return ask(`${server.url}/restapi/${path}`, key, init);
+};
+const create = async (Name: string) => (await bodyOf(await send("POST", "brands.json", { Name }))).ID;
+const nameOf = async (id: number) => (await bodyOf(await send("GET", `brands/${id}.json`))).Name;
+const bodyOf = async (response: Response) => (await response.json()) as { ID: number; Name: string };
+const journal = async (...args: string[]) =>
+  (await shop.must(["journal", "--site", "main", "--json", ...args]))
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+
+describe("journal", () => {
+  test("tells what changed, by which key, since a revision", async () => {
+    const id = await create("First");
+    await send("PUT", "brands.json", { ID: id, Name: "Second" });
+    await send("DELETE", `brands/${id}.json`);
+    const entries = (await journal()).slice(-3);
+    expect(entries.map(({ operation }) => operation)).toEqual(["create", "update", "delete"]);
+    expect(entries[1]).toMatchObject({ id, resource: "brand", actor: key.slice(0, 12), record: { Name: "Second" } });
+    expect(await journal("--since", String(entries[1].revision))).toEqual([entries[2]]);
+    const lines = await shop.must(["journal", "--site", "main", "--since", String(entries[1].revision)]);
+    expect(lines.trim().split("\t").slice(2)).toEqual([key.slice(0, 12), "delete", "brand", String(id), '"Second"']);
+  });
+
+  test("--follow prints what a server writes, as it does", async () => {
+    const following = shop.start(["journal", "--site", "main", "--follow"]);
+    await create("While you watch");
+    await following.until(/create\tbrand\t\d+\t"While you watch"/);
+    await create("And again");
+    await following.until(/"And again"\n/);
+    following.kill("SIGINT");
+    await following.exited;
+  });
+
+  test("--follow begins anew when the database is restored, and ends when the site is gone", async () => {
+    const database = `sqlite:${shop.file("followed.db")}`;
+    const run = (...args: string[]) => shop.must([...args, "--database", database], { stdin: "Name\nA\n" });
+    await run("site", "add", "brief");
+    await run("import", "--site", "brief", "brands", "-");
+    await run("backup", shop.file("followed.backup"));
+    const following = shop.start(["journal", "--site", "brief", "--follow", "--database", database]);
+    await following.until(/create\tbrand\t1/);
+    await run("restore", shop.file("followed.backup"));
+    await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
+    await run("site", "remove", "brief", "--yes");
+    expect(await following.exited).toBe(0);
+    expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site is gone/);
+  });
+
+  test("a name cannot command the terminal that shows it", async () => {
+    await create("\u009b31m red");
+    expect(await shop.must(["journal", "--site", "main"])).toContain("\\u009b31m red");
+  });
+});
+
+describe("restore-record", () => {
+  test("puts a deleted record back under its old ID, and a server serves it", async () => {
+    const id = await create("Lost");
+    await send("DELETE", `brands/${id}.json`);
+    expect((await send("GET", `brands/${id}.json`)).status).toBe(404);
+    const out = await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    expect(JSON.parse(out)).toMatchObject({ ID: id, Name: "Lost" });
+    expect(await nameOf(id)).toBe("Lost");
+  });
+
+  test("puts a record back as it was before its last change, or at a revision", async () => {
+    const id = await create("One");
+    const [{ revision }] = (await journal()).slice(-1);
+    await send("PUT", "brands.json", { ID: id, Name: "Two" });
+    await send("PUT", "brands.json", { ID: id, Name: "Three" });
+    await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    expect(await nameOf(id)).toBe("Two");
+    await shop.must(["restore-record", "--site", "main", "brands", String(id), "--revision", String(revision)]);
+    expect(await nameOf(id)).toBe("One");
+    const again = await shop.run([
+      "restore-record",
+      "--site",
+      "main",
+      "brands",
+      String(id),
+      "--revision",
+      `${revision}`,
+    ]);
+    expect(again.stderr).toContain("nothing to restore");
+  });
+
+  test("says why it cannot", async () => {
+    const id = String(await create("New"));
+    const [{ revision }] = (await journal()).slice(-1);
+    const run = async (...args: string[]) => {
+      const { code, stderr } = await shop.run(["restore-record", "--site", "main", ...args]);
+      return `${code} ${stderr.trim()}`;
+    };
+    expect(await run("brands", id)).toBe(`1 storefront: the brand ${id} was never changed since it was made`);
+    expect(await run("brands", "99999")).toBe("1 storefront: the journal has no brand 99999");
+    expect(await run("brands", id, "--revision", "1")).toContain(`the journal has no brand ${id} up to revision 1`);
+    await send("DELETE", `brands/${id}.json`);
+    expect(await run("brands", id, "--revision", String(revision + 1))).toContain("it was deleted at");
+    expect(await run("brands", "0")).toMatch(/^2 .*whole number from 1/);
+    expect(await run("brands", id, "--revision", "x")).toMatch(/^2 .*whole number/);
+  });
+});
+
+describe("backup and restore", () => {
+  const dump = async (database: string) => {
+    const args = ["--site", "main", "--database", database, "--json"];
+    return (await shop.must(["export", ...args, "brands"])) + (await shop.must(["journal", ...args]));
+  };
+
+  test("a backup that is made while writes go on holds one moment, whole", async () => {
+    let isWriting = true;
+    const writing = (async () => {
+      for (let n = 0; isWriting; n++) await create(`During the backup ${n}`);
+    })();
+    const file = shop.file("during.backup");
+    await shop.must(["backup", file]);
+    isWriting = false;
+    await writing;
+    const other = `sqlite:${shop.file("other.db")}`;
+    await shop.must(["restore", file, "--database", other]);
+    expect((await shop.run(["check", "--database", other])).code).toBe(0);
+    expect(await dump(shop.database)).toStartWith((await dump(other)).slice(0, (await dump(other)).indexOf("\n]")));
+    expect(existsSync(`${file}.part`)).toBe(false);
+  });
+
+  test("restoring it gives the same records, keys and history", async () => {
+    const file = shop.file("same.backup");
+    await shop.must(["backup", file]);
+    const other = `sqlite:${shop.file("same.db")}`;
+    await shop.must(["restore", file, "--database", other]);
+    expect(await dump(other)).toBe(await dump(shop.database));
+    const copy = await shop.serve(["--database", other]);
+    expect((await ask(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
+    copy.kill();
+    await copy.exited;
+  });
+
+  test("over the database of a running server: its next read sees it, and no old ETag holds", async () => {
+    const id = await create("Before the backup");
+    const file = shop.file("live.backup");
+    await shop.must(["backup", file]);
+    const etag = (await send("GET", `brands/${id}.json`)).headers.get("ETag") as string;
+    await send("PUT", "brands.json", { ID: id, Name: "After the backup" });
+    const { stderr } = await shop.run(["restore", file]);
+    const read = await ask(`${server.url}/restapi/brands/${id}.json`, key, { headers: { "If-None-Match": etag } });
+    expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
+    expect(read.headers.get("ETag")).not.toBe(etag);
+    const kept = /what was there before is in (\S+)/.exec(stderr)?.[1] as string;
+    await shop.must(["restore", kept]);
+    expect(await nameOf(id)).toBe("After the backup");
+  });
+
+  test("no write is lost between what is kept and what is restored", async () => {
+    const file = shop.file("keep.backup");
+    await shop.must(["backup", file]);
+    const answered: number[] = [];
+    let isWriting = true;
+    const writing = (async () => {
+      while (isWriting) {
+        const response = await send("POST", "brands.json", { Name: "Unlucky" });
+        if (response.status === 201) answered.push((await bodyOf(response)).ID);
+      }
+    })();
+    await waitFor(() => answered.length > 20, "some writes");
+    const { stderr } = await shop.run(["restore", file]);
+    const kept = /what was there before is in (\S+)/.exec(stderr)?.[1] as string;
+    isWriting = false;
+    await writing;
+    const text = gunzipSync(readFileSync(kept)).toString();
+    const now = await shop.must(["export", "--site", "main", "brands", "--json"]);
+    const ids = new Set(
+      [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
+    );
+    for (const { ID } of JSON.parse(now)) ids.add(ID);
+    expect(answered.filter((id) => !ids.has(id))).toEqual([]);
+  });
+
+  const damages: [string, (bytes: Buffer) => Uint8Array][] = [
+    ["cut short", (bytes) => bytes.subarray(0, bytes.length - 40)],
+    [
+      "cut short where a line ends",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().split("\n").slice(0, -3).join("\n")),
+    ],
+    ["altered", (bytes) => gzipSync(gunzipSync(bytes).toString().replace("Before", "Behind"))],
+    ["with a bit turned", (bytes) => bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] as number) ^ 1)],
+    [
+      "of a newer program",
+      (bytes) => gzipSync(gunzipSync(bytes).toString().replace('"storefront":1', '"storefront":2')),
+    ],
+    ["that is something else", () => Buffer.from("something else")],
+    ["that is empty", () => Buffer.alloc(0)],
+  ];
+  test.each(damages)("a backup %s is refused and changes nothing", async (_, damage) => {
+    const good = shop.file("good.backup");
+    if (!existsSync(good)) await shop.must(["backup", good]);
+    const before = await dump(shop.database);
+    writeFileSync(shop.file("bad.backup"), damage(readFileSync(good)));
+    const { code, stderr } = await shop.run(["restore", shop.file("bad.backup")]);
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    expect(stderr).toContain("is no backup that can be restored");
+    expect(await dump(shop.database)).toBe(before);
+    expect(readdirSync(shop.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
+  });
+
+  test("a backup that cannot be written is refused, and what was there stays", async () => {
+    const { code, stderr } = await shop.run(["backup", shop.file("nowhere/x.backup")]);
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    const full = await shop.run(["backup", "/dev/full"]);
+    if (process.platform === "linux") expect(full.stderr).toMatch(/cannot write \/dev\/full: ENOSPC/);
+    else expect(full.code).toBe(1);
+  });
+});
+
+describe("check", () => {
+  let path: string;
+  let copies = 0;
+  beforeEach(async () => {
+    path = shop.file(`copy-${++copies}.db`);
+    if (!existsSync(shop.file("check.backup"))) {
+      await create("Checked");
+      await shop.must(["backup", shop.file("check.backup")]);
+    }
+    await shop.must(["restore", shop.file("check.backup"), "--database", `sqlite:${path}`]);
+  });
+
+  test("finds a sound database in order", async () => {
+    const { code, stdout, stderr } = await shop.run(["check", "--database", `sqlite:${path}`]);
+    expect([code, stdout, stderr]).toEqual([0, "", "everything is in order\n"]);
+  });
+
+  const last = "(select max(id) from records where site_id = 1 and resource = 'brand')";
+  const damages: [string, string, RegExp][] = [
+    [
+      "a record that was altered",
+      `update records set body = json_set(body, '$.Name', 'X') where site_id = 1 and id = ${last}`,
+      /differs from its entry/,
+    ],
+    [
+      "a record that is no JSON",
+      `update records set body = '{' where site_id = 1 and id = ${last}`,
+      /is damaged: its text is not that record's/,
+    ],
+    [
+      "a record that is gone",
+      `delete from records where site_id = 1 and resource = 'brand' and id = ${last}`,
+      /is in the journal and nowhere else/,
+    ],
+    [
+      "a record that nobody made",
+      `insert into records values (1, 'brand', 99999, 1, '{"ID":99999}')`,
+      /is beyond the last ID that was given/,
+    ],
+    [
+      "a journal that lacks an entry",
+      "delete from journal where site_id = 1 and revision = 2",
+      /site 1: the journal lacks entry 2/,
+    ],
+    [
+      "a journal that lacks its first entry",
+      "delete from journal where site_id = 1 and revision = 1",
+      /site 1: the journal lacks entry 1/,
+    ],
+    ["a journal that is gone", "delete from journal where site_id = 1", /site 1: the journal lacks the entries 1 to/],
+    [
+      "a journal that lacks its end",
+      "delete from journal where site_id = 1 and revision = (select revision from sites where id = 1)",
+      /site 1: the journal lacks entry/,
+    ],
+    [
+      "a counter that is behind",
+      `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
+      /is beyond the last ID that was given/,
+    ],
+    ["counters that are no JSON", "update sites set counters = 'x' where id = 1", /site 1 is damaged: its counters/],
+    ["a site's row that is gone", "delete from sites where id = 1", /belongs to no site/],
+  ];
+  test.each(damages)("finds %s", async (_, sql, fault) => {
+    const database = new Database(path);
+    database.run(sql);
+    database.close();
+    const { code, stdout } = await shop.run(["check", "--json", "--database", `sqlite:${path}`]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).faults.join("\n")).toMatch(fault);
+  });
+});

@@ -1,0 +1,313 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { openWorkshop, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+let sites = 0;
+beforeAll(async () => {
+  shop = openWorkshop();
+});
+afterAll(() => shop.close());
+
+/** A site of its own for a test. */
+async function newSite(): Promise<string> {
+  const name = `site-${++sites}`;
+  await shop.must(["site", "add", name]);
+  return name;
+}
+
+const load = (site: string, content: string | Uint8Array, ...more: string[]) =>
+  shop.run(["import", "--site", site, "brands", "-", "--json", ...more], { stdin: content });
+const names = async (site: string) =>
+  JSON.parse(await shop.must(["export", "--site", site, "brands", "--format", "json"])).map(
+    ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`,
+  );
+
+const awkward = [
+  "CR\rLF\nCRLF\r\nTAB\tend",
+  ' "quoted", and blanks  ',
+  "=1+1",
+  "@SUM(A1)",
+  "\ufeffBOM in front",
+  "👩‍👩‍👧‍👦 e\u0301 ]]> &amp; <b>",
+  "\t",
+  '"',
+  ",",
+  "\r",
+  "\n",
+  "a;b",
+];
+
+describe("what was exported is imported without a difference", () => {
+  const resources = {
+    brands: (text: string) => ({ Name: text, AccountNumber: text, Address: { Town: text, AddressLine1: text } }),
+    orderstatuses: (text: string) => ({ Name: text }),
+    locations: (text: string) => ({ Name: text, Code: text, Email: "a@b.example", Telephone: { Daytime: text } }),
+  };
+  for (const [resource, make] of Object.entries(resources)) {
+    test.each(["csv", "json", "xml"])(`${resource} as %s`, async (format) => {
+      const [from, to] = [await newSite(), await newSite()];
+      const json = JSON.stringify(awkward.map(make));
+      await shop.must(["import", "--site", from, resource, "-", "--format", "json"], { stdin: json });
+      const file = shop.file(`${from}.${format}`);
+      await shop.must(["export", "--site", from, resource, file]);
+      const summary = JSON.parse(await shop.must(["import", "--site", to, resource, file, "--json"]));
+      expect(summary).toMatchObject({ created: awkward.length, rejected: 0 });
+      const [one, other] = await Promise.all(
+        [from, to].map((site) => shop.must(["export", "--site", site, resource, "--format", "json"])),
+      );
+      expect(other as string).toBe(one as string);
+      expect(JSON.parse(one as string).map(({ Name }: { Name: string }) => Name)).toEqual(awkward);
+      const again = JSON.parse(await shop.must(["import", "--site", to, resource, file, "--json"]));
+      expect(again).toMatchObject({ unchanged: awkward.length, created: 0, updated: 0 });
+    });
+  }
+});
+
+describe("a row with a fault", () => {
+  const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nLast,NO\n";
+
+  test("is told with its number and field, and does not stop the others", async () => {
+    const site = await newSite();
+    const { code, stdout, stderr } = await load(site, csv);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, created: 2, rejected: 3 });
+    expect(stderr).toContain("row 3: Name: must not be empty");
+    expect(stderr).toContain("row 4: Address.Country: must be empty or a country code");
+    expect(stderr).toContain("row 5: has 3 cells where the header has 2");
+    expect(await names(site)).toEqual(["1 Good", "2 Last"]);
+  });
+
+  test("stores nothing with --atomic", async () => {
+    const site = await newSite();
+    const { code, stderr } = await load(site, csv, "--atomic");
+    expect(code).toBe(1);
+    expect(stderr).toContain("nothing was stored");
+    expect(await names(site)).toEqual([]);
+    expect((await load(site, "Name\nA\nB\n", "--atomic")).code).toBe(0);
+    expect(await names(site)).toEqual(["1 A", "2 B"]);
+  });
+
+  test("in a list may be anything but a record", async () => {
+    const site = await newSite();
+    const { stdout } = await load(
+      site,
+      '[null, 5, "x", [], {"Name": 7}, {"ID": "1", "Name": "A"}, {"Name": "Good"}]',
+      "--format",
+      "json",
+    );
+    const { faults, created } = JSON.parse(stdout);
+    expect(created).toBe(1);
+    expect(faults.map(({ row }: { row: number }) => row)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(faults[0].detail).toBe("must be a record, not null");
+  });
+});
+
+describe("a row with an ID", () => {
+  test("updates that record, makes it under that ID, or is refused when it was deleted", async () => {
+    const site = await newSite();
+    await load(site, "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
+    const key = (await shop.must(["key", "create", "--site", site])).trim();
+    await shop.must(["site", "set", site, "--default"]);
+    const server = await shop.serve();
+    await fetch(`${server.url}/restapi/brands/1.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
+    const rows = "ID,Name\n7,Changed\n9,Nine\n9,Nine again\n1,Deleted\n0,Zero\n9007199254740991,Huge\n,Next\n";
+    const dry = await load(site, rows, "--dry-run");
+    const real = await load(site, rows);
+    expect(JSON.parse(real.stdout)).toEqual(JSON.parse(dry.stdout));
+    expect(JSON.parse(real.stdout)).toMatchObject({ created: 2, updated: 2, rejected: 3 });
+    expect(real.stderr).toContain("row 5: the record 1 was deleted; put it back with restore-record");
+    expect(real.stderr).toContain('row 6: ID: must be a whole number from 1, not "0"');
+    expect(real.stderr).toContain("row 7: ID: must be at most 999999999999999");
+    expect(await names(site)).toEqual(["7 Changed", "9 Nine again", "10 Next"]);
+    const read = await fetch(`${server.url}/restapi/brands/7.json`, { headers: { "X-API-AUTH": key } });
+    expect(await read.json()).toMatchObject({ Name: "Changed", AccountNumber: "A7" });
+    server.kill();
+    await server.exited;
+  });
+});
+
+describe("--match", () => {
+  test("updates the record with the same value, and a second row of that value too", async () => {
+    const site = await newSite();
+    await load(site, "Name,AccountNumber\nAcme,1\n");
+    const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
+    const dry = await load(site, rows, "--match", "Name", "--dry-run");
+    const real = await load(site, rows, "--match", "Name");
+    expect(JSON.parse(real.stdout)).toEqual(JSON.parse(dry.stdout));
+    expect(JSON.parse(real.stdout)).toMatchObject({ created: 1, updated: 2, rejected: 0 });
+    expect(await names(site)).toEqual(["1 Acme", "2 New"]);
+  });
+
+  test("refuses a row that matches several records, or that has nothing to match by", async () => {
+    const site = await newSite();
+    await load(site, "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
+    const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
+    expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
+    const blank = await load(site, "Name,AccountNumber\nOther,\n", "--match", "AccountNumber");
+    expect(blank.stderr).toContain("row 2: AccountNumber: is empty, so no record can be matched by it");
+    expect((await load(site, "Name\nX\n", "--match", "Nmae")).stderr).toMatch(
+      /have no field "Nmae"; there is ID, Name/,
+    );
+  });
+
+  test("makes no two records of one value with --atomic either", async () => {
+    const site = await newSite();
+    const { stderr } = await load(site, "Name\nNew\nNew\n", "--match", "Name", "--atomic");
+    expect(stderr).toContain("row 3: Name: an earlier row has the same value");
+    expect(await names(site)).toEqual([]);
+  });
+});
+
+describe("a file", () => {
+  test("is read the same wherever its text is cut", async () => {
+    const site = await newSite();
+    const started = shop.start(["import", "--site", site, "brands", "-"]);
+    const pieces = ["\ufeffNa", "me", "\r", '\nA\r\n"B ""', '"" b"\r', "\n", "C\nD\rE 👩", "‍👧"];
+    for (const piece of pieces) {
+      started.write(piece);
+      await Bun.sleep(15);
+    }
+    started.end();
+    expect(await started.exited).toBe(0);
+    expect(await names(site)).toEqual(["1 A", '2 B "" b', "3 C", "4 D", "5 E 👩‍👧"]);
+  });
+
+  test("that is only rehearsed changes nothing", async () => {
+    const site = await newSite();
+    const { code, stdout } = await shop.run(["import", "--site", site, "brands", "-", "--dry-run"], {
+      stdin: "Name\nA\n",
+    });
+    expect([code, stdout]).toEqual([0, "1 rows: 1 would be created, 0 would be updated, 0 unchanged, 0 rejected\n"]);
+    expect(await names(site)).toEqual([]);
+    expect(await shop.must(["journal", "--site", site])).toBe("");
+  });
+
+  const good: [string, string, string[]][] = [
+    ["with only a header", "Name\n", []],
+    ["of JSON with an empty list", "[]", ["--format", "json"]],
+    ["of XML with an empty list", "<Results/>", ["--format", "xml"]],
+  ];
+  test.each(good)("%s is fine and brings nothing", async (_, text, more) => {
+    const { code, stdout } = await load(await newSite(), text, ...more);
+    expect([code, JSON.parse(stdout).rows]).toEqual([0, 0]);
+  });
+
+  test("of JSON or XML may be one record", async () => {
+    const site = await newSite();
+    await load(site, '{"Name":"A"}', "--format", "json");
+    await load(site, "<Brand><Name>B</Name></Brand>", "--format", "xml");
+    await load(
+      site,
+      '<Results><Brand ID="5"><Name>C</Name></Brand><Brand><Name/></Brand></Results>',
+      "--format",
+      "xml",
+    );
+    expect(await names(site)).toEqual(["1 A", "2 B", "5 C"]);
+  });
+
+  const bad: [string, string | Uint8Array, string[], RegExp][] = [
+    ["that is empty", "", [], /the file is empty; the first line must name the columns/],
+    ["with a misspelt column", "Nmae\nA\n", [], /`Nmae`: no such column; did you mean Name\?/],
+    ["with a repeated column", "Name,Name\nA,B\n", [], /the column appears more than once/],
+    ["with semicolons", "ID;Name\n1;A\n", [], /separated by commas/],
+    ["of JSON that is called CSV", '[{"Name":"A"}]', [], /--format json/],
+    ["of XML that is called CSV", "<Results/>", [], /--format xml/],
+    ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), [], /not valid UTF-8/],
+    ["of UTF-16", Buffer.from("\ufeffName\nA\n", "utf16le"), [], /not valid UTF-8/],
+    ["of JSON that is cut short", '[{"Name":"A"}', ["--format", "json"], /not valid JSON/],
+    ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", ["--format", "xml"], /DOCTYPE/],
+    ["of XML with another root", "<Brands/>", ["--format", "xml"], /the root element must be <Results>/],
+  ];
+  test.each(bad)("%s is refused in one line", async (_, content, more, line) => {
+    const { code, stderr } = await load(await newSite(), content, ...more);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(line);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("whose quote never closes brings the rows before it", async () => {
+    const site = await newSite();
+    const { stderr } = await load(site, 'Name\nA\n"B\nC\nD\n');
+    expect(stderr).toContain("row 3: a quote opens in this row and never closes");
+    expect(await names(site)).toEqual(["1 A"]);
+    const huge = await load(site, `Name\nB\n"${"x".repeat(1_500_000)}`);
+    expect(huge.stderr).toContain("row 3 is longer than 1048576 characters; perhaps a quote opens there");
+    const cell = await load(site, `Name\n${"x".repeat(300_000)}\nC\n`);
+    expect(cell.stderr).toContain("row 2: Name: must have at most 255 characters, not 300000");
+    expect(await names(site)).toContain("2 C");
+  });
+
+  test("that breaks in the middle tells how much was stored before", async () => {
+    const site = await newSite();
+    const rows = Array.from({ length: 30_000 }, (_, n) => `Brand ${n}`).join("\n");
+    const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);
+    const { code, stderr } = await load(site, bytes);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/not valid UTF-8.*; \d+ records were created and 0 updated before that/);
+  });
+
+  test("that is not there, or is a folder, is refused", async () => {
+    const site = await newSite();
+    expect((await shop.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/there is no file/);
+    expect((await shop.run(["import", "--site", site, "brands", shop.folder])).stderr).toMatch(/is a folder/);
+    const { code, stderr } = await shop.run(["import", "--site", site, "brnads", "x.csv"]);
+    expect([code, stderr]).toEqual([2, 'storefront: there is no resource "brnads"; did you mean brands?\n']);
+  });
+});
+
+test("20,000 rows come in while a server serves, and its next read sees them", async () => {
+  const site = await newSite();
+  await shop.must(["site", "set", site, "--default"]);
+  const key = (await shop.must(["key", "create", "--site", site])).trim();
+  const server = await shop.serve();
+  const count = async () => {
+    const head = await fetch(`${server.url}/restapi/brands.json?limit=1`, { headers: { "X-API-AUTH": key } });
+    return Number(head.headers.get("X-Total-Count"));
+  };
+  expect(await count()).toBe(0);
+  const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n},A-${n},Town ${n}`).join("\r\n");
+  writeFileSync(shop.file("many.csv"), `Name,AccountNumber,Address.Town\r\n${rows}\r\n`);
+  const { code } = await shop.run(["import", "--site", site, "brands", shop.file("many.csv")]);
+  expect([code, await count()]).toEqual([0, 20_000]);
+  server.kill();
+  await server.exited;
+});
+
+describe("export", () => {
+  test("leaves what was there before when it cannot be written, and no half of a file", async () => {
+    const site = await newSite();
+    await load(site, "Name\nA\n");
+    const { code, stderr } = await shop.run(["export", "--site", site, "brands", shop.file("no-folder/x.csv")]);
+    expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+    expect(stderr).toContain("cannot write");
+    mkdirSync(shop.file("folder.csv"));
+    expect((await shop.run(["export", "--site", site, "brands", shop.file("folder.csv")])).code).toBe(1);
+    expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+  });
+
+  test("writes through a link and to a device, and replaces neither", async () => {
+    const site = await newSite();
+    await load(site, "Name\nA\n");
+    writeFileSync(shop.file("real.csv"), "before");
+    symlinkSync(shop.file("real.csv"), shop.file("link.csv"));
+    await shop.must(["export", "--site", site, "brands", shop.file("link.csv")]);
+    expect(readFileSync(shop.file("real.csv"), "utf8")).toContain("1,A,");
+    const fifo = shop.file("pipe.csv");
+    expect(Bun.spawnSync(["mkfifo", fifo]).exitCode).toBe(0);
+    const reader = Bun.spawn(["cat", fifo], { stdout: "pipe" });
+    await shop.must(["export", "--site", site, "brands", fifo]);
+    expect(await new Response(reader.stdout).text()).toContain("1,A,");
+    expect(existsSync(fifo)).toBe(true);
+  });
+
+  test("to a reader that stops early ends without a complaint", async () => {
+    const site = await newSite();
+    await load(site, `Name\n${Array.from({ length: 5000 }, (_, n) => `Brand ${n}`).join("\n")}\n`);
+    const { code, stdout, stderr } = await shop.run(["export", "--site", site, "brands"], {
+      wrap: (command) => `(${command}) | head -n 2`,
+    });
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\r\n")).toHaveLength(3);
+  });
+});

@@ -1,0 +1,279 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { makeCertificate } from "../support/certificate.ts";
+import { ask, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = openWorkshop();
+});
+afterEach(() => shop.close());
+
+async function newKey(): Promise<string> {
+  await shop.must(["site", "add", "main", "--default"]);
+  return (await shop.must(["key", "create", "--site", "main"])).trim();
+}
+
+/** Pastes the lines that `served` printed into a shell. */
+async function paste({ stdout }: Pick<Served, "stdout">) {
+  const lines = stdout()
+    .split("\n")
+    .filter((line) => line.startsWith("  "));
+  const ours = (file: string) => `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL(file, import.meta.url)))}`;
+  const npx = `npx() { shift; ${ours("../../src/main.ts")} "$@"; }`;
+  const curl = Bun.which("curl")
+    ? 'curl() { command curl -sS "$@"; }'
+    : `curl() { ${ours("../support/curl.ts")} "$@"; }`;
+  const child = Bun.spawn(["sh", "-c", [npx, curl, ...lines].join("\n")], {
+    cwd: shop.folder,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  return { text: await new Response(child.stdout).text(), fault: await new Response(child.stderr).text() };
+}
+
+/** Sends the head of a request that has a body, and lets the body follow when it is asked to. */
+async function openRequest(url: string, key: string) {
+  const { hostname, port } = new URL(url);
+  let answer = "";
+  let isClosed = false;
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data(_socket, bytes) {
+        answer += bytes.toString();
+      },
+      close() {
+        isClosed = true;
+      },
+    },
+  });
+  const body = '{"Name":"Late"}';
+  const head = `POST /restapi/brands.json HTTP/1.1\r\nHost: x\r\nX-API-AUTH: ${key}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.write(head + body.slice(0, 3));
+  return {
+    finish: () => void socket.write(body.slice(3)),
+    answer: () => answer,
+    isClosed: () => isClosed,
+  };
+}
+
+describe("serve", () => {
+  test("prints its address once it listens, on a free port, and ends with 0", async () => {
+    const server = await shop.serve();
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    expect([server.stdout(), server.stderr()]).toEqual([`Storefront listens on ${server.url}\n`, ""]);
+  });
+
+  test("prints JSON with --json", async () => {
+    const started = shop.start(["serve", "--port", "0", "--demo", "--json"]);
+    await started.until(/\n}\n/);
+    const { url, key } = JSON.parse(started.stdout());
+    expect((await ask(`${url}/restapi/brands.json`, key)).status).toBe(200);
+  });
+
+  test.each([[[]], [["--workers", "2"]]])("refuses a port that is in use in one line %j", async (more: string[]) => {
+    const server = await shop.serve();
+    const port = new URL(server.url).port;
+    const { code, stdout, stderr } = await shop.run(["serve", "--port", port, ...more]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe(`storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`);
+  });
+
+  test("does not share the workers' port of another server", async () => {
+    const server = await shop.serve(["--workers", "2"]);
+    const port = new URL(server.url).port;
+    for (const workers of ["1", "2"]) {
+      const args = ["serve", "--port", port, "--workers", workers, "--database", `sqlite:${shop.file("other.db")}`];
+      const { code, stderr } = await shop.run(args);
+      expect([code, stderr]).toEqual([1, `storefront: cannot listen on 127.0.0.1:${port}: the port is in use\n`]);
+    }
+  });
+
+  const misused: [string, string[], Record<string, string>][] = [
+    ["an unknown option", ["--prot", "1"], {}],
+    ["a port that is none", ["--port", "http"], {}],
+    ["a port beyond all ports", ["--port", "65536"], {}],
+    ["no workers", ["--workers", "0"], {}],
+    ["a certificate without its key", ["--tls-cert", "x.pem"], {}],
+    ["an unknown log level", ["--log", "loud"], {}],
+    ["a bad setting in the environment", [], { STOREFRONT_IDLE_TIMEOUT: "never" }],
+    ["a database of no known kind", ["--database", "mysql://x"], {}],
+  ];
+  test.each(misused)("is called wrongly with %s", async (_, args, env) => {
+    const { code, stdout, stderr } = await shop.run(["serve", ...args], { env });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).not.toContain("    at ");
+  });
+
+  test("takes every option from the environment too, and the command line wins", async () => {
+    const help = await shop.must(["serve", "--help"]);
+    const names = [...help.matchAll(/^ +--([a-z-]+)/gm)].map(([, name]) => name as string);
+    const options = names.filter((name) => name !== "json");
+    expect(options.length).toBeGreaterThan(10);
+    for (const name of options.filter((option) => !["host", "port", "database", "demo"].includes(option))) {
+      const variable = `STOREFRONT_${name.toUpperCase().replaceAll("-", "_")}`;
+      const { stderr, code } = await shop.run(["serve", "--port", "0"], { env: { [variable]: "no such thing" } });
+      expect([name, code]).toEqual([name, 2]);
+      expect(stderr).toContain(name.startsWith("tls") ? "go together" : `(${variable})`);
+    }
+    const server = await shop.serve([], {
+      env: { STOREFRONT_PORT: "1", STOREFRONT_HOST: "127.0.0.1", STOREFRONT_DEMO: "yes" },
+    });
+    await waitFor(() => server.stdout().includes("X-API-AUTH: sfk_"), "the key");
+  });
+});
+
+test("a port that Kubernetes names for a service called storefront is none of ours", async () => {
+  const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
+  const server = await shop.serve([], { env });
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+});
+
+describe("serve --demo", () => {
+  test("on an empty database makes a site, and the printed line works when pasted", async () => {
+    const server = await shop.serve(["--demo"]);
+    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    const { text, fault } = await paste(server);
+    expect(fault).toBe("");
+    expect(JSON.parse(text).map(({ Name }: { Name: string }) => Name)).toContain("Blåbær & Sønner");
+  });
+
+  test("on a database with sites makes none, and the printed lines work when pasted", async () => {
+    await shop.must(["site", "add", "mine", "--hostname", "mine.example"]);
+    const server = await shop.serve(["--demo", "--database", shop.database]);
+    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    expect(await paste(server)).toMatchObject({ text: "[]" });
+    expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
+  });
+
+  test("of several servers that start at once on one database, one makes the site", async () => {
+    const servers = await Promise.all([1, 2, 3].map(() => shop.serve(["--demo"])));
+    expect(servers).toHaveLength(3);
+    expect(JSON.parse(await shop.must(["site", "list", "--json"]))).toHaveLength(1);
+  });
+});
+
+describe("serve with TLS", () => {
+  test("answers over HTTPS, and the printed line works when pasted", async () => {
+    const { cert, key } = makeCertificate();
+    writeFileSync(shop.file("cert.pem"), cert);
+    writeFileSync(shop.file("key.pem"), key);
+    const server = await shop.serve(["--demo", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    expect(server.url).toStartWith("https://127.0.0.1:");
+    const answered = await fetch(`${server.url}/healthz`, { tls: { ca: cert } });
+    expect(answered.status).toBe(200);
+    await waitFor(() => server.stdout().includes("curl"), "the curl line");
+    expect(JSON.parse((await paste(server)).text).length).toBeGreaterThan(3);
+    expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
+  });
+
+  test("refuses files that are missing or no certificate in one line", async () => {
+    const serve = (file: string) => shop.run(["serve", "--port", "0", "--tls-cert", file, "--tls-key", file]);
+    expect(await serve("missing.pem")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/cannot read missing.pem/),
+    });
+    writeFileSync(shop.file("junk.pem"), "junk");
+    expect(await serve("junk.pem")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/are no certificate and its key/),
+    });
+  });
+});
+
+describe("SIGTERM and SIGINT", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("%s finishes what is under way, then ends with 0", async (signal) => {
+    const key = await newKey();
+    const server = await shop.serve();
+    expect((await ask(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
+    const request = await openRequest(server.url, key);
+    await Bun.sleep(100);
+    server.kill(signal);
+    await Bun.sleep(100);
+    server.kill(signal);
+    await waitFor(
+      () =>
+        fetch(server.url).then(
+          () => false,
+          () => true,
+        ),
+      "no new connections",
+    );
+    request.finish();
+    await waitFor(() => request.answer().includes("201 Created"), "the answer", request.answer);
+    expect(await server.exited).toBe(0);
+    expect(await shop.must(["export", "--site", "main", "brands"])).toContain("Late");
+  });
+
+  test("an idle connection that is kept alive does not hold it up", async () => {
+    const key = await newKey();
+    const server = await shop.serve();
+    const request = await openRequest(server.url, key);
+    request.finish();
+    await waitFor(() => request.answer().includes("201 Created"), "the answer");
+    const begun = performance.now();
+    server.kill();
+    expect(await server.exited).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(2000);
+    await waitFor(request.isClosed, "the connection's end");
+  });
+});
+
+describe("serve --workers", () => {
+  const children = (pid: number) =>
+    new TextDecoder()
+      .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
+  const isAlive = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+
+  test("share one port, a killed one is replaced, and SIGTERM ends them all", async () => {
+    const key = await newKey();
+    const server = await shop.serve(["--workers", "3"]);
+    const before = children(server.pid);
+    expect(before).toHaveLength(3);
+    const read = () => ask(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
+    expect(await Promise.all(Array.from({ length: 30 }, async () => (await read()).status))).toEqual(
+      Array(30).fill(200),
+    );
+    process.kill(before[0] as number, "SIGKILL");
+    await waitFor(() => children(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
+    expect(server.stderr()).toContain("another takes its place");
+    await waitFor(async () => (await read()).status === 200, "an answer");
+    const last = children(server.pid);
+    server.kill();
+    expect(await server.exited).toBe(0);
+    expect(last.filter(isAlive)).toEqual([]);
+  });
+
+  test("a write through one is seen through every other at once", async () => {
+    const key = await newKey();
+    const server = await shop.serve(["--workers", "2"]);
+    for (let n = 1; n <= 20; n++) {
+      const body = JSON.stringify({ Name: `Brand ${n}` });
+      await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body, headers: { Connection: "close" } });
+      const read = await ask(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
+      expect(await read.json()).toHaveLength(n);
+    }
+  });
+
+  test("end when their parent is killed", async () => {
+    const server = await shop.serve(["--workers", "2"]);
+    const workers = children(server.pid);
+    server.kill("SIGKILL");
+    await waitFor(() => workers.every((pid) => !isAlive(pid)), "the workers' end");
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { ask, openWorkshop, type Served, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+let server: Served;
+beforeAll(async () => {
+  shop = openWorkshop();
+  await shop.must(["site", "add", "main", "--default"]);
+  server = await shop.serve();
+});
+afterAll(() => shop.close());
+
+const status = async (key: string, headers = {}) =>
+  (await ask(`${server.url}/restapi/brands.json`, key, { headers })).status;
+const newKey = async (...args: string[]) => (await shop.must(["key", "create", "--site", "main", ...args])).trim();
+const prefixOf = (key: string) => key.slice(0, 12);
+
+describe("site", () => {
+  test("is added, listed, changed and removed, and a running server follows", async () => {
+    expect(await shop.must(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
+    const key = (await shop.must(["key", "create", "--site", "garden"])).trim();
+    expect(await status(key, { Host: "garden.example" })).toBe(200);
+    await shop.must(["site", "set", "garden", "--name", "patio", "--hostname", "patio.example"]);
+    expect(await status(key, { Host: "patio.example" })).toBe(200);
+    expect(await status(key, { Host: "garden.example" })).toBe(403);
+    const listed = JSON.parse(await shop.must(["site", "list", "--json"]));
+    expect(listed.at(-1)).toMatchObject({ Name: "patio", Hostnames: "patio.example", Default: "" });
+    expect((await shop.run(["site", "remove", "patio"])).code).toBe(1);
+    await shop.must(["site", "remove", "patio", "--yes"]);
+    expect(await status(key, { Host: "patio.example" })).toBe(401);
+  });
+
+  test("its records are seen by no other site", async () => {
+    await shop.must(["site", "add", "alone", "--hostname", "alone.example"]);
+    const csv = "Name\nOnly here\n";
+    await shop.must(["import", "--site", "alone", "brands", "-"], { stdin: csv });
+    expect(await shop.must(["export", "--site", "main", "brands", "--format", "json"])).toBe("[\n]\n");
+    const key = (await shop.must(["key", "create", "--site", "alone"])).trim();
+    expect(await status(key)).toBe(403);
+    expect(await status(key, { Host: "alone.example" })).toBe(200);
+  });
+
+  test("of one name or hostname is made once, however many try at the same time", async () => {
+    const add = (name: string, host: string) => shop.run(["site", "add", name, "--hostname", host]);
+    const names = await Promise.all([1, 2, 3, 4].map((n) => add("twin", `twin${n}.example`)));
+    expect(names.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
+    const hosts = await Promise.all([1, 2, 3, 4].map((n) => add(`host-${n}`, "same.example")));
+    expect(hosts.map(({ code }) => code).sort()).toEqual([0, 1, 1, 1]);
+    const others = await Promise.all([1, 2, 3, 4].map((n) => add(`other-${n}`, `other${n}.example`)));
+    expect(others.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  });
+
+  test("keeps a hostname as clients send it", async () => {
+    const site = await shop.must(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
+    expect(JSON.parse(site).Hostnames).toBe("xn--bcher-kva.example");
+  });
+
+  const refused: [string, string[], RegExp][] = [
+    ["a name that is taken", ["add", "main"], /there is a site "main" already/],
+    ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
+    ["a hostname that is a URL", ["add", "x", "--hostname", "https://x.example/"], /hostnames without port/],
+    ["a misspelt name", ["set", "mian", "--default"], /there is no site "mian"; did you mean "main"\?/],
+    ["a removal that is not meant", ["remove", "main"], /add --yes/],
+  ];
+  test.each(refused)("refuses %s in one line", async (_, args, line) => {
+    const { code, stdout, stderr } = await shop.run(["site", ...args]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(line);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("key", () => {
+  test("create prints the key and nothing else on stdout", async () => {
+    const { stdout } = await shop.run(["key", "create", "--site", "main", "--label", "till"]);
+    expect(stdout).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
+  });
+
+  test("list shows what it is for and never the key", async () => {
+    const key = await newKey("--label", "the list", "--scope", "read", "--expires", "90d");
+    const list = await shop.must(["key", "list", "--site", "main"]);
+    expect(list).toContain(prefixOf(key));
+    expect(list).toContain("the list");
+    expect(list).not.toContain(key);
+    const json = await shop.must(["key", "list", "--site", "main", "--json"]);
+    expect(JSON.parse(json).at(-1)).toMatchObject({ Label: "the list", Scope: "read" });
+    expect(json).not.toContain("Digest");
+  });
+
+  test("a revoked one is refused on the very next request", async () => {
+    const key = await newKey();
+    expect(await status(key)).toBe(200);
+    await shop.must(["key", "revoke", prefixOf(key)]);
+    expect(await status(key)).toBe(401);
+  });
+
+  test("the whole key may be given to revoke it, and is not repeated", async () => {
+    const key = await newKey();
+    const { code, stdout, stderr } = await shop.run(["key", "revoke", key]);
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toContain(key);
+    expect(await status(key)).toBe(401);
+  });
+
+  test("rotate ends the old one at once, or lets it work on with --overlap", async () => {
+    const old = await newKey("--label", "turned", "--scope", "read");
+    const next = (await shop.must(["key", "rotate", prefixOf(old)])).trim();
+    expect([await status(old), await status(next)]).toEqual([401, 200]);
+    const last = (await shop.must(["key", "rotate", prefixOf(next), "--overlap", "1h"])).trim();
+    expect([await status(next), await status(last)]).toEqual([200, 200]);
+    const short = (await shop.must(["key", "rotate", prefixOf(last), "--overlap", "1s"])).trim();
+    await Bun.sleep(1100);
+    expect([await status(last), await status(short)]).toEqual([401, 200]);
+    expect((await shop.run(["key", "rotate", prefixOf(old)])).stderr).toMatch(/does not work any more/);
+  });
+
+  test("expires when it was said to", async () => {
+    const key = await newKey("--expires", "1s");
+    expect(await status(key)).toBe(200);
+    await Bun.sleep(1100);
+    expect(await status(key)).toBe(401);
+  });
+
+  const misused: [string, string[]][] = [
+    ["no site", ["create"]],
+    ["an unknown scope", ["create", "--site", "main", "--scope", "admin"]],
+    ["an expiry that is no duration", ["create", "--site", "main", "--expires", "soon"]],
+    ["an expiry of no time at all", ["create", "--site", "main", "--expires", "0d"]],
+    ["an expiry beyond all time", ["create", "--site", "main", "--expires", "999999w"]],
+    ["a rate that is no number", ["create", "--site", "main", "--rate", "many"]],
+  ];
+  test.each(misused)("is called wrongly with %s", async (_, args) => {
+    expect((await shop.run(["key", ...args])).code).toBe(2);
+  });
+
+  test("too short a prefix revokes nothing", async () => {
+    expect((await shop.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least 8 characters/);
+    expect((await shop.run(["key", "revoke", ""])).code).toBe(1);
+    expect((await shop.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key that starts with sfk_0000/);
+  });
+
+  test("a label that would command a terminal is shown harmless", async () => {
+    await newKey("--label", "a\tb");
+    await newKey("--label", "red\u009b31m");
+    const list = await shop.must(["key", "list", "--site", "main"]);
+    expect(list).toContain("red\\u009b31m");
+  });
+});

@@ -1,0 +1,121 @@
+// Who may import whom (docs/decisions.md, "The house"), and what else holds everywhere in `src`.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const src = fileURLToPath(new URL("../src", import.meta.url));
+
+/** The parts of the house, and the other parts that each may import. A new folder needs a line here. */
+const mayImport: Record<string, readonly string[]> = {
+  model: [],
+  resources: ["model"],
+  formats: ["model"],
+  schemas: ["model"],
+  openapi: ["schemas", "model"],
+  docs: ["model"],
+  store: ["model"],
+  "store/sqlite": ["store", "model"],
+  "store/postgres": ["store", "model"],
+  operator: ["store", "formats", "resources", "model"],
+  http: ["store", "formats", "resources", "model", "openapi", "schemas", "docs"],
+  client: [],
+  console: ["client", "model"],
+  config: ["model"],
+  start: ["http", "operator", "store", "resources", "model", "config"],
+  commands: ["start", "operator", "store", "resources", "model", "config"],
+  main: ["commands", "model"],
+};
+
+/** Files that may reach further than their part. */
+const exceptions: Record<string, readonly string[]> = { "store/open.ts": ["store/sqlite", "store/postgres"] };
+
+interface Source {
+  readonly file: string;
+  readonly text: string;
+  /** The files of `src` that it imports, types included. */
+  readonly imports: readonly string[];
+}
+
+const sources: Source[] = [...new Bun.Glob("**/*.{ts,tsx}").scanSync(src)]
+  .filter((file) => !file.endsWith(".d.ts"))
+  .sort()
+  .map((file) => {
+    const text = readFileSync(join(src, file), "utf8");
+    return { file, text, imports: importsOf(file, text) };
+  });
+
+function importsOf(file: string, text: string): string[] {
+  const named = [...text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"/gms)].map(
+    ([, path]) => path as string,
+  );
+  const other = [...text.matchAll(/(?:\bimport\(|new URL\()"(\.[^"]+\.tsx?)"/g)].map(([, path]) => path as string);
+  return [...named, ...other]
+    .map((path) => relative(src, join(src, dirname(file), path)))
+    .filter((path) => !path.startsWith("..") && /\.tsx?$/.test(path));
+}
+
+function withoutTypes(text: string): string {
+  return text.replaceAll(/^import type\b[^;]*;/gms, "");
+}
+
+/** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `main` for main.ts. */
+function partOf(file: string): string {
+  const folder = dirname(file);
+  if (folder === ".") return file.replace(/\.tsx?$/, "");
+  return folder in mayImport ? folder : (folder.split("/")[0] as string);
+}
+
+describe("the house", () => {
+  test("has a rule for each of its parts", () => {
+    expect([...new Set(sources.map(({ file }) => partOf(file)))].filter((part) => !(part in mayImport))).toEqual([]);
+  });
+
+  test("nobody imports whom it may not", () => {
+    const faults = sources.flatMap(({ file, imports }) => {
+      const own = partOf(file);
+      const allowed = [own, ...(mayImport[own] ?? []), ...(exceptions[file] ?? [])];
+      return imports.filter((path) => !allowed.includes(partOf(path))).map((path) => `${file} imports ${path}`);
+    });
+    expect(faults).toEqual([]);
+  });
+
+  test("only the wiring opens an engine", () => {
+    const opens = sources.filter(({ imports }) => imports.includes("store/open.ts")).map(({ file }) => partOf(file));
+    expect([...new Set(opens)].sort()).toEqual(["commands", "start"]);
+  });
+
+  test("nothing is imported in a circle, but for types, which are gone when the program runs", () => {
+    const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, withoutTypes(text))]));
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file)) return void circles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+      if (done.has(file)) return;
+      for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+      done.add(file);
+    };
+    for (const { file } of sources) visit(file, []);
+    expect(circles).toEqual([]);
+  });
+
+  test("nothing is exported as default", () => {
+    expect(
+      sources.filter(({ text }) => /^export default|export \{[^}]*\bas default\b/m.test(text)).map(({ file }) => file),
+    ).toEqual([]);
+  });
+
+  test("only config.ts reads the environment", () => {
+    const readers = sources.filter(({ text }) => /process\.env|Bun\.env|import\.meta\.env/.test(text));
+    expect(readers.map(({ file }) => file)).toEqual(["config.ts"]);
+  });
+
+  test("a resource is data: the parts that serve name none", () => {
+    const naming = sources.filter(({ file, imports }) => {
+      const named = imports.filter((path) => /^resources\/(brand|order-status|location)\.ts$/.test(path));
+      return named.length > 0 && !["resources/all.ts", "operator/demo.ts"].includes(file);
+    });
+    expect(naming.map(({ file }) => file)).toEqual([]);
+  });
+});

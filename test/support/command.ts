@@ -1,0 +1,161 @@
+// The program as an operator runs it: a child process, a folder of its own, a database file in it.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string | Uint8Array;
+  readonly env?: Record<string, string>;
+  /** Runs this in place of the program, as `sh -c` does. */
+  readonly wrap?: (command: string) => string;
+}
+
+/** A server that was started as `serve`. */
+export interface Served {
+  readonly url: string;
+  readonly pid: number;
+  /** What it has printed on stdout so far. */
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Resolves with the exit status, or 128 and the signal's number. */
+  readonly exited: Promise<number>;
+  kill(signal?: NodeJS.Signals): void;
+}
+
+export interface Workshop {
+  readonly folder: string;
+  readonly database: string;
+  file(name: string): string;
+  /** Runs a command to its end. */
+  run(args: readonly string[], options?: RunOptions): Promise<Ended>;
+  /** Runs a command that must succeed, and returns its stdout. */
+  must(args: readonly string[], options?: RunOptions): Promise<string>;
+  start(args: readonly string[], options?: RunOptions): Started;
+  /** Starts `serve` on a free port and waits until it listens. */
+  serve(args?: readonly string[], options?: RunOptions): Promise<Served>;
+  /** Ends whatever still runs and removes the folder. */
+  close(): Promise<void>;
+}
+
+export interface Started extends Omit<Served, "url"> {
+  /** Waits until what it printed on stdout matches. */
+  until(pattern: RegExp): Promise<RegExpExecArray>;
+  write(text: string): void;
+  end(): void;
+}
+
+export function openWorkshop(): Workshop {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
+  const database = `sqlite:${join(folder, "test.db")}`;
+  const running = new Set<Started>();
+
+  function start(args: readonly string[], { stdin, env, wrap }: RunOptions = {}): Started {
+    const cmd = [process.execPath, main, ...args];
+    const child = Bun.spawn({
+      cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
+      cwd: folder,
+      env: { ...inherited(), STOREFRONT_DATABASE: database, ...env },
+      stdin: stdin === undefined ? "pipe" : new Blob([stdin as Uint8Array<ArrayBuffer>]),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const out = collect(child.stdout);
+    const err = collect(child.stderr);
+    const exited = Promise.all([child.exited, out.ended, err.ended]).then(([code]) => code);
+    const started: Started = {
+      pid: child.pid,
+      stdout: out.text,
+      stderr: err.text,
+      exited,
+      kill: (signal = "SIGTERM") => child.kill(signal),
+      until: (pattern) =>
+        waitFor(
+          () => pattern.exec(out.text()),
+          `${pattern} on stdout`,
+          () => out.text() + err.text(),
+        ),
+      write: (text) => void (child.stdin as Bun.FileSink).write(text),
+      end: () => void (child.stdin as Bun.FileSink).end(),
+    };
+    running.add(started);
+    void exited.then(() => running.delete(started));
+    return started;
+  }
+
+  async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    const started = start(args, { stdin: "", ...options });
+    const code = await started.exited;
+    return { code, stdout: started.stdout(), stderr: started.stderr() };
+  }
+
+  return {
+    folder,
+    database,
+    file: (name) => join(folder, name),
+    start,
+    run,
+    async must(args, options) {
+      const { code, stdout, stderr } = await run(args, options);
+      if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${stderr}`);
+      return stdout;
+    },
+    async serve(args = [], options = {}) {
+      const started = start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "", ...options });
+      const [, url = ""] = await started.until(/listens on (\S+)/);
+      return { ...started, url };
+    },
+    async close() {
+      for (const started of running) started.kill("SIGKILL");
+      await Promise.all([...running].map(({ exited }) => exited));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Waits until `find` finds something, at most ten seconds. */
+export async function waitFor<T>(
+  find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  what: string,
+  seen: () => string = () => "",
+): Promise<T> {
+  const deadline = performance.now() + 10_000;
+  while (performance.now() < deadline) {
+    const found = await find();
+    if (found) return found;
+    await Bun.sleep(10);
+  }
+  throw new Error(`waited in vain for ${what}; there was: ${seen()}`);
+}
+
+/** A request with `key` to any address. */
+export async function ask(url: string, key: string, init: RequestInit & { tls?: object } = {}): Promise<Response> {
+  return fetch(url, { ...init, headers: { "X-API-AUTH": key, ...init.headers } });
+}
+
+/** The environment without settings of this program that happen to be there. */
+function inherited(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_")));
+}
+
+function collect(stream: ReadableStream<Uint8Array>) {
+  let text = "";
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  };
+  return { ended: read(), text: () => text };
+}
+
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
