@@ -25,11 +25,13 @@ export interface FlakyProxy {
 export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
   const seen: string[] = [];
   const coming: Misbehaviour[] = [];
+  let stopped = false;
   const proxy = createServer(async (request, response) => {
     seen.push(`${request.method} ${request.url}`);
     const misbehaviour = coming.shift();
     if (misbehaviour === "answer 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
     if (misbehaviour === "dawdle") await Bun.sleep(2000);
+    if (stopped) return request.socket.destroy();
     const answer = await passOn(request, target);
     const body = await answer.bytes();
     if (misbehaviour === "lose the answer") return request.socket.destroy();
@@ -41,6 +43,7 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
     seen,
     misbehave: (...next) => void coming.push(...next),
     async stop() {
+      stopped = true;
       proxy.closeAllConnections();
       await new Promise((resolve) => proxy.close(resolve));
     },
