@@ -60,7 +60,7 @@ describe("the OpenAPI document", () => {
   }, 30_000);
 
   test("and whatever else is made from the declarations is committed as it is", async () => {
-    for (const [path, text] of await committedDocuments()) {
+    for (const [path, text] of committedDocuments()) {
       const stale = readFileSync(join(import.meta.dir, "..", path), "utf8") !== text;
       expect(stale ? `${path} is stale: run \`npm run openapi\`` : "").toBe("");
     }

@@ -116,6 +116,7 @@ class Operations {
         `override${this.#resource.element}`,
         `Update or delete ${a(singular)} by POST`,
         "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the answer is 405: a record is created at the path without an ID.",
+        this.#shown("The body", exampleChanges(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.override,
       requestBody: this.#body("changes", exampleChanges(this.#resource, this.#format), false),
@@ -182,7 +183,12 @@ class Operations {
     const { singular, element } = this.#resource;
     const how = naming ? ", named in the body" : "";
     return {
-      ...this.#described(`delete${element}${naming}`, `Delete ${a(singular)}${how}`, namingText(naming)),
+      ...this.#described(
+        `delete${element}${naming}`,
+        `Delete ${a(singular)}${how}`,
+        namingText(naming),
+        naming && this.#shown("The body", exampleName(this.#resource, this.#format)),
+      ),
       parameters: naming ? parameterRefs.changeByBody : parameterRefs.changeByPath,
       ...(naming ? { requestBody: this.#body("changes", exampleName(this.#resource, this.#format), false) } : {}),
       responses: {
