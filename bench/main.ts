@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { measureAfterWrite } from "./after-write.ts";
 import { load } from "./load.ts";
 import { type Measured, startServer } from "./process.ts";
 import { type Figures, printFigures, toFigures, writeReport } from "./report.ts";
@@ -21,13 +22,14 @@ const root = join(import.meta.dir, "..");
 const folder = mkdtempSync(join(tmpdir(), "storefront-bench-"));
 
 const figures: Figures[] = [];
+const notes: string[] = [];
 let errors = 0;
 try {
   for (const count of flags.smoke ? [1000] : [1000, 10_000]) await benchSite(count);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-if (!flags.smoke && !flags.only) writeReport(figures);
+if (!flags.smoke && !flags.only) writeReport(figures, notes);
 if (errors > 0) {
   console.error(`${errors} requests failed`);
   process.exit(1);
@@ -40,7 +42,9 @@ async function benchSite(count: number): Promise<void> {
     STOREFRONT_DATABASE: database,
     STOREFRONT_LOG: "warn",
   });
-  const scenarios = scenariosFor(count, key).filter(({ name }) => name.includes(flags.only ?? ""));
+  const scenarios = scenariosFor(count, key).filter(
+    ({ name, smoke }) => name.includes(flags.only ?? "") && (smoke || !flags.smoke),
+  );
   const replies = join(folder, `replies-${count}.json`);
   const expected = await recordReplies(product.url, scenarios, replies);
   const seed = join(folder, `seed-${count}.json`);
@@ -61,15 +65,25 @@ async function benchSite(count: number): Promise<void> {
       for (const other of others.slice(0, 2)) await checkSame(other, scenario, expected);
       await benchScenario(scenario, [product, ...others.filter((_, i) => i < 2 || scenario.byHand)]);
     }
+    if (!flags.smoke && !flags.only) notes.push(await describeAfterWrite(count, product, key));
   } finally {
     for (const server of [product, ...others]) await server.stop();
   }
 }
 
+async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {
+  const { kept, afterWrite } = await measureAfterWrite(server, key, 300);
+  const ratio = (afterWrite / kept).toFixed(2);
+  const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times a kept one (${Math.round(kept)} µs).`;
+  console.log(note);
+  return note;
+}
+
 /** Each server in turn, `rounds` times; medians. */
 async function benchScenario(scenario: Scenario, servers: readonly Measured[]): Promise<void> {
   const samples = new Map(servers.map((server) => [server, [] as Parameters<typeof toFigures>[2][number][]]));
-  for (const server of servers) await load(server.url, scenario.request, scenario.connections, 1, folder);
+  if (!flags.smoke)
+    for (const server of servers) await load(server.url, scenario.request, scenario.connections, 1, folder);
   for (let round = 0; round < rounds; round++) {
     for (const server of servers) {
       const before = server.cpu();

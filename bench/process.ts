@@ -8,7 +8,7 @@ export interface Measured {
   readonly url: string;
   /** CPU time of the process and all of its threads and children so far, in microseconds. */
   cpu(): number;
-  /** Resident memory of the same, in bytes. */
+  /** Resident memory of the largest of them, in bytes: the one that serves, and not the launcher. */
   memory(): number;
   stop(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function startServer(
     name,
     url,
     cpu: () => tree().reduce((sum, pid) => sum + cpuOf(pid), 0),
-    memory: () => tree().reduce((sum, pid) => sum + memoryOf(pid), 0),
+    memory: () => Math.max(...tree().map(memoryOf)),
     async stop() {
       child.kill("SIGTERM");
       const timer = setTimeout(() => tree().forEach((pid) => void process.kill(pid, "SIGKILL")), 5000);

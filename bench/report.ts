@@ -36,7 +36,7 @@ export function printFigures(figures: readonly Figures[]): void {
 }
 
 /** Writes `bench/results.md`. */
-export function writeReport(figures: readonly Figures[]): void {
+export function writeReport(figures: readonly Figures[], notes: readonly string[]): void {
   const scenarios = Map.groupBy(figures, ({ scenario }) => scenario);
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
   const versions = `Bun ${Bun.version}, Node ${nodeVersion()}, ${loadTool}`;
@@ -52,6 +52,7 @@ export function writeReport(figures: readonly Figures[]): void {
     "|---|---|---|---|---|---|---|",
     ...[...scenarios.values()].flatMap(toRows),
     "",
+    ...notes.flatMap((note) => [note, ""]),
   ];
   void Bun.write(join(import.meta.dir, "results.md"), lines.join("\n"));
 }

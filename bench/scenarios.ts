@@ -7,6 +7,8 @@ export interface Scenario {
   readonly connections: number;
   /** Whether the hand-written alternative has it. */
   readonly byHand: boolean;
+  /** Whether it is part of the short run. */
+  readonly smoke?: true;
 }
 
 const name = (i: number) => `Brand ${i} Manufacturing Company`;
@@ -74,11 +76,11 @@ export function scenariosFor(count: number, key: string): Scenario[] {
   });
   const list = `list of ${count}`;
   const small: Scenario[] = [
-    { name: "look-up, JSON", request: get("/restapi/brands/500.json"), connections: 32, byHand: true },
-    { name: "look-up, XML", request: get("/restapi/brands/500.xml"), connections: 32, byHand: false },
+    { name: "look-up, JSON", request: get("/restapi/brands/500.json"), connections: 32, byHand: true, smoke: true },
+    { name: "look-up, XML", request: get("/restapi/brands/500.xml"), connections: 32, byHand: false, smoke: true },
   ];
   const lists: Scenario[] = [
-    { name: `${list}, JSON`, request: get("/restapi/brands.json"), connections: 32, byHand: true },
+    { name: `${list}, JSON`, request: get("/restapi/brands.json"), connections: 32, byHand: true, smoke: true },
     {
       name: `${list}, gzip`,
       request: get("/restapi/brands.json", { "Accept-Encoding": "gzip" }),
@@ -111,13 +113,20 @@ export function scenariosFor(count: number, key: string): Scenario[] {
     },
   ];
   const writes: Scenario[] = [
-    { name: "create, durable, 64 connections", request: write("POST", sampleBrand(0)), connections: 64, byHand: true },
+    {
+      name: "create, durable, 64 connections",
+      request: write("POST", sampleBrand(0)),
+      connections: 64,
+      byHand: true,
+      smoke: true,
+    },
     { name: "create, durable, 1 connection", request: write("POST", sampleBrand(0)), connections: 1, byHand: true },
     {
       name: "update, durable, 64 connections",
       request: write("PUT", { ID: 7, Name: "Changed [<id>]" }),
       connections: 64,
       byHand: true,
+      smoke: true,
     },
   ];
   return count >= 10_000 ? lists : [...small, ...lists, ...writes];

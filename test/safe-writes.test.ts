@@ -205,3 +205,25 @@ test("many writers at once lose nothing: IDs, records and journal have no gap", 
   expect(await other.engine.check()).toEqual([]);
   await other.stop();
 });
+
+test("a write whose site was restored or removed in the meantime is refused, and leaves nothing behind", async () => {
+  const other = await startTestServer();
+  await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
+  const intent = {
+    site: other.site.ID,
+    resource: "brand",
+    operation: "create",
+    text: '{"Name":"late"}',
+    actor: "operator",
+    at: 0,
+  } as const;
+  expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
+    { kind: "refused", why: "other-history" },
+  ]);
+  await other.engine.dropSite(other.site.ID);
+  expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
+    { kind: "refused", why: "other-history" },
+  ]);
+  expect((await other.engine.load(other.site.ID)).rows).toEqual([]);
+  await other.stop();
+});

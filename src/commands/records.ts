@@ -1,5 +1,4 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
-import { SingleBar } from "cli-progress";
 import { Command, Option } from "commander";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { exportRecords } from "../operator/export.ts";
@@ -52,7 +51,7 @@ record; with --match the ID is passed over. Fields that a row does not have keep
     .action(async (resourceName: string, file: string, options: ImportFlags) => {
       const resource = findResource(resourceName);
       const format = options.format ?? formatOf(file) ?? "csv";
-      const progress = openProgress(file);
+      const progress = await openProgress(file);
       const summary = await withEngine(options, async (engine) => {
         const site = await findSite(engine, options.site);
         const rows = readRows(resource, progress.watch(openInput(file)), format);
@@ -107,17 +106,9 @@ async function* openInput(file: string): AsyncGenerator<Uint8Array> {
 }
 
 /** A bar on a terminal, by bytes read; nothing elsewhere. */
-function openProgress(file: string) {
+async function openProgress(file: string) {
   const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
-  const bar =
-    process.stderr.isTTY && total > 1_000_000
-      ? new SingleBar({
-          format: "importing [{bar}] {percentage}%, {eta_formatted} left",
-          clearOnComplete: true,
-          stream: process.stderr,
-        })
-      : undefined;
-  bar?.start(total, 0);
+  const bar = process.stderr.isTTY && total > 1_000_000 ? await startBar(total) : undefined;
   return {
     async *watch(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
       for await (const chunk of bytes) {
@@ -127,4 +118,12 @@ function openProgress(file: string) {
     },
     stop: () => bar?.stop(),
   };
+}
+
+async function startBar(total: number) {
+  const { SingleBar } = await import("cli-progress");
+  const format = "importing [{bar}] {percentage}%, {eta_formatted} left";
+  const bar = new SingleBar({ format, clearOnComplete: true, stream: process.stderr });
+  bar.start(total, 0);
+  return bar;
 }

@@ -2,7 +2,8 @@
 
 import { Refusal } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
-import type { Collection, Kept } from "../store/collection.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Kept } from "../store/kept.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";

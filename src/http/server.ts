@@ -110,7 +110,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
     const key = admit(exchange, site, server);
     if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
     requireWrite(key);
-    return write(exchange, route, key, writes, idempotencies, now());
+    return write(exchange, route, { key, epoch: snapshot.epoch, at: now() }, writes, idempotencies);
   }
 
   function admit(exchange: Exchange, site: Site, server: Server<undefined>): Key {

@@ -17,23 +17,30 @@ import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
+/** Who writes when, and which history of the site the key was found in. */
+export interface Author {
+  readonly key: Key;
+  readonly epoch: string;
+  /** Milliseconds since 1970 (UTC). */
+  readonly at: number;
+}
+
 /** Does what the request wants of its record, and answers when it is on durable storage. */
 export async function write(
   exchange: Exchange,
   route: Route,
-  key: Key,
+  author: Author,
   writes: Writes,
   idempotencies: Idempotencies,
-  now: number,
 ): Promise<Response> {
   const body = await readBody(exchange.request);
-  const intent = toIntent(exchange, route, key, body, now);
+  const intent = toIntent(exchange, route, author, body);
   const outcome = await idempotencies.once(intent, () => writes.write(intent));
   if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
   return replyWritten(exchange, route, outcome);
 }
 
-function toIntent(exchange: Exchange, route: Route, key: Key, body: Uint8Array, at: number): Intent {
+function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {
   const operation = operations[exchange.method] as Operation;
   const wanted = operation === "create" ? readCreate(route, body) : readChange(exchange, route, body, operation);
   return {
@@ -42,6 +49,8 @@ function toIntent(exchange: Exchange, route: Route, key: Key, body: Uint8Array, 
     operation,
     ...wanted,
     ifVersion: operation === "create" ? undefined : versionsOf(exchange.request.headers.get("If-Match")),
+    // A site that was never written to has no history yet.
+    ifEpoch: epoch === "" ? undefined : epoch,
     actor: key.prefix,
     at,
     idempotency: readIdempotency(exchange, key, body) as Idempotency | undefined,
@@ -96,6 +105,11 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
       "idempotency-key-reused",
       "the Idempotency-Key was used for another request; use a new one for each",
     );
+  }
+  if (why === "other-history") {
+    return new Refusal("unavailable", "the website was restored or removed in this moment; try again", {
+      retryAfter: 1,
+    });
   }
   throw new Error(`${intent.operation} was refused: ${why}`);
 }

@@ -20,6 +20,8 @@ export interface Intent {
    * against all of its records still holds. In a batch that stands together, the first intent says it for all.
    */
   readonly ifHead?: string | undefined;
+  /** The write is refused when the site's history is another one than the writer saw: it was restored or removed. */
+  readonly ifEpoch?: string | undefined;
   readonly actor: string;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -52,7 +54,7 @@ export type Outcome =
 
 export interface Refused {
   readonly kind: "refused";
-  readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used";
+  readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used" | "other-history";
 }
 
 /** What tells a record's state from every other state it had: the site's epoch and the revision of its last change. */

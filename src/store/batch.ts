@@ -92,6 +92,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
     return { kind: "refused", why: "precondition-failed" };
   }
+  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "refused", why: "other-history" };
   const last = site.counters[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(rowKey(intent.site, intent.resource, intent.id));
   const decision = decide(intent, row, last + 1, site.epoch);

@@ -1,18 +1,7 @@
 import type { Encoding } from "../model/encoding.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Kept } from "./kept.ts";
 import { Selections } from "./selection.ts";
-
-/** A record that is kept in memory. */
-export interface Kept {
-  readonly id: number;
-  readonly revision: number;
-  /** As it is stored. */
-  readonly json: string;
-  /** A document of it in other encodings, made when first asked for. */
-  encoded?: Record<string, string>;
-  /** The texts of fields that a list was sorted or filtered by. */
-  texts?: Record<string, string>;
-}
 
 /** A stretch of a list's bytes, and the same in each content coding that it was asked for in. */
 export interface Part {

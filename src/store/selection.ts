@@ -3,7 +3,7 @@
 
 import { valueAt } from "../model/record.ts";
 import type { Leaf } from "../model/resource.ts";
-import type { Collection, Kept } from "./collection.ts";
+import type { Kept } from "./kept.ts";
 
 export interface Order {
   /** Undefined for the ID. */
@@ -16,6 +16,15 @@ export interface Filter {
   readonly leaf: Leaf | undefined;
   readonly operator: "equals" | "contains";
   readonly value: string;
+}
+
+/** What is selected from: a collection of records. */
+interface Source extends Iterable<Kept> {
+  /** Counts every change. */
+  readonly changes: number;
+  get(id: number): Kept | undefined;
+  /** The IDs of the records that changed since there were `changes`; undefined when they are too many to be known. */
+  changedSince(changes: number): ReadonlySet<number> | undefined;
 }
 
 interface KeptOrder {
@@ -32,12 +41,12 @@ const mostSelections = 64;
 const collator = new Intl.Collator("und");
 
 export class Selections {
-  readonly #collection: Collection;
+  readonly #collection: Source;
   readonly #orders = new Map<string, KeptOrder>();
   readonly #selections = new Map<string, readonly Kept[]>();
   #changes = -1;
 
-  constructor(collection: Collection) {
+  constructor(collection: Source) {
     this.#collection = collection;
   }
 
@@ -68,7 +77,7 @@ export class Selections {
   }
 }
 
-function inOrder(collection: Collection, sort: readonly Order[]): readonly Kept[] {
+function inOrder(collection: Source, sort: readonly Order[]): readonly Kept[] {
   const records = [...collection];
   return sort.length === 0 ? records : records.sort((a, b) => compare(a, b, sort));
 }
@@ -77,7 +86,7 @@ function inOrder(collection: Collection, sort: readonly Order[]): readonly Kept[
 function patch(
   before: readonly Kept[],
   changed: ReadonlySet<number>,
-  collection: Collection,
+  collection: Source,
   sort: readonly Order[],
 ): readonly Kept[] {
   const still = before.filter((record) => !changed.has(record.id));

@@ -118,3 +118,28 @@ test("a server that was started through Node ends as well as one without, also o
   child.kill("SIGINT");
   expect(await child.exited).toBe(0);
 });
+
+test("a server that npm started ends when npm is told to end", async () => {
+  const child = Bun.spawn(["npm", "start", "--silent"], {
+    cwd: root,
+    env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${shop.file("npm.db")}` },
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const url = await addressIn(child.stdout);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  child.kill("SIGTERM");
+  const isGone = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) === undefined;
+  for (let i = 0; i < 50 && !(await isGone()); i++) await Bun.sleep(100);
+  expect(await isGone()).toBe(true);
+});
+
+async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  let text = "";
+  for await (const chunk of output) {
+    text += new TextDecoder().decode(chunk);
+    const url = /listens on (\S+)\n/.exec(text)?.[1];
+    if (url) return url;
+  }
+  return undefined;
+}
