@@ -2,12 +2,13 @@
 
 import type { Code } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Form, type Schema, schemaName } from "../schemas/json-schema.ts";
+import type { Schema } from "../schemas/json-schema.ts";
+import { Contents } from "./contents.ts";
 import { exampleChanges, exampleList, exampleName, exampleNew, exampleSingle } from "./examples.ts";
 import { headerRefs, headersOf } from "./headers.ts";
 import { parameterRefs } from "./parameters.ts";
 import { always, problemRefs } from "./problems.ts";
-import { type Interface, mediaType, named, ref, type WireFormat } from "./wire.ts";
+import { type Interface, named, type WireFormat } from "./wire.ts";
 
 /** The paths of `resource` in `format`, with their operations. */
 export function pathsOf(resource: Resource, format: WireFormat, api: Interface): Record<string, Schema> {
@@ -42,11 +43,13 @@ class Operations {
   readonly #resource: Resource;
   readonly #format: WireFormat;
   readonly #api: Interface;
+  readonly #contents: Contents;
 
   constructor(resource: Resource, format: WireFormat, api: Interface) {
     this.#resource = resource;
     this.#format = format;
     this.#api = api;
+    this.#contents = new Contents(resource, format);
   }
 
   list(): Schema {
@@ -56,17 +59,12 @@ class Operations {
         `list${many(this.#resource)}`,
         `List ${plural}`,
         listText(plural),
-        this.#shown("The answer", exampleList(this.#resource, this.#format)),
+        this.#contents.shown("The answer", exampleList(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.list(this.#resource),
       responses: {
-        200: this.#answer(
-          `The ${plural}.`,
-          this.#listSchema(),
-          exampleList(this.#resource, this.#format),
-          headersOf.list,
-        ),
-        304: this.#notModified(["Vary", "X-Total-Count", "Link"]),
+        200: this.#contents.list(`The ${plural}.`),
+        304: this.#contents.notModified(["Vary", "X-Total-Count", "Link"]),
         ...this.#problems([]),
       },
     };
@@ -79,12 +77,12 @@ class Operations {
         `get${this.#resource.element}`,
         `Look up ${a(singular)}`,
         "One record by its ID.",
-        this.#shown("The answer", exampleSingle(this.#resource, this.#format)),
+        this.#contents.shown("The answer", exampleSingle(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.lookUp,
       responses: {
-        200: this.#record(`The ${singular}.`, headersOf.record),
-        304: this.#notModified([]),
+        200: this.#contents.record(`The ${singular}.`, headersOf.record),
+        304: this.#contents.notModified([]),
         ...this.#problems(["not-found"]),
       },
     };
@@ -97,13 +95,13 @@ class Operations {
         `create${this.#resource.element}`,
         `Create ${a(singular)}`,
         "The server gives the ID. Fields that are left out are stored empty.",
-        this.#shown("The body", exampleNew(this.#resource, this.#format)),
+        this.#contents.shown("The body", exampleNew(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.create,
-      requestBody: this.#body("new", exampleNew(this.#resource, this.#format), true),
+      requestBody: this.#contents.body("new", exampleNew(this.#resource, this.#format), true),
       responses: {
-        200: this.#record(`With \`X-HTTP-Method-Override\`: as that method answers.`, headersOf.overridden),
-        201: this.#record(`The ${singular} as it is stored, with its ID.`, headersOf.created),
+        200: this.#contents.record(`With \`X-HTTP-Method-Override\`: as that method answers.`, headersOf.overridden),
+        201: this.#contents.record(`The ${singular} as it is stored, with its ID.`, headersOf.created),
         ...this.#problems([...changeProblems, ...repeatProblems]),
       },
     };
@@ -116,12 +114,12 @@ class Operations {
         `override${this.#resource.element}`,
         `Update or delete ${a(singular)} by POST`,
         "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the answer is 405: a record is created at the path without an ID.",
-        this.#shown("The body", exampleChanges(this.#resource, this.#format)),
+        this.#contents.shown("The body", exampleChanges(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.override,
-      requestBody: this.#body("changes", exampleChanges(this.#resource, this.#format), false),
+      requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), false),
       responses: {
-        200: this.#record(`As the method answers that the POST stands for.`, headersOf.overridden),
+        200: this.#contents.record(`As the method answers that the POST stands for.`, headersOf.overridden),
         ...this.#problems([...changeProblems, ...repeatProblems, "method-not-allowed"]),
       },
     };
@@ -168,12 +166,12 @@ class Operations {
         `${verb}${element}${naming}`,
         `${verb === "update" ? "Update" : "Patch"} ${a(singular)}${how}`,
         `PUT and PATCH do the same: they change the fields that the body has. ${namingText(naming)}`,
-        this.#shown("The body", exampleChanges(this.#resource, this.#format)),
+        this.#contents.shown("The body", exampleChanges(this.#resource, this.#format)),
       ),
       parameters: naming ? parameterRefs.changeByBody : parameterRefs.changeByPath,
-      requestBody: this.#body("changes", exampleChanges(this.#resource, this.#format), true),
+      requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), true),
       responses: {
-        200: this.#record(`The ${singular} as it now is.`, headersOf.updated),
+        200: this.#contents.record(`The ${singular} as it now is.`, headersOf.updated),
         ...this.#problems(changeProblems),
       },
     };
@@ -187,12 +185,14 @@ class Operations {
         `delete${element}${naming}`,
         `Delete ${a(singular)}${how}`,
         namingText(naming),
-        naming && this.#shown("The body", exampleName(this.#resource, this.#format)),
+        naming && this.#contents.shown("The body", exampleName(this.#resource, this.#format)),
       ),
       parameters: naming ? parameterRefs.changeByBody : parameterRefs.changeByPath,
-      ...(naming ? { requestBody: this.#body("changes", exampleName(this.#resource, this.#format), false) } : {}),
+      ...(naming
+        ? { requestBody: this.#contents.body("changes", exampleName(this.#resource, this.#format), false) }
+        : {}),
       responses: {
-        200: this.#record(`The ${singular} that was deleted.`, headersOf.deleted),
+        200: this.#contents.record(`The ${singular} that was deleted.`, headersOf.deleted),
         ...this.#problems(changeProblems),
       },
     };
@@ -207,49 +207,9 @@ class Operations {
     };
   }
 
-  /** An example that cannot stand in the contents (see `inline`), as the end of a description. */
-  #shown(what: string, example: unknown): string {
-    return typeof example === "string" ? `\n\n${what}:\n\n\`\`\`${this.#format.name}\n${example}\n\`\`\`` : "";
-  }
-
-  #listSchema(): Schema {
-    const xml = { name: "Results", wrapped: true };
-    const arrayOf = (form: Form) => ({ type: "array", items: ref("schemas", schemaName(this.#resource, form)) });
-    // In XML the list cannot be one of two schemas: `xml` belongs to the array. Every record is one in part as well.
-    if (this.#format.name === "xml") return { ...arrayOf("part"), xml };
-    return { anyOf: [arrayOf("whole"), { ...arrayOf("part"), description: "With `fields`." }] };
-  }
-
-  #record(description: string, headers: readonly string[]): Schema {
-    const schema = ref("schemas", schemaName(this.#resource, "whole"));
-    return this.#answer(description, schema, exampleSingle(this.#resource, this.#format), headers);
-  }
-
-  #answer(description: string, schema: Schema, example: unknown, headers: readonly string[]): Schema {
-    const content = { [mediaType(this.#format.contentType)]: { schema, ...inline(example) } };
-    return { description, headers: headerRefs(headers), content };
-  }
-
-  #notModified(headers: readonly string[]): Schema {
-    return {
-      description: "It is still what `If-None-Match` says. No body.",
-      headers: headerRefs([...headersOf.notModified, ...headers]),
-    };
-  }
-
-  #body(form: Form, example: unknown, required: boolean): Schema {
-    const schema = ref("schemas", schemaName(this.#resource, form));
-    return { required, content: { [mediaType(this.#format.contentType)]: { schema, ...inline(example) } } };
-  }
-
   #problems(codes: readonly Code[]) {
     return problemRefs([...always, ...codes], this.#format, this.#api);
   }
-}
-
-/** An example in XML is a text, which linters take for a value that does not fit its schema; it is in the description. */
-function inline(example: unknown): Schema {
-  return typeof example === "string" ? {} : { example };
 }
 
 const changeProblems: readonly Code[] = [
