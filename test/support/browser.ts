@@ -1,5 +1,8 @@
 // A real browser, from the npm registry.
 
+import { mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type Page, chromium as playwright } from "playwright-core";
 
@@ -14,8 +17,21 @@ export interface Watched {
 
 /** Starts the browser, which runs without a sandbox of its own so that it also runs as root. */
 export async function openBrowser(): Promise<Browser> {
-  chromium.setGraphicsMode = false;
-  return playwright.launch({ executablePath: await chromium.executablePath(), args: chromium.args, headless: true });
+  return playwright.launch({ executablePath: await unpacked(), args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** The browser's program. It is unpacked where temporary files are, into a folder for each user: what another unpacked may not run. */
+async function unpacked(): Promise<string> {
+  const { TMPDIR } = process.env;
+  const folder = join(tmpdir(), `storefront-browser-${process.getuid?.() ?? ""}`);
+  mkdirSync(folder, { recursive: true });
+  process.env.TMPDIR = folder;
+  try {
+    return await chromium.executablePath();
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
 }
 
 /** A new page of this size, watched. @param home the only host that it may speak to */
