@@ -23,7 +23,9 @@ export class Contents {
 
   /** An example that cannot stand in the contents (see `inline`), as the end of a description. */
   shown(what: string, example: unknown): string {
-    return typeof example === "string" ? `\n\n${what}:\n\n\`\`\`${this.#format.name}\n${example}\n\`\`\`` : "";
+    return typeof example === "string"
+      ? `\n\n${what}:\n\n\`\`\`${this.#format.name}\n${indented(example)}\n\`\`\``
+      : "";
   }
 
   #listSchema(): Schema {
@@ -55,6 +57,20 @@ export class Contents {
     const schema = ref("schemas", schemaName(this.#resource, form));
     return { required, content: { [mediaType(this.#format.contentType)]: { schema, ...inline(example) } } };
   }
+}
+
+/** XML as a person would write it: the server's has no white space between its elements. */
+function indented(xml: string): string {
+  let depth = 0;
+  const lines = xml.replace(/>(?=<)/g, ">\n").split("\n");
+  return lines
+    .map((line) => {
+      if (line.startsWith("</")) depth--;
+      const indent = "  ".repeat(depth);
+      if (/^<[^/?][^>]*>$/.test(line) && !line.endsWith("/>")) depth++;
+      return indent + line;
+    })
+    .join("\n");
 }
 
 /** An example in XML is a text, which linters take for a value that does not fit its schema; it is in the description. */

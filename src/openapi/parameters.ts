@@ -128,6 +128,7 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
         type: "object",
         propertyNames: { enum: leaves },
         additionalProperties: ref("schemas", "FilterValue"),
+        "x-additionalPropertiesName": "field",
       },
     },
     [`${element}Fields`]: {
