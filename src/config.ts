@@ -3,7 +3,7 @@
 import { Refusal } from "./model/errors.ts";
 
 export interface Config {
-  /** `sqlite:<file>`. */
+  /** `sqlite:<file>` or `postgres://user@host/database`. */
   readonly database: string;
   readonly host: string;
   /** 0 picks a free one. */

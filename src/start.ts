@@ -26,7 +26,7 @@ export interface StartOptions {
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { resources = allResources, now = Date.now } = options;
   const log = pino({ level: config.logLevel, base: { pid: process.pid } }, pino.destination({ fd: 2, sync: true }));
-  const engine = openEngine(config.database, resources);
+  const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writes = new Writes(engine, snapshots);
   let http: HttpServer;

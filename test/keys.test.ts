@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
 import { makeKey } from "../src/model/key.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../src/operator/keys.ts";
 import { addSite, removeSite, setSite } from "../src/operator/sites.ts";
@@ -15,11 +16,11 @@ import { startTestServer, type TestServer } from "./support/server.ts";
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
 /** A database connection as another process has it. */
-let elsewhere: ReturnType<typeof openEngine>;
+let elsewhere: Engine;
 
 beforeAll(async () => {
   server = await startTestServer({ now: () => clock });
-  elsewhere = openEngine(server.database, allResources);
+  elsewhere = await openEngine(server.database, allResources);
 });
 afterAll(async () => {
   await elsewhere.close();
@@ -98,7 +99,7 @@ describe("a key", () => {
     });
     await other.call("GET", "/restapi/brands.json");
     await other.stop();
-    const engine = openEngine(other.database, allResources);
+    const engine = await openEngine(other.database, allResources);
     expect((await listKeys(engine, other.site))[0]?.lastUsed).toEqual(new Date(clock));
     await engine.close();
     rmSync(folder, { recursive: true });

@@ -76,6 +76,24 @@ test("a change in the middle of a long list is in the list, and the rest stays",
   expect((await first.call("GET", "/restapi/orderstatuses.xml")).text).toEndWith("<Results></Results>");
 });
 
+test("thousands of changes that another process made are caught up with at once", async () => {
+  await onSecond("GET", "/restapi/brands.json");
+  const create = {
+    site: 1,
+    resource: "brand",
+    operation: "create",
+    text: '{"Name":"many"}',
+    actor: "test",
+    at: 0,
+  } as const;
+  for (let i = 0; i < 10; i++) await first.engine.commit(Array.from({ length: 500 }, () => create));
+  const { text, headers } = await onSecond("GET", "/restapi/brands.json");
+  expect(text.match(/"many"/g)).toHaveLength(5000);
+  expect(headers.get("X-Total-Count")).toBe(
+    (await first.call("GET", "/restapi/brands.json")).headers.get("X-Total-Count"),
+  );
+});
+
 test("a site whose journal was pruned is loaded anew", async () => {
   await onSecond("GET", "/restapi/brands.json");
   await first.call("POST", "/restapi/brands.json", { body: { Name: "before the pruning" } });

@@ -17,7 +17,10 @@ export interface CommonOptions {
 /** Adds the options that every command has. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option("--database <url>", "where the data is (STOREFRONT_DATABASE; default sqlite:./data/storefront.db)")
+    .option(
+      "--database <url>",
+      "sqlite:<file> or postgres://user@host/database (STOREFRONT_DATABASE; default sqlite:./data/storefront.db)",
+    )
     .option("--json", "print the result as JSON");
 }
 
@@ -35,7 +38,9 @@ export async function withEngine<T>(options: CommonOptions, work: (engine: Engin
 
 /** Opens the database, or makes it, for as long as `work` lasts. */
 export async function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
-  const engine = asUsage(() => openEngine(configOf(options).database, allResources));
+  const engine = await openEngine(configOf(options).database, allResources).catch((error) => {
+    throw toMisuse(error);
+  });
   try {
     return await work(engine);
   } finally {
@@ -57,8 +62,12 @@ export function asUsage<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Refusal && error.code === "bad-request" ? new Misuse(error.message) : error;
+    throw toMisuse(error);
   }
+}
+
+function toMisuse(error: unknown): unknown {
+  return error instanceof Refusal && error.code === "bad-request" ? new Misuse(error.message) : error;
 }
 
 /** Prints what a script would read: JSON where it was asked for, otherwise `lines`. */

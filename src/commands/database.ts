@@ -1,9 +1,10 @@
 import { Command } from "commander";
 import { backUp, restore, verifyBackup } from "../operator/backup.ts";
+import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { type CommonOptions, print, tell, withCommonOptions, withEngine, withNewEngine } from "./common.ts";
 
 export function databaseCommands(): Command[] {
-  return [backupCommand(), restoreCommand(), checkCommand()];
+  return [backupCommand(), restoreCommand(), copyCommand(), checkCommand()];
 }
 
 function backupCommand(): Command {
@@ -31,6 +32,53 @@ function restoreCommand(): Command {
       print(options, { file, rows, kept }, []);
       tell(`restored ${rows} rows from ${file}${kept ? `; what was there before is in ${kept}` : ""}`);
     });
+}
+
+interface CopyFlags extends CommonOptions {
+  readonly from: string;
+  readonly to: string;
+}
+
+function copyCommand(): Command {
+  return new Command("copy")
+    .description("copy the whole database into an empty one, of the same kind or another, while servers run on it")
+    .requiredOption("--from <url>", "the database to copy")
+    .requiredOption("--to <url>", "an empty database")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nWhat servers write to the source meanwhile is not copied: let them only read, or stop them.",
+    )
+    .action(async ({ from, to, ...options }: CopyFlags) => {
+      const progress = await openCopyProgress();
+      const rows = await withEngine({ database: from }, (source) =>
+        withNewEngine({ database: to }, (target) => copyDatabase(source, target, progress.show)),
+      ).finally(progress.stop);
+      print(options, { rows }, []);
+      tell(`copied ${rows} rows; both databases hold the same`);
+    });
+}
+
+/** A bar on a terminal; nothing elsewhere. It is full when the copy was written and read back. */
+async function openCopyProgress() {
+  const bar = process.stderr.isTTY ? await makeBar() : undefined;
+  return {
+    show({ step, rows, total }: CopyProgress): void {
+      if (!bar || total === undefined) return;
+      if (!bar.isActive) bar.start(total * 2, 0, { step });
+      bar.update(step === "comparing" ? total + rows : rows, { step });
+    },
+    stop: () => bar?.stop(),
+  };
+}
+
+async function makeBar() {
+  const { SingleBar } = await import("cli-progress");
+  return new SingleBar({
+    format: "{step} [{bar}] {percentage}%, {eta_formatted} left",
+    clearOnComplete: true,
+    stream: process.stderr,
+  });
 }
 
 function checkCommand(): Command {

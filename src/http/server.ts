@@ -145,8 +145,9 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
 
   function refuse(exchange: Exchange, error: unknown): Response {
     if (error instanceof Refusal) {
-      if (error.code === "unavailable") log.error({ request: exchange.id, err: error }, "the storage failed");
-      return replyRefusal(exchange, error);
+      if (error.code !== "unavailable") return replyRefusal(exchange, error);
+      log.error({ request: exchange.id, err: error }, "the storage failed");
+      return replyRefusal(exchange, storageFailed(error));
     }
     log.error({ request: exchange.id, err: error }, "a request failed");
     return replyFault(exchange);
@@ -175,6 +176,12 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
       await server.stop(true);
     },
   };
+}
+
+/** What a client is told of it: nothing of what the log says about the inside. */
+function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
+  const detail = "the storage does not answer; send the request again, a POST with the same Idempotency-Key";
+  return new Refusal("unavailable", detail, { retryAfter });
 }
 
 function described({ id, request, target }: Exchange, { status }: Response) {

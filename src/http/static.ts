@@ -1,7 +1,9 @@
 // What needs neither a site nor a key: health, metrics, and pages for people.
 
+import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
+import { type Snapshots, systemSite } from "../store/snapshots.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { once } from "./once.ts";
@@ -15,10 +17,10 @@ type Answer = (exchange: Exchange) => Maybe<Response>;
 /** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
-export function createStaticAnswers({ engine, resources }: HttpParts, metrics: Metrics) {
+export function createStaticAnswers({ engine, snapshots, resources }: HttpParts, metrics: Metrics) {
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
-    ["/readyz", (exchange) => after(engine.heads([0]), () => send(exchange, plain, "ready\n"))],
+    ["/readyz", (exchange) => after(ready(engine, snapshots), () => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
   ]);
   const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));
@@ -39,6 +41,11 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
       throw new Refusal("method-not-allowed", "this page can only be read", { headers });
     },
   };
+}
+
+/** The store answers, and the directory of sites and keys is in memory, so that no request has to wait for it. */
+function ready(engine: Engine, snapshots: Snapshots): Maybe<unknown> {
+  return after(engine.heads([systemSite]), () => snapshots.fresh(systemSite));
 }
 
 function send(exchange: Exchange, type: string, body: string): Response {

@@ -40,7 +40,8 @@ export interface DumpedRow {
  * The port to a database. Nothing outside `store/` knows which one answers.
  *
  * Everything throws Refusal `unavailable` when the database cannot be reached, is full, or does not answer in time;
- * then nothing of the call has happened.
+ * then nothing of the call has happened. Only where the connection broke during a commit does nobody know: all of it
+ * happened, or nothing.
  */
 export interface Engine {
   /** Where each of `sites` stands now, in their order; a site that was never written to is at revision 0. */
@@ -63,7 +64,8 @@ export interface Engine {
 
   /**
    * Decides the intents in order and stores what follows, journal and idempotency records with it, in one transaction.
-   * When it returns, all of that is on durable storage; when it throws, none of it happened.
+   * When it returns, all of that is on durable storage. An intent with an idempotency key may be committed again after
+   * a commit of unknown outcome.
    * @param atomic when one intent is refused, nothing is stored and the outcomes up to the refused one come back
    */
   commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;

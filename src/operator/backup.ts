@@ -42,7 +42,7 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
 }
 
 /** Whether nothing is stored. */
-async function isEmpty(engine: Engine): Promise<boolean> {
+export async function isEmpty(engine: Engine): Promise<boolean> {
   for await (const _ of engine.dump()) return false;
   return true;
 }

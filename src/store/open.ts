@@ -2,18 +2,24 @@ import { existsSync } from "node:fs";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
+import { withoutPassword } from "./postgres/address.ts";
 import { openSqlite } from "./sqlite/engine.ts";
 
 /**
- * Opens the database at `url`: `sqlite:<file>`.
+ * Opens the database at `url`: `sqlite:<file>` or `postgres://user@host/database`.
  * @throws Refusal `bad-request` for any other address, `unavailable` when it cannot be opened
  */
-export function openEngine(url: string, resources: readonly Resource[]): Engine {
+export async function openEngine(url: string, resources: readonly Resource[]): Promise<Engine> {
   const path = sqlitePath(url);
   if (path) return openSqlite(path, resources);
+  if (/^postgres(ql)?:\/\//.test(url)) {
+    // Its driver takes a while to load, for nothing where the database is a file.
+    const { openPostgres } = await import("./postgres/engine.ts");
+    return openPostgres(url, resources);
+  }
   throw new Refusal(
     "bad-request",
-    `"${url.replace(/:[^:@/]*@/, ":...@")}" is no database address; write sqlite:<file>`,
+    `"${withoutPassword(url)}" is no database address; write sqlite:<file> or postgres://user@host/database`,
   );
 }
 

@@ -4,10 +4,17 @@ import type { Change } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
+import { type Answer, Barrier } from "./barrier.ts";
 import { Snapshot } from "./snapshot.ts";
 
 /** The site that holds the records of sites and keys. */
 export const systemSite = 0;
+
+/** Most changes to read at once: a store far away has a time limit for each answer. */
+const longestStep = 2000;
+
+/** How many loads go by until the bytes are counted again, since lists grow by being asked for. */
+const countEvery = 256;
 
 /** Follows the system site: told when it is loaded anew, and of each change after that. */
 export interface Follower {
@@ -23,6 +30,11 @@ export class Snapshots {
   readonly #loaded = new Map<number, Snapshot>();
   readonly #loading = new Map<number, Promise<Snapshot>>();
   readonly #followers: Follower[] = [];
+  /** For an engine that cannot tell by itself that nothing has changed. */
+  readonly #barrier: Barrier | undefined;
+  /** About how many bytes there are: those of the last count and of what was loaded since. */
+  #estimate = 0;
+  #uncounted = 0;
   #generation = 0;
   #clock = 0;
 
@@ -30,6 +42,7 @@ export class Snapshots {
     this.#engine = engine;
     this.#resources = resources;
     this.#budget = budget;
+    this.#barrier = engine.unchanged ? undefined : new Barrier(engine);
   }
 
   follow(follower: Follower): void {
@@ -41,6 +54,7 @@ export class Snapshots {
    * @throws Refusal `unavailable` when the store cannot be asked
    */
   fresh(site: number): Maybe<Snapshot> {
+    if (this.#barrier) return this.#freshBehind(this.#barrier, site);
     if (!this.#engine.unchanged?.()) this.#generation++;
     const wanted = this.#loaded.get(site);
     if (wanted?.checked === this.#generation && this.#loaded.get(systemSite)?.checked === this.#generation) {
@@ -50,6 +64,42 @@ export class Snapshots {
     const sites = site === systemSite ? [systemSite] : [systemSite, site];
     const generation = this.#generation;
     return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
+  }
+
+  async #freshBehind(barrier: Barrier, site: number): Promise<Snapshot> {
+    const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
+    const answer = await barrier.ask(site === systemSite ? [systemSite] : [systemSite, site]);
+    const system = this.#behind(systemSite, answer, known[0] as number);
+    const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
+    if (system instanceof Promise) await system;
+    const snapshot = wanted instanceof Promise ? await wanted : wanted;
+    snapshot.lastUsed = ++this.#clock;
+    return snapshot;
+  }
+
+  /**
+   * The snapshot of `site` as the answer has it or newer; whoever got the same answer shares the way there.
+   * @param known the revision that this process knew before it asked
+   */
+  #behind(site: number, { heads, shared }: Answer, known: number): Maybe<Snapshot> {
+    const head = heads.get(site) as Head;
+    const snapshot = this.#loaded.get(site);
+    if (snapshot?.isAt(head)) return snapshot;
+    let way = shared.get(site) as Promise<Snapshot> | undefined;
+    if (!way) {
+      // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
+      if (head.revision < known) this.#loaded.delete(site);
+      way = this.#reach(site, head);
+      way.catch(() => {});
+      shared.set(site, way);
+    }
+    return way;
+  }
+
+  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
+  async #reach(site: number, head: Head): Promise<Snapshot> {
+    await this.#loading.get(site)?.catch(() => {});
+    return this.#at(site, head);
   }
 
   /** Folds changes that this process has just committed into the snapshot of their site, if it is in memory. */
@@ -87,9 +137,10 @@ export class Snapshots {
     if (snapshot.isAt(head)) return snapshot;
     if (snapshot.epoch !== head.epoch) return this.#load(site);
     if (snapshot.revision > head.revision) return snapshot;
-    return after(this.#engine.since(site, snapshot.revision, { epoch: snapshot.epoch }), (changes) => {
+    const { revision, epoch } = snapshot;
+    return after(this.#engine.since(site, revision, { epoch, limit: longestStep }), (changes) => {
       if (!changes?.every((change) => this.#fold(snapshot, change))) return this.#load(site);
-      return snapshot;
+      return changes.length < longestStep ? snapshot : this.#at(site, head);
     });
   }
 
@@ -97,10 +148,13 @@ export class Snapshots {
     const underWay = this.#loading.get(site);
     if (underWay) return underWay;
     const loaded = after(this.#engine.load(site), (contents) => {
+      const current = this.#loaded.get(site);
+      // Changes may have come while this was read.
+      if (current?.epoch === contents.head.epoch && current.revision >= contents.head.revision) return current;
       const snapshot = new Snapshot(site, contents, this.#resources);
       this.#loaded.set(site, snapshot);
       if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
-      this.#evict(site);
+      this.#evict(snapshot);
       return snapshot;
     });
     if (!(loaded instanceof Promise)) return loaded;
@@ -116,23 +170,27 @@ export class Snapshots {
     return true;
   }
 
-  /** Drops the least recently used until the budget holds; never the system site, nor `spared`. */
-  #evict(spared: number): void {
+  /**
+   * Drops the least recently used when the budget is exceeded; never the system site, nor `spared`. It counts everything
+   * only now and then, and then makes some room: neither a load nor a request may cost more the more sites there are.
+   */
+  #evict(spared: Snapshot): void {
+    this.#estimate += spared.bytes;
+    if (this.#estimate <= this.#budget && ++this.#uncounted < countEvery) return;
     let { bytes } = this.size;
-    while (bytes > this.#budget) {
-      const least = this.#leastRecentlyUsed(spared);
-      if (!least) return;
-      bytes -= least.bytes;
-      this.#loaded.delete(least.site);
+    if (bytes > this.#budget) {
+      for (const snapshot of this.#byAge()) {
+        if (bytes <= this.#budget * 0.9) break;
+        if (snapshot === spared || snapshot.site === systemSite) continue;
+        bytes -= snapshot.bytes;
+        this.#loaded.delete(snapshot.site);
+      }
     }
+    this.#estimate = bytes;
+    this.#uncounted = 0;
   }
 
-  #leastRecentlyUsed(spared: number): Snapshot | undefined {
-    let least: Snapshot | undefined;
-    for (const snapshot of this.#loaded.values()) {
-      if (snapshot.site === systemSite || snapshot.site === spared) continue;
-      if (!least || snapshot.lastUsed < least.lastUsed) least = snapshot;
-    }
-    return least;
+  #byAge(): Snapshot[] {
+    return [...this.#loaded.values()].sort((a, b) => a.lastUsed - b.lastUsed);
   }
 }

@@ -53,6 +53,8 @@ export class Writes {
       batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
     } catch (error) {
       for (const { reject } of batch) reject(error);
+      // Those in the queue have waited as long as a store may take already.
+      if (error instanceof Refusal) for (const { reject } of this.#queue.splice(0)) reject(error);
     }
   }
 

@@ -1,7 +1,7 @@
 // Runs every example on every page of the guide, in the page's order, and compares what comes out with what the page says.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { guide, problems } from "../../src/docs/sources.ts";
@@ -20,7 +20,9 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("every example does what its page says", () => {
-  for (const [name, text] of [...Object.entries(guide), ...Object.entries(problems)]) {
+  const client = readFileSync(join(root, "src/client/README.md"), "utf8");
+  const pages = { ...guide, ...problems, "the client's own page": client };
+  for (const [name, text] of Object.entries(pages)) {
     const examples = examplesIn(text);
     if (examples.length === 0) continue;
     test(`${name} (${examples.length})`, async () => {

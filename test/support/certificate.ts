@@ -7,11 +7,13 @@ export interface Certificate {
   readonly key: string;
 }
 
-export function makeCertificate(now = Date.now()): Certificate {
+/** @param addresses the IPv4 addresses that it is for, besides the name `localhost` */
+export function makeCertificate(now = Date.now(), addresses: readonly number[][] = [[127, 0, 0, 1]]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
   const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from("localhost")))));
-  const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const numbers = addresses.map((address) => der(0x87, Buffer.from(address)));
+  const names = sequence(der(0x82, Buffer.from("localhost")), ...numbers);
   const day = 86_400_000;
   const content = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),

@@ -1,0 +1,81 @@
+import type { DumpedRow, Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { type TableName, tables } from "../store/tables.ts";
+import { isEmpty } from "./backup.ts";
+
+/** How far a copy is: every row is counted, written and read back. */
+export interface CopyProgress {
+  readonly step: "counting" | "copying" | "comparing";
+  readonly rows: number;
+  /** Undefined while they are counted. */
+  readonly total: number | undefined;
+}
+
+/**
+ * Copies everything that `from` holds as of one moment into `to`, and makes sure that `to` then holds the same. Returns
+ * the number of rows. Servers may run on `from`; what they write meanwhile is not copied.
+ * @throws Refusal `conflict` when `to` is not empty or `from` is, `unavailable` when they differ at the end; then `to`
+ * is empty again
+ */
+export async function copyDatabase(
+  from: Engine,
+  to: Engine,
+  onProgress: (progress: CopyProgress) => void = () => {},
+): Promise<number> {
+  if (!(await isEmpty(to))) throw new Refusal("conflict", "the target is not empty; nothing was copied");
+  const total = await countRows(from, onProgress);
+  if (total === 0) throw new Refusal("conflict", "there is nothing to copy; is the source the right one?");
+  const sent = createFingerprint();
+  await to.refill(watched(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })));
+  const received = createFingerprint();
+  const readBack = watched(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
+  for await (const _ of readBack);
+  if (sent.end() !== received.end()) {
+    await to.refill(nothing());
+    throw new Refusal("unavailable", "the copy was not the same as its source and was taken back; try again");
+  }
+  return sent.rows();
+}
+
+async function countRows(engine: Engine, onProgress: (progress: CopyProgress) => void): Promise<number> {
+  let rows = 0;
+  for await (const _ of engine.dump()) {
+    if (++rows % 1000 === 0) onProgress({ step: "counting", rows, total: undefined });
+  }
+  return rows;
+}
+
+async function* watched(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  fingerprint: Fingerprint,
+  onRows: (rows: number) => void,
+): AsyncGenerator<DumpedRow> {
+  for await (const row of rows) {
+    fingerprint.add(row);
+    if (fingerprint.rows() % 1000 === 0) onRows(fingerprint.rows());
+    yield row;
+  }
+  onRows(fingerprint.rows());
+}
+
+async function* nothing(): AsyncGenerator<DumpedRow> {}
+
+type Fingerprint = ReturnType<typeof createFingerprint>;
+
+/** What a set of rows amounts to, in whatever order they come. A copy has epochs of its own, so they do not count. */
+function createFingerprint() {
+  const sums = new Map<string, { rows: number; sum: bigint }>();
+  let rows = 0;
+  return {
+    add({ table, row }: DumpedRow): void {
+      const cells = tables[table as TableName].map((column) => (column === "epoch" ? null : (row[column] ?? null)));
+      const entry = sums.get(table) ?? { rows: 0, sum: 0n };
+      entry.rows++;
+      entry.sum = BigInt.asUintN(64, entry.sum + BigInt(Bun.hash(JSON.stringify(cells))));
+      sums.set(table, entry);
+      rows++;
+    },
+    rows: () => rows,
+    end: () => [...sums].map(([table, entry]) => `${table} ${entry.rows} ${entry.sum}`).join("; "),
+  };
+}

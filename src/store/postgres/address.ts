@@ -1,0 +1,132 @@
+// Where a PostgreSQL database is and how to speak to it, all in one address.
+
+import { readFileSync } from "node:fs";
+import { messageOf, Refusal } from "../../model/errors.ts";
+import { nearest } from "../../model/nearest.ts";
+
+export interface Address {
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  /** Undefined for what the environment says (PGDATABASE, PGUSER, PGPASSWORD), as everywhere with PostgreSQL. */
+  readonly database: string | undefined;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+  readonly tls: Tls;
+  /** Most connections at once. */
+  readonly poolSize: number;
+  /** Milliseconds that the database has for one call. */
+  readonly timeout: number;
+  /** Whether statements may be prepared: not through a pooler that gives each transaction another connection. */
+  readonly prepare: boolean;
+}
+
+/** As postgres.js takes it. */
+export type Tls = false | "prefer" | "require" | TlsOptions;
+
+export interface TlsOptions {
+  readonly rejectUnauthorized: true;
+  readonly ca?: string;
+  /** Absent where the certificate's name does not matter. */
+  readonly checkServerIdentity?: () => undefined;
+}
+
+const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", "prepare"];
+
+/**
+ * Reads `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
+ * @throws Refusal `bad-request` that names what is wrong with it
+ */
+export function readAddress(url: string): Address {
+  const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
+  if (!parts) throw bad("write postgres://user@host/database");
+  const [, login = "", hosts = "", database = "", query = ""] = parts;
+  const settings = new URLSearchParams(query);
+  for (const name of settings.keys()) if (!parameters.includes(name)) throw unknownParameter(name);
+  const [user = "", ...password] = login.split(":");
+  return {
+    hosts: (hosts || "localhost").split(",").map(readHost),
+    database: decoded(database),
+    user: decoded(user),
+    password: decoded(password.join(":")),
+    tls: readTls(settings.get("sslmode") ?? "prefer", settings.get("sslrootcert")),
+    poolSize: number(settings, "pool_size", 10, 2, 1000),
+    timeout: number(settings, "statement_timeout", 2000, 100, 600_000),
+    prepare: flag(settings, "prepare"),
+  };
+}
+
+/** The address without its password, to show it. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
+}
+
+function readHost(text: string): { host: string; port: number } {
+  const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
+  const port = Number(parts?.[2] ?? 5432);
+  if (!parts || port < 1 || port > 65_535) throw bad(`"${text.slice(0, 100)}" is no host`);
+  return { host: (parts[1] as string).replace(/^\[|\]$/g, ""), port };
+}
+
+function readTls(mode: string, rootCertificate: string | null): Tls {
+  const ca = rootCertificate === null ? {} : { ca: readCertificate(rootCertificate) };
+  switch (mode) {
+    case "disable":
+      return false;
+    case "allow":
+    case "prefer":
+      return "prefer";
+    case "require":
+      return rootCertificate === null ? "require" : withoutName(ca);
+    case "verify-ca":
+      return withoutName(ca);
+    case "verify-full":
+      return { rejectUnauthorized: true, ...ca };
+    default:
+      throw bad(`sslmode must be disable, prefer, require, verify-ca or verify-full, not "${mode.slice(0, 40)}"`);
+  }
+}
+
+function withoutName(ca: { ca?: string }): TlsOptions {
+  return { rejectUnauthorized: true, checkServerIdentity: () => undefined, ...ca };
+}
+
+function readCertificate(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw bad(`sslrootcert cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function number(settings: URLSearchParams, name: string, fallback: number, least: number, most: number): number {
+  const text = settings.get(name);
+  if (text === null) return fallback;
+  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw bad(`${name} must be a whole number from ${least} to ${most}, not "${text.slice(0, 40)}"`);
+}
+
+function flag(settings: URLSearchParams, name: string): boolean {
+  const text = settings.get(name) ?? "yes";
+  if (["yes", "true", "1"].includes(text)) return true;
+  if (["no", "false", "0"].includes(text)) return false;
+  throw bad(`${name} must be yes or no, not "${text.slice(0, 40)}"`);
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return text === "" ? undefined : decodeURIComponent(text);
+  } catch {
+    throw bad("write a percent sign as %25");
+  }
+}
+
+function unknownParameter(name: string): Refusal {
+  const meant = nearest(name, parameters);
+  return bad(
+    `there is no parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `there is ${parameters.join(", ")}`}`,
+  );
+}
+
+function bad(detail: string): Refusal {
+  return new Refusal("bad-request", `the database address is not right: ${detail}`);
+}

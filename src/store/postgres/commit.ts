@@ -1,0 +1,156 @@
+// The write side: one transaction per batch, in two turns. The first locks the sites and fetches what the batch may
+// touch; the second writes down what was decided and commits.
+
+import type { Refusal } from "../../model/errors.ts";
+import type { Intent, Outcome } from "../../model/write.ts";
+import {
+  decideBatch,
+  idempotencyLifetime,
+  newSite,
+  replyKey,
+  rowKey,
+  type SiteState,
+  type Stored,
+  type Written,
+} from "../batch.ts";
+import type { Connection, Row } from "./connection.ts";
+import { codeOf, isCollision, unavailable } from "./errors.ts";
+import type { Pool } from "./pool.ts";
+import { sql } from "./statements.ts";
+
+/** How often a transaction that another one was in the way of is tried, the first time included. */
+const attempts = 5;
+
+/** Commits a batch as the engine's port says. `timeout` is the pool's, in milliseconds. */
+export async function commitBatch(
+  pool: Pool,
+  timeout: number,
+  intents: readonly Intent[],
+  atomic?: boolean,
+): Promise<readonly Outcome[]> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await pool.use((connection) => transact(connection, timeout, intents, atomic));
+    } catch (error) {
+      if (attempt === attempts || !isCollision((error as Error).cause ?? {})) throw error;
+    }
+  }
+}
+
+async function transact(connection: Connection, timeout: number, intents: readonly Intent[], atomic?: boolean) {
+  const stored = await fetch(connection, timeout, intents);
+  const written = decideBatch(intents, stored, atomic);
+  if (written.changes.length + written.replies.length === 0) await connection.script("rollback");
+  else await write(connection, stored, written);
+  return written.outcomes;
+}
+
+async function fetch(connection: Connection, timeout: number, intents: readonly Intent[]): Promise<Stored> {
+  const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
+  const named = intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site, resource, id }]));
+  const keyed = intents.flatMap(({ site, idempotency }) =>
+    idempotency ? [{ site, key: idempotency.keyId, name: idempotency.name }] : [],
+  );
+  // Sent together, carried out in this order: what is fetched is as the lock found it.
+  const [locked, rows, replies] = await together<[Row[][], Row[], Row[]]>([
+    connection.script(`${sql.begin(timeout)}; ${sql.lockSites(numbers)}`),
+    named.length === 0 ? none : connection.query(sql.fetchRows, named),
+    keyed.length === 0 ? none : connection.query(sql.fetchReplies, keyed),
+  ]);
+  const sites = new Map((locked[0] ?? []).map((row) => [row.id as number, toState(row)]));
+  const missing = numbers.filter((site) => !sites.has(site));
+  for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
+  return {
+    sites,
+    rows: new Map(
+      rows.map(({ site_id, resource, id, revision, body }) => [rowKey(site_id, resource, id), { revision, body }]),
+    ),
+    replies: new Map(
+      replies.map(({ site_id, key_id, name, digest, at, operation, id, revision, body }) => [
+        replyKey(site_id, key_id, name),
+        { digest, at, operation, id, revision, body },
+      ]),
+    ),
+  };
+}
+
+const none: Promise<Row[]> = Promise.resolve([]);
+
+/**
+ * Makes the rows of sites that are written to for the first time, and locks them. Where another process has just made
+ * one and written to it, what this transaction fetched is outdated, and it begins again.
+ */
+async function addSites(connection: Connection, missing: readonly number[]): Promise<[number, SiteState][]> {
+  if (missing.length === 0) return [];
+  const rows = missing.map((id) => ({ id, epoch: newSite().epoch }));
+  await connection.script(sql.holdSystemSite);
+  await connection.query(sql.addSites, rows);
+  const [locked = []] = await connection.script(sql.lockSites(missing));
+  if (locked.some(({ revision }) => revision > 0)) throw unavailable("a site was just made", { code: "40001" });
+  return locked.map((row) => [row.id as number, toState(row)]);
+}
+
+function toState({ epoch, revision, counters }: Row): SiteState {
+  return { epoch, revision, counters: JSON.parse(counters) };
+}
+
+async function write(connection: Connection, stored: Stored, { changes, replies, sites }: Written): Promise<void> {
+  const states = [...sites].map((id) => {
+    const { revision, counters } = stored.sites.get(id) as SiteState;
+    return { id, revision, counters: JSON.stringify(counters) };
+  });
+  const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
+  const kept = replies.map(({ site, keyId, ...reply }) => ({ site_id: site, key_id: keyId, ...reply }));
+  const outdated = [...new Set(kept.map((reply) => reply.site_id))];
+  connection.takeWarning();
+  try {
+    await together([
+      ...(changes.length === 0
+        ? []
+        : [
+            connection.query(sql.putRows, lastOfEach(changes)),
+            connection.query(sql.addChanges, journal),
+            connection.query(sql.putSites, states),
+          ]),
+      ...(kept.length === 0
+        ? []
+        : [
+            connection.query(sql.putReplies, kept),
+            connection.script(sql.forgetReplies(outdated, Math.max(...kept.map(({ at }) => at)) - idempotencyLifetime)),
+          ]),
+      connection.script(sql.commit),
+    ]);
+  } catch (error) {
+    throw isTold(error) ? error : unknownOutcome(error);
+  }
+  // The wait for a standby that was cut short ends a commit with a warning instead of an error.
+  const warning = connection.takeWarning();
+  if (warning) throw unknownOutcome(new Error(warning));
+}
+
+/** The record's last state where a batch changes it twice: a statement may touch a row only once. */
+function lastOfEach(changes: Written["changes"]): object[] {
+  const last = new Map<string, object>();
+  for (const { site, resource, id, revision, operation, body } of changes) {
+    const row = { site_id: site, resource, id, revision, body: operation === "delete" ? null : body };
+    last.set(rowKey(site, resource, id), row);
+  }
+  return [...last.values()];
+}
+
+/** Whether the database itself said no, so that nothing was committed. */
+function isTold(error: unknown): boolean {
+  const code = codeOf(error);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
+}
+
+function unknownOutcome(cause: unknown): Refusal {
+  return unavailable("the database went away during a commit; nobody knows whether it was done or not", cause);
+}
+
+/** Waits for all of them, whatever becomes of each, and throws what went wrong first. */
+async function together<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
+  const settled = await Promise.allSettled(all);
+  for (const result of settled) if (result.status === "rejected") throw result.reason;
+  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
+}

@@ -1,0 +1,91 @@
+import type { Change } from "../../model/change.ts";
+import type { Engine, Head, Row, SiteContents } from "../../model/engine.ts";
+import type { Resource } from "../../model/resource.ts";
+import { createChecker } from "../check.ts";
+import { readAddress } from "./address.ts";
+import { dropSite, dumpRows, refillTables } from "./bulk.ts";
+import { commitBatch } from "./commit.ts";
+import type { Connection } from "./connection.ts";
+import { migrate } from "./migrate.ts";
+import { createPool } from "./pool.ts";
+import { sql } from "./statements.ts";
+
+const pageSize = 5000;
+const mostChanges = 1_000_000_000;
+
+/**
+ * The engine for many processes on many machines.
+ * @param url as readAddress takes it
+ * @throws Refusal `bad-request` for a bad address, `unavailable` when no primary answers or a newer program made the tables
+ */
+export async function openPostgres(url: string, resources: readonly Resource[]): Promise<Engine> {
+  const address = readAddress(url);
+  const { timeout } = address;
+  // Every request asks for heads, so they have a connection that nothing long can hold up.
+  const barrier = createPool(address, 1);
+  const pool = createPool(address, address.poolSize - 1);
+  const close = async () => void (await Promise.all([barrier.close(), pool.close()]));
+  try {
+    await migrate(pool, address, resources);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  return {
+    heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
+    load: (site) => pool.read((connection, more) => loadSite(connection, more, site)),
+    since: (site, revision, { epoch, limit = mostChanges } = {}) =>
+      pool.read(async (connection) => {
+        const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, limit), sql.end];
+        const [heads, rows] = await connection.script(texts.join("; "));
+        const head = toHead(heads?.[0]);
+        if (epoch !== undefined && head.epoch !== epoch) return undefined;
+        const changes = (rows ?? []) as Change[];
+        const next = head.revision > revision ? revision + 1 : undefined;
+        return changes[0]?.revision === next ? changes : undefined;
+      }),
+    commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
+    noteKeyUse: (uses) =>
+      pool.use(async (connection) => {
+        const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
+        await connection.query(sql.noteUses, rows);
+      }),
+    keyUses: () =>
+      pool.read(async (connection) => {
+        const [rows = []] = await connection.script(sql.uses);
+        return new Map(rows.map((row) => [row.key_id as number, row.at as number]));
+      }),
+    dropSite: (site) => dropSite(address, site),
+    dump: () => dumpRows(address),
+    refill: (rows) => refillTables(address, rows),
+    check: async () => {
+      const checker = createChecker();
+      for await (const { table, row } of dumpRows(address)) checker.see(table, row);
+      return checker.end();
+    },
+    close,
+  };
+}
+
+async function readHeads(connection: Connection, sites: readonly number[]): Promise<Head[]> {
+  const [rows = []] = await connection.script(sql.heads(sites));
+  const found = new Map(rows.map((row) => [row.id as number, toHead(row)]));
+  return sites.map((site) => found.get(site) ?? toHead(undefined));
+}
+
+async function loadSite(connection: Connection, more: () => void, site: number): Promise<SiteContents> {
+  const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
+  const rows: Row[] = [];
+  for await (const page of connection.pages(sql.rows(site), pageSize)) {
+    for (const row of page) rows.push(row as Row);
+    more();
+  }
+  await connection.script(sql.end);
+  return { head: toHead(heads?.[0]), rows };
+}
+
+/** A site that was never written to has no row. */
+function toHead(row: { revision?: number; epoch?: string } | undefined): Head {
+  return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "" };
+}

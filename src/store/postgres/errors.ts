@@ -1,0 +1,45 @@
+// What PostgreSQL and the way to it say, in our words.
+
+import { messageOf, Refusal } from "../../model/errors.ts";
+
+/** The SQLSTATE of a database error, or the system's code of a broken connection; empty for anything else. */
+export function codeOf(error: unknown): string {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" ? code : "";
+}
+
+/** Whether another transaction was in the way, so that the same again may succeed. */
+export function isCollision(error: unknown): boolean {
+  return codeOf(error) === "40001" || codeOf(error) === "40P01";
+}
+
+/** Whatever the database, the network or the operator does is `unavailable`; anything else is a fault of this program. */
+export function fromPostgres(error: unknown): unknown {
+  if (error instanceof Refusal) return error;
+  const code = codeOf(error);
+  const known = explanations[code];
+  if (known) return unavailable(`${known}: ${messageOf(error)}`, error);
+  if (outside.test(code)) return unavailable(`the database cannot be used: ${messageOf(error)}`, error);
+  return error;
+}
+
+export function unavailable(detail: string, cause?: unknown): Refusal {
+  return new Refusal("unavailable", detail, { retryAfter: 1, cause });
+}
+
+const explanations: Record<string, string> = {
+  "28P01": "the database refuses this user or password",
+  "28000": "the database refuses this user",
+  "3D000": "the database server has no such database; create it first (createdb)",
+  "42501": "the database user may not do this; it must own the database or its schema",
+  "25006": "the database is read-only",
+  "53100": "the disk of the database is full",
+  "53300": "the database takes no more connections; lower pool_size or raise its max_connections",
+  "26000": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
+  "42P05": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
+};
+
+// Classes 08 connection, 40 rollback, 53 resources, 55 not in the needed state, 57 the operator,
+// 58 and XX0 the system; the rest are what sockets say. https://www.postgresql.org/docs/current/errcodes-appendix.html
+const outside =
+  /^(08|40|53|55|57|58|XX)[0-9A-Z]{3}$|^25P03$|^(E[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+|ERR_[A-Z_]+|SASL_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;

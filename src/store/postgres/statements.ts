@@ -1,0 +1,87 @@
+// Every statement of the engine. Numbers are written into a statement; text is always a parameter.
+//
+// They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
+// one that touches a site names it.
+
+/** What a transaction may hold up others for, in milliseconds, when its process falls silent. */
+const silence = 10_000;
+
+export const sql = {
+  heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
+
+  /** Begins a transaction that reads one moment. */
+  beginRead: "begin isolation level repeatable read read only",
+  end: "commit",
+
+  rows: (site: number) =>
+    `select resource, id, revision, body from records where site_id = ${list([site])} order by resource, id`,
+
+  since: (site: number, revision: number, limit: number) =>
+    `select revision, at, actor, resource, id, operation, body from journal
+where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
+
+  /** Begins a transaction that waits for others a little shorter than this program waits for it. */
+  begin: (timeout: number) =>
+    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${silence}`,
+
+  lockSites: (sites: readonly number[]) =>
+    `select id, epoch, revision, counters from sites where id in (${list(sites)}) order by id for update`,
+
+  // Held by whoever makes a site's row, so that a refill, which locks all rows, waits for them and they for it.
+  holdSystemSite: "select id from sites where id = 0 for share",
+
+  lockAllSites: "select id from sites order by id for update",
+
+  addSites: `insert into sites (id, epoch, revision, counters)
+select id, epoch, 0, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id
+on conflict (id) do nothing`,
+
+  fetchRows: `select r.site_id, r.resource, r.id, r.revision, r.body
+from json_to_recordset($1::json) as w (site bigint, resource text, id bigint)
+join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id`,
+
+  fetchReplies: `select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body
+from json_to_recordset($1::json) as w (site bigint, key bigint, name text)
+join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name`,
+
+  putRows: `insert into records (site_id, resource, id, revision, body)
+select site_id, resource, id, revision, body
+from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text)
+on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body`,
+
+  addChanges: `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
+select site_id, revision, at, actor, resource, id, operation, body
+from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text)`,
+
+  putSites: `update sites set revision = s.revision, counters = s.counters
+from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id`,
+
+  putReplies: `insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body)
+select site_id, key_id, name, digest, at, operation, id, revision, body
+from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text)
+on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at,
+  operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body`,
+
+  forgetReplies: (sites: readonly number[], before: number) =>
+    `delete from idempotency where site_id in (${list(sites)}) and at <= ${list([before])}`,
+
+  // A statement's time limit would also cut short the wait for a synchronous standby, and the commit would be reported
+  // as done without it.
+  commit: "set local statement_timeout = 0; commit",
+
+  noteUses: `insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint)
+order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
+
+  uses: "select key_id, at from key_uses",
+
+  dropSite: (site: number) => {
+    const number = list([site]);
+    return `select id from sites where id = ${number} for update; delete from records where site_id = ${number}; delete from journal where site_id = ${number}; delete from idempotency where site_id = ${number}; delete from sites where id = ${number}`;
+  },
+} as const;
+
+/** Whole numbers as SQL writes them; anything else must not get into a statement. */
+function list(numbers: readonly number[]): string {
+  for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is no whole number`);
+  return numbers.join(", ");
+}

@@ -1,0 +1,431 @@
+// What every engine promises (src/model/engine.ts), held against each of them.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
+import { headVersion, type Intent, type Outcome } from "../src/model/write.ts";
+import { allResources } from "../src/resources/all.ts";
+import { idempotencyLifetime } from "../src/store/batch.ts";
+import { openEngine } from "../src/store/open.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+
+setDefaultTimeout(30_000);
+
+interface Kind {
+  readonly name: string;
+  open(): Promise<void>;
+  /** The address of an empty database. */
+  newDatabase(): Promise<string>;
+  /** Asks the database at `url` as anyone with SQL would. */
+  select(url: string, text: string): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+let folder: string;
+let server: TestPostgres;
+let files = 0;
+
+const kinds: Kind[] = [
+  {
+    name: "SQLite",
+    open: async () => {
+      folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
+    },
+    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
+    select: async (url, text) => new Database(url.replace("sqlite:", "")).query(text).all(),
+    close: async () => rmSync(folder, { recursive: true }),
+  },
+  {
+    name: "PostgreSQL",
+    open: async () => {
+      server = await startPostgres();
+    },
+    newDatabase: () => server.createDatabase(),
+    select: async (url, text) => {
+      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
+      return rows.map((row) => ({ ...row, id: Number(row.id) }));
+    },
+    close: () => server.remove(),
+  },
+  {
+    name: "PostgreSQL without prepared statements",
+    open: async () => {
+      server = await startPostgres();
+    },
+    newDatabase: async () => `${await server.createDatabase()}?prepare=no`,
+    select: async (url, text) => {
+      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
+      return rows.map((row) => ({ ...row, id: Number(row.id) }));
+    },
+    close: () => server.remove(),
+  },
+];
+
+for (const kind of kinds) {
+  describe(kind.name, () => {
+    let engine: Engine;
+    let url: string;
+    const opened: Engine[] = [];
+    const open = async (address: string) => {
+      const another = await openEngine(address, allResources);
+      opened.push(another);
+      return another;
+    };
+
+    beforeAll(async () => {
+      await kind.open();
+      url = await kind.newDatabase();
+      engine = await open(url);
+    });
+    afterAll(async () => {
+      for (const one of opened) await one.close();
+      await kind.close();
+    });
+
+    let site = 0;
+    const newSite = () => ++site;
+
+    test("a site that was never written to is empty and at revision 0", async () => {
+      const number = newSite();
+      expect((await engine.heads([number]))[0]?.revision).toBe(0);
+      expect((await engine.load(number)).rows).toEqual([]);
+      expect(await engine.since(number, 0)).toEqual([]);
+    });
+
+    test("records get IDs from 1 per site and resource", async () => {
+      const [one, two] = [newSite(), newSite()];
+      const outcomes = await engine.commit([
+        create(one, "Acme"),
+        create(one, "Bolt"),
+        create(two, "Acme"),
+        { ...create(one, "New"), resource: "order-status" },
+      ]);
+      expect(outcomes.map(idOf)).toEqual([1, 2, 1, 1]);
+    });
+
+    test("a created record is in what is loaded, as text that was not touched", async () => {
+      const number = newSite();
+      const name = "Ça \"va\"? 日本 \\ 'x' \u{1f600} \t\r\n";
+      await engine.commit([create(number, name)]);
+      const { head, rows } = await engine.load(number);
+      expect(head.revision).toBe(1);
+      expect(rows).toEqual([{ resource: "brand", id: 1, revision: 1, body: JSON.stringify({ ID: 1, Name: name }) }]);
+    });
+
+    test("heads come in the order that was asked for, unwritten sites among them", async () => {
+      const [one, two, three] = [newSite(), newSite(), newSite()];
+      await engine.commit([create(one, "a"), create(three, "a"), create(three, "b")]);
+      const heads = (await engine.heads([three, two, one])) as Head[];
+      expect(heads.map(({ revision }) => revision)).toEqual([2, 0, 1]);
+      expect(new Set(heads.map(({ epoch }) => epoch)).size).toBe(3);
+    });
+
+    test("updates change the fields that they name, and one that changes nothing makes no history", async () => {
+      const number = newSite();
+      await engine.commit([{ ...create(number, "Acme"), text: '{"Name":"Acme","Address":{"Town":"Ulm","Title":""}}' }]);
+      const [changed, same] = await engine.commit([
+        update(number, 1, { Address: { Town: "Bonn" } }),
+        update(number, 1, { Name: "Acme" }),
+      ]);
+      expect(changed).toMatchObject({
+        kind: "done",
+        body: '{"ID":1,"Name":"Acme","Address":{"Town":"Bonn","Title":""}}',
+      });
+      expect(same).toMatchObject({ kind: "unchanged", id: 1 });
+      expect((await engine.heads([number]))[0]?.revision).toBe(2);
+    });
+
+    test("the writes of a batch see one another, on one record too", async () => {
+      const number = newSite();
+      const outcomes = await engine.commit([
+        create(number, "Acme"),
+        update(number, 1, { Name: "Bolt" }),
+        remove(number, 1),
+        update(number, 1, { Name: "Cord" }),
+        create(number, "Dash"),
+      ]);
+      expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "done", "done", "refused", "done"]);
+      expect(idOf(outcomes[4])).toBe(2);
+      const { rows } = await engine.load(number);
+      expect(rows.map(({ id, body }) => [id, body])).toEqual([
+        [1, null],
+        [2, '{"ID":2,"Name":"Dash"}'],
+      ]);
+    });
+
+    test("an ID is never used again, and a record can be made under one that was named", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a"), { ...create(number, "b"), id: 7 }, remove(number, 7)]);
+      const [used, next] = await engine.commit([{ ...create(number, "c"), id: 7 }, create(number, "d")]);
+      expect(used).toEqual({ kind: "refused", why: "id-used" });
+      expect(idOf(next)).toBe(8);
+    });
+
+    test("a deleted record can be restored under its ID", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a"), remove(number, 1)]);
+      const [outcome] = await engine.commit([
+        { ...update(number, 1, {}), operation: "restore", text: '{"ID":1,"Name":"a"}' },
+      ]);
+      expect(outcome).toMatchObject({ kind: "done", id: 1, body: '{"ID":1,"Name":"a"}' });
+      expect((await engine.load(number)).rows).toMatchObject([{ id: 1, revision: 3, body: '{"ID":1,"Name":"a"}' }]);
+    });
+
+    test("a write to a record that is not there is refused", async () => {
+      const number = newSite();
+      expect(await engine.commit([update(number, 1, {}), remove(number, 1)])).toEqual([
+        { kind: "refused", why: "not-found" },
+        { kind: "refused", why: "not-found" },
+      ]);
+    });
+
+    test("a write that names the version it wants is refused when the record has another", async () => {
+      const number = newSite();
+      const [made] = await engine.commit([create(number, "a")]);
+      const version = (made as { version: string }).version;
+      const [first, second] = await engine.commit([
+        { ...update(number, 1, { Name: "b" }), ifVersion: [version] },
+        { ...update(number, 1, { Name: "c" }), ifVersion: [version] },
+      ]);
+      expect(first?.kind).toBe("done");
+      expect(second).toEqual({ kind: "refused", why: "precondition-failed" });
+    });
+
+    test("a write that says where it saw the site is refused when the site has moved on, or has another history", async () => {
+      const number = newSite();
+      await engine.commit([{ ...create(number, "a"), ifHead: "" }]);
+      const [head] = (await engine.heads([number])) as [Head];
+      const seen = { ifHead: headVersion(head), ifEpoch: head.epoch };
+      const [first] = await engine.commit([{ ...create(number, "b"), ...seen }]);
+      const [moved] = await engine.commit([{ ...create(number, "c"), ...seen }]);
+      const [another] = await engine.commit([{ ...create(number, "d"), ifEpoch: "another" }]);
+      expect(first?.kind).toBe("done");
+      expect(moved).toEqual({ kind: "refused", why: "precondition-failed" });
+      expect(another).toEqual({ kind: "refused", why: "other-history" });
+    });
+
+    test("together or not at all: one refusal and nothing is stored", async () => {
+      const number = newSite();
+      const outcomes = await engine.commit([create(number, "a"), update(number, 9, {}), create(number, "b")], true);
+      expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
+      expect((await engine.load(number)).rows).toEqual([]);
+      expect((await engine.heads([number]))[0]?.revision).toBe(0);
+    });
+
+    test("the same request under its idempotency key makes one record and gives one answer", async () => {
+      const number = newSite();
+      const intent = { ...create(number, "a"), idempotency: { keyId: 3, name: 'it\'s \\ "mine"', digest: "d1" } };
+      const [first] = await engine.commit([intent]);
+      const [again, twice] = await engine.commit([intent, intent]);
+      for (const outcome of [again, twice]) {
+        expect(outcome).toMatchObject({ kind: "replayed", id: 1, version: (first as { version: string }).version });
+      }
+      expect((await engine.load(number)).rows).toHaveLength(1);
+    });
+
+    test("an idempotency key used for something else is refused, and forgotten after a day", async () => {
+      const number = newSite();
+      const named = (digest: string) => ({ ...create(number, "a"), idempotency: { keyId: 3, name: "k", digest } });
+      await engine.commit([named("d1")]);
+      expect(await engine.commit([named("d2")])).toEqual([{ kind: "refused", why: "idempotency-key-reused" }]);
+      const [late] = await engine.commit([{ ...named("d2"), at: idempotencyLifetime + 2 }]);
+      expect(late).toMatchObject({ kind: "done", id: 2 });
+    });
+
+    test("a clock that jumps back loses nothing: revisions go on", async () => {
+      const number = newSite();
+      await engine.commit([{ ...create(number, "a"), at: 1_000_000 }]);
+      await engine.commit([{ ...create(number, "b"), at: 5 }]);
+      const changes = await engine.since(number, 0);
+      expect(changes?.map(({ revision, at }) => [revision, at])).toEqual([
+        [1, 1_000_000],
+        [2, 5],
+      ]);
+    });
+
+    test("the journal tells every change once, in order, from any revision", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a"), create(number, "b")]);
+      await engine.commit([update(number, 1, { Name: "c" }), remove(number, 2)]);
+      const changes = await engine.since(number, 1);
+      expect(changes).toEqual([
+        {
+          revision: 2,
+          at: 1,
+          actor: "test",
+          resource: "brand",
+          id: 2,
+          operation: "create",
+          body: '{"ID":2,"Name":"b"}',
+        },
+        {
+          revision: 3,
+          at: 1,
+          actor: "test",
+          resource: "brand",
+          id: 1,
+          operation: "update",
+          body: '{"ID":1,"Name":"c"}',
+        },
+        {
+          revision: 4,
+          at: 1,
+          actor: "test",
+          resource: "brand",
+          id: 2,
+          operation: "delete",
+          body: '{"ID":2,"Name":"b"}',
+        },
+      ]);
+      expect((await engine.since(number, 0, { limit: 2 }))?.map(({ revision }) => revision)).toEqual([1, 2]);
+      expect(await engine.since(number, 4)).toEqual([]);
+    });
+
+    test("the journal of another history is not told", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a")]);
+      const [head] = await engine.heads([number]);
+      expect(await engine.since(number, 0, { epoch: head?.epoch as string })).toHaveLength(1);
+      expect(await engine.since(number, 0, { epoch: "another" })).toBeUndefined();
+    });
+
+    test("two processes write to one site at once: no revision is lost, none is there twice", async () => {
+      const number = newSite();
+      const other = await open(url);
+      const write = async (one: Engine) => {
+        for (let i = 0; i < 20; i++) await one.commit([create(number, "a"), create(number, "b")]);
+      };
+      await Promise.all([write(engine), write(other), write(other)]);
+      const { head, rows } = await engine.load(number);
+      expect(head.revision).toBe(120);
+      expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
+      const changes = await other.since(number, 0);
+      expect(changes?.map(({ revision }) => revision)).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
+    });
+
+    test("two processes that each write to several sites do not stop one another for good", async () => {
+      const [one, two] = [newSite(), newSite()];
+      const other = await open(url);
+      const run = async (process: Engine, sites: number[]) => {
+        for (let i = 0; i < 20; i++) await process.commit(sites.map((number) => create(number, "a")));
+      };
+      await Promise.all([run(engine, [one, two]), run(other, [two, one])]);
+      expect((await engine.heads([one, two])).map(({ revision }) => revision)).toEqual([40, 40]);
+    });
+
+    test("when keys were last used is kept, and never goes back", async () => {
+      await engine.noteKeyUse(
+        new Map([
+          [1, 100],
+          [2, 200],
+        ]),
+      );
+      await engine.noteKeyUse(
+        new Map([
+          [1, 50],
+          [2, 300],
+        ]),
+      );
+      expect([...(await engine.keyUses())]).toEqual([
+        [1, 100],
+        [2, 300],
+      ]);
+    });
+
+    test("a dropped site is empty, with another history", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a")]);
+      const [before] = await engine.heads([number]);
+      await engine.dropSite(number);
+      expect(await engine.load(number)).toMatchObject({ head: { revision: 0 }, rows: [] });
+      await engine.commit([create(number, "b")]);
+      const [after] = await engine.heads([number]);
+      expect(after?.epoch).not.toBe(before?.epoch);
+    });
+
+    test("a load of many records is whole and in order", async () => {
+      const number = newSite();
+      for (let i = 0; i < 12; i++) await engine.commit(Array.from({ length: 500 }, () => create(number, "a")));
+      const { rows } = await engine.load(number);
+      expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, i) => i + 1));
+    });
+
+    test("a dump put into another database is the same under new epochs, and nothing is wrong with it", async () => {
+      const other = await open(await kind.newDatabase());
+      await other.commit([create(99, "gone")]);
+      const dumped: DumpedRow[] = [];
+      for await (const row of engine.dump()) dumped.push(row);
+      await other.refill(rowsOf(dumped));
+      const copied: DumpedRow[] = [];
+      for await (const row of other.dump()) copied.push(row);
+      expect(copied.map(withoutEpoch)).toEqual(dumped.map(withoutEpoch));
+      expect(await other.check()).toEqual([]);
+      expect((await other.heads([2]))[0]?.epoch).not.toBe((await engine.heads([2]))[0]?.epoch);
+    });
+
+    test("whoever writes during a refill waits for it, and what it replaces can still be dumped", async () => {
+      const url = await kind.newDatabase();
+      const [one, other] = [await open(url), await open(url)];
+      await one.commit([create(0, "system"), create(1, "kept")]);
+      const late: Promise<unknown>[] = [];
+      let seen: DumpedRow[] = [];
+      await one.refill(
+        (async function* () {
+          late.push(other.commit([create(1, "late")]).catch((error) => error.code));
+          late.push(other.commit([create(2, "first of its site")]).catch((error) => error.code));
+          await Bun.sleep(100);
+          seen = await Array.fromAsync(one.dump());
+          yield* seen;
+        })(),
+      );
+      await Promise.all(late);
+      expect(JSON.stringify(seen)).not.toMatch(/late|first of/);
+      expect(JSON.stringify((await one.load(1)).rows)).toContain("kept");
+      expect((await one.heads([1, 2])).map(({ revision }) => revision)).toEqual([2, 1]);
+      expect(await one.check()).toEqual([]);
+    });
+
+    test("people who report with SQL find a column per field", async () => {
+      const number = newSite();
+      await engine.commit([{ ...create(number, "Acme"), text: '{"Name":"Acme","Address":{"Town":"Ulm"}}' }]);
+      await engine.commit([create(number, "gone"), remove(number, 2)]);
+      expect(await kind.select(url, `select id, name, address_town from brand where site_id = ${number}`)).toEqual([
+        { id: 1, name: "Acme", address_town: "Ulm" },
+      ]);
+    });
+  });
+}
+
+function create(site: number, name: string): Intent {
+  return {
+    site,
+    resource: "brand",
+    operation: "create",
+    text: JSON.stringify({ Name: name }),
+    actor: "test",
+    at: 1,
+  };
+}
+
+function update(site: number, id: number, values: object): Intent {
+  return { ...create(site, ""), operation: "update", id, text: JSON.stringify(values) };
+}
+
+function remove(site: number, id: number): Intent {
+  return { ...create(site, ""), operation: "delete", id, text: "{}" };
+}
+
+function idOf(outcome: Outcome | undefined): number | undefined {
+  return outcome && "id" in outcome ? outcome.id : undefined;
+}
+
+function withoutEpoch({ table, row }: DumpedRow) {
+  return { table, row: { ...row, epoch: "" } };
+}
+
+async function* rowsOf(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
+  yield* rows;
+}

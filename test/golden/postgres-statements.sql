@@ -1,0 +1,131 @@
+-- was deleted keeps its row without a body: its ID is never used again. create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
+
+begin;
+
+begin isolation level repeatable read read only;
+
+commit;
+
+create index idempotency_at on idempotency (site_id, at);
+
+create table idempotency ( site_id bigint not null, key_id bigint not null, name text not null, digest text not null, at bigint not null, operation text not null, id bigint not null, revision bigint not null, body text not null, primary key (site_id, key_id, name) );
+
+create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
+
+create table journal ( site_id bigint not null, revision bigint not null, at bigint not null, actor text not null, resource text not null, id bigint not null, operation text not null, body text not null, primary key (site_id, revision) );
+
+create table key_uses ( key_id bigint primary key, at bigint not null );
+
+create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
+
+create view "brand" as select site_id, id, revision, body::json #>> '{Name}' as "name", body::json #>> '{AccountNumber}' as "account_number", body::json #>> '{Telephone,Daytime}' as "telephone_daytime", body::json #>> '{Telephone,Evening}' as "telephone_evening", body::json #>> '{Telephone,Mobile}' as "telephone_mobile", body::json #>> '{Address,Title}' as "address_title", body::json #>> '{Address,Firstname}' as "address_firstname", body::json #>> '{Address,Surname}' as "address_surname", body::json #>> '{Address,AddressLine1}' as "address_address_line1", body::json #>> '{Address,AddressLine2}' as "address_address_line2", body::json #>> '{Address,Town}' as "address_town", body::json #>> '{Address,County}' as "address_county", body::json #>> '{Address,Postcode}' as "address_postcode", body::json #>> '{Address,Country}' as "address_country" from records where resource = 'brand' and body is not null;
+
+create view "key" as select site_id, id, revision, body::json #>> '{Site}' as "site", body::json #>> '{Prefix}' as "prefix", body::json #>> '{Digest}' as "digest", body::json #>> '{Label}' as "label", body::json #>> '{Scope}' as "scope", body::json #>> '{Rate}' as "rate", body::json #>> '{Created}' as "created", body::json #>> '{Expires}' as "expires", body::json #>> '{Revoked}' as "revoked" from records where resource = 'key' and body is not null;
+
+create view "location" as select site_id, id, revision, body::json #>> '{Code}' as "code", body::json #>> '{Name}' as "name", body::json #>> '{Manager}' as "manager", body::json #>> '{Email}' as "email", body::json #>> '{Telephone,Daytime}' as "telephone_daytime", body::json #>> '{Telephone,Evening}' as "telephone_evening", body::json #>> '{Telephone,Mobile}' as "telephone_mobile", body::json #>> '{Address,Title}' as "address_title", body::json #>> '{Address,Firstname}' as "address_firstname", body::json #>> '{Address,Surname}' as "address_surname", body::json #>> '{Address,AddressLine1}' as "address_address_line1", body::json #>> '{Address,AddressLine2}' as "address_address_line2", body::json #>> '{Address,Town}' as "address_town", body::json #>> '{Address,County}' as "address_county", body::json #>> '{Address,Postcode}' as "address_postcode", body::json #>> '{Address,Country}' as "address_country" from records where resource = 'location' and body is not null;
+
+create view "order_status" as select site_id, id, revision, body::json #>> '{Name}' as "name" from records where resource = 'order-status' and body is not null;
+
+create view "site" as select site_id, id, revision, body::json #>> '{Name}' as "name", body::json #>> '{Hostnames}' as "hostnames", body::json #>> '{Default}' as "default" from records where resource = 'site' and body is not null;
+
+delete from idempotency;
+
+delete from idempotency where site_id = <number>;
+
+delete from idempotency where site_id in (<number>) and at <= <number>;
+
+delete from journal;
+
+delete from journal where site_id = <number>;
+
+delete from key_uses;
+
+delete from records;
+
+delete from records where site_id = <number>;
+
+delete from sites;
+
+delete from sites where id = <number>;
+
+drop view if exists "brand";
+
+drop view if exists "key";
+
+drop view if exists "location";
+
+drop view if exists "order_status";
+
+drop view if exists "site";
+
+insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
+
+insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
+
+insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+
+insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as r (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+
+insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as r (key_id bigint, at bigint) on conflict (key_id) do nothing;
+
+insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
+
+insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text);
+
+insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
+
+insert into sites (id, epoch, revision, counters) select id, epoch, <number>, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id on conflict (id) do nothing;
+
+insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as r (id bigint, epoch text, revision bigint, counters text);
+
+insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
+
+rollback;
+
+select <number>;
+
+select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
+
+select id from sites order by id for update;
+
+select id from sites where id = <number> for share;
+
+select id from sites where id = <number> for update;
+
+select id, epoch, revision, counters from sites order by id;
+
+select id, epoch, revision, counters from sites where id in (<number>) order by id for update;
+
+select id, revision, epoch from sites where id in (<number>);
+
+select key_id, at from key_uses;
+
+select key_id, at from key_uses order by key_id;
+
+select r.site_id, r.resource, r.id, r.revision, r.body from json_to_recordset($1::json) as w (site bigint, resource text, id bigint) join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id;
+
+select resource, id, revision, body from records where site_id = <number> order by resource, id;
+
+select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
+
+select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency order by site_id, key_id, name;
+
+select site_id, resource, id, revision, body from records order by site_id, resource, id;
+
+select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
+
+select to_regclass('storefront_schema') is not null as is_there;
+
+select version, views from storefront_schema where id = <number>;
+
+select version, views from storefront_schema where id = <number> for update;
+
+set local idle_in_transaction_session_timeout = <number>;
+
+set local lock_timeout = <number>;
+
+set local statement_timeout = <number>;
+
+update sites set revision = s.revision, counters = s.counters from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id;
+
+update storefront_schema set version = <number>, views = '<digest>' where id = <number>;

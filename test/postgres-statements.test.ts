@@ -1,0 +1,127 @@
+// Every statement that the program sends to PostgreSQL, as the server logs it. UPDATE_GOLDEN=1 writes the list anew.
+// Who runs a distributed engine reads there what it must have.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { tables } from "../src/store/tables.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { startTestServer } from "./support/server.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+let statements: string[];
+beforeAll(async () => {
+  server = await startPostgres({ settings: { log_statement: "all", log_line_prefix: "%a:" } });
+  await useEverything(await server.createDatabase());
+  await Bun.sleep(200);
+  statements = statementsIn(server.log());
+});
+afterAll(() => server.remove());
+
+test("the statements are those of the list", async () => {
+  const file = join(import.meta.dir, "golden", "postgres-statements.sql");
+  const list = `${statements.join(";\n\n")};\n`;
+  if (process.env.UPDATE_GOLDEN) await Bun.write(file, list);
+  expect(list).toBe(await Bun.file(file).text());
+});
+
+test("none uses what a distributed engine lacks", () => {
+  for (const statement of statements) {
+    expect(statement).not.toMatch(
+      /advisory|\blisten\b|\bnotify\b|nextval|serial|identity|lock table|\btemp\b|\bcopy\b/i,
+    );
+  }
+});
+
+test("every write and every read of one site names the site", () => {
+  const whole = /^(select [a-z_, ]+ from \w+ order by|delete from \w+$|select key_id, at from key_uses)/;
+  const data = statements.filter(
+    (statement) =>
+      /^(select|insert|update|delete)/.test(statement) &&
+      Object.keys(tables).some((table) => statement.includes(table)),
+  );
+  const spread = data.filter(
+    (statement) =>
+      !whole.test(statement) && !/site_id|key_uses|from sites where id|into sites|sites\.id/.test(statement),
+  );
+  expect(data.length).toBeGreaterThan(15);
+  expect(spread).toEqual([]);
+});
+
+test("every key of every table leads with the site, or is the table's only one", async () => {
+  const url = await server.createDatabase();
+  await (await openEngine(url, allResources)).close();
+  const keys = await server.run(
+    "select tablename, indexdef from pg_indexes where schemaname = 'public' and tablename <> 'storefront_schema'",
+    /[^/]+$/.exec(url)?.[0],
+  );
+  for (const { tablename, indexdef } of keys) {
+    const lead = { sites: "id", key_uses: "key_id" }[tablename as string] ?? "site_id";
+    expect(indexdef).toMatch(new RegExp(`\\(${lead}[,)]`));
+  }
+});
+
+test("requests that arrive together share the question whether anything has changed", async () => {
+  const shop = await startTestServer({ settings: { DATABASE: await server.createDatabase() } });
+  const asked = async () => {
+    await Bun.sleep(100);
+    return server.log().split("select id, revision, epoch from sites where id in").length;
+  };
+  const before = await asked();
+  const answers = await Promise.all(Array.from({ length: 256 }, () => shop.call("GET", "/restapi/brands.json")));
+  expect(answers.every(({ status }) => status === 200)).toBe(true);
+  const questions = (await asked()) - before;
+  expect(questions).toBeGreaterThan(0);
+  expect(questions).toBeLessThan(64);
+  await shop.stop();
+});
+
+/** Does everything that the program does with a database. */
+async function useEverything(url: string): Promise<void> {
+  const shop = await startTestServer({ settings: { DATABASE: url } });
+  const { engine } = shop;
+  const headers = { "Idempotency-Key": "one" };
+  for (const _ of [1, 2]) await shop.call("POST", "/restapi/brands.json", { body: { Name: "a" }, headers });
+  await shop.call("PUT", "/restapi/brands/1.json", { body: { Name: "b" } });
+  await shop.call("DELETE", "/restapi/brands/1.json");
+  await shop.call("DELETE", "/restapi/brands/9.json");
+  await engine.commit([
+    { site: shop.site.ID, resource: "brand", operation: "create", text: '{"Name":"c"}', actor: "other process", at: 1 },
+  ]);
+  await shop.call("GET", "/restapi/brands.json");
+  await engine.keyUses();
+  await engine.noteKeyUse(new Map([[1, 1]]));
+  await engine.check();
+  const rows = await Array.fromAsync(engine.dump());
+  await engine.refill(
+    (async function* () {
+      yield* rows;
+    })(),
+  );
+  await engine.dropSite(shop.site.ID);
+  await shop.stop();
+  await (await openEngine(url, allResources)).close();
+}
+
+/** The different statements of the program in a server's log, numbers and digests left out. */
+function statementsIn(log: string): string[] {
+  const entries = log.split(/\n(?!\t)/).filter((entry) => entry.startsWith("storefront:LOG:"));
+  const texts = entries.flatMap(
+    (entry) => /^storefront:LOG: {2}(?:statement|execute [^:]+): ([\s\S]*)$/.exec(entry)?.[1] ?? [],
+  );
+  const single = texts.flatMap((text) => text.split(/;\s*(?=[a-z])/));
+  return [...new Set(single.map(normalised))].sort();
+}
+
+function normalised(text: string): string {
+  return text
+    .replace(/^--.*$/gm, "")
+    .replace(/'[0-9a-f]{64}'/g, "'<digest>'")
+    .replace(/(?<![$\w'])[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
+    .replace(/\s+/g, " ")
+    .replace(/;\s*$/, "")
+    .trim();
+}

