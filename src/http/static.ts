@@ -5,27 +5,34 @@ import { after, type Maybe } from "../model/maybe.ts";
 import { systemSite } from "../store/snapshots.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
-import { homePage, problemPages } from "./pages.ts";
+import { once } from "./once.ts";
 import type { HttpParts } from "./parts.ts";
 import { reply } from "./reply.ts";
 
-const html = "text/html; charset=utf-8";
 const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => Maybe<Response>;
+
+/** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
+const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
 export function createStaticAnswers({ engine, resources }: HttpParts, metrics: Metrics) {
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
     ["/readyz", (exchange) => after(engine.heads([systemSite]), () => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
-    ["/", (exchange) => send(exchange, html, homePage(resources))],
   ]);
-  for (const [path, page] of problemPages()) answers.set(path, (exchange) => send(exchange, html, page));
+  const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));
+  async function describeInterface(exchange: Exchange): Promise<Response> {
+    const answer = (await describe()).get(exchange.target.path);
+    if (!answer) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists those that there are");
+    return answer(exchange);
+  }
   return {
     /** The answer to `exchange`, if one of these paths is asked for. */
     find(exchange: Exchange): Maybe<Response> | undefined {
-      const answer = answers.get(exchange.target.path);
+      const { path } = exchange.target;
+      const answer = answers.get(path) ?? (describing.test(path) ? describeInterface : undefined);
       if (!answer) return undefined;
       const { method } = exchange.request;
       if (method === "GET" || method === "HEAD") return answer(exchange);

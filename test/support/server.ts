@@ -5,9 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig, type Settings } from "../../src/config.ts";
 import type { Engine } from "../../src/model/engine.ts";
+import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
+import { type Conformance, createConformance } from "./conformance.ts";
 
 export interface CallOptions {
   readonly body?: unknown;
@@ -49,6 +52,7 @@ export interface TestServerOptions extends StartOptions {
 export async function startTestServer({ settings, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const database = settings?.DATABASE ?? `sqlite:${join(folder, "test.db")}`;
+  const conformance = conformanceOf(options.resources);
   const config = readConfig({ PORT: "0", LOG: "silent", ...settings, DATABASE: database });
   const running = await start(config, options);
   const now = options.now ?? Date.now;
@@ -64,7 +68,8 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     site,
     key,
     issueKey,
-    call: (method, path, callOptions = {}) => call(`${running.url}${path}`, method, { key, ...callOptions }),
+    call: (method, path, callOptions = {}) =>
+      call(`${running.url}${path}`, method, { key, ...callOptions }, conformance),
     async stop() {
       await running.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -72,8 +77,13 @@ export async function startTestServer({ settings, ...options }: TestServerOption
   };
 }
 
-/** One request to any address. */
-export async function call(url: string, method: string, { body, headers, key }: CallOptions = {}): Promise<Answer> {
+/** One request to any address. Throws when the answer is not as the OpenAPI document says. */
+export async function call(
+  url: string,
+  method: string,
+  { body, headers, key }: CallOptions = {},
+  conformance = conformanceOf(),
+): Promise<Answer> {
   const isRaw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
   const response = await fetch(url, {
     method,
@@ -82,6 +92,8 @@ export async function call(url: string, method: string, { body, headers, key }: 
     ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as Bun.BodyInit }),
   });
   const text = await response.text();
+  const { pathname, search } = new URL(url);
+  conformance.check({ method, path: pathname + search }, { status: response.status, headers: response.headers, text });
   return {
     status: response.status,
     headers: response.headers,
@@ -90,4 +102,16 @@ export async function call(url: string, method: string, { body, headers, key }: 
       return JSON.parse(text);
     },
   };
+}
+
+const conformances = new Map<readonly Resource[], Conformance>();
+
+/** Made once for the same resources, since it compiles their schemas. */
+function conformanceOf(resources: readonly Resource[] = allResources): Conformance {
+  let conformance = conformances.get(resources);
+  if (!conformance) {
+    conformance = createConformance(resources);
+    conformances.set(resources, conformance);
+  }
+  return conformance;
 }

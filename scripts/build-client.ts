@@ -1,0 +1,18 @@
+// Builds the client as a package of its own into dist/client, or into the folder that is given.
+
+import { cpSync, mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { version } from "../package.json" with { type: "json" };
+
+const source = fileURLToPath(new URL("../src/client", import.meta.url));
+const target = process.argv[2] ?? fileURLToPath(new URL("../dist/client", import.meta.url));
+const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
+
+const built = Bun.spawnSync(["node", tsc, "--project", source, "--outDir", target], {
+  stdio: ["ignore", "inherit", "inherit"],
+});
+if (built.exitCode !== 0) process.exit(1);
+mkdirSync(target, { recursive: true });
+cpSync(`${source}/README.md`, `${target}/README.md`);
+const manifest = await Bun.file(`${source}/package.json`).json();
+await Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version }, null, 2)}\n`);

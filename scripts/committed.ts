@@ -1,0 +1,19 @@
+import { describingDocuments, openapiOf } from "../src/http/documents.ts";
+import { allResources } from "../src/resources/all.ts";
+import { clientRecords } from "./client-records.ts";
+import { toHttpFile } from "./http-file.ts";
+import { toPostman } from "./postman.ts";
+import { exampleRequests } from "./requests.ts";
+
+/** The files that are made from the declarations and committed, by path. */
+export function committedDocuments(): Map<string, string> {
+  const openapi = openapiOf(allResources);
+  const requests = exampleRequests(openapi);
+  const served = allResources.filter((resource) => resource.access !== "system");
+  return new Map([
+    ["docs/openapi.json", describingDocuments(allResources).get("/openapi.json")?.().text ?? ""],
+    ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],
+    ["docs/storefront.http", toHttpFile(requests)],
+    ["src/client/records.ts", clientRecords(served)],
+  ]);
+}

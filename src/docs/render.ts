@@ -1,0 +1,56 @@
+// The pages of the guide as HTML, from the Markdown that is readable in the repository as well.
+
+import { Marked } from "marked";
+import { type Link, toPage } from "./shell.ts";
+import { guide, problems } from "./sources.ts";
+
+const marked = new Marked({
+  walkTokens(token) {
+    if (token.type === "link") token.href = toPath(token.href);
+  },
+  renderer: {
+    heading({ tokens, depth, text }) {
+      return `<h${depth} id="${toAnchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+  },
+  hooks: {
+    postprocess: (html) =>
+      html.replaceAll("<table>", '<div class="table"><table>').replaceAll("</table>", "</table></div>"),
+  },
+});
+
+/** What leads from page to page. */
+export const links: readonly Link[] = [
+  ...Object.entries(guide).map(([name, text]) => ({ path: `/docs/${name}`, title: titleOf(text) })),
+  { path: "/docs", title: "Reference" },
+];
+
+/** Every page of the guide as HTML, by path. */
+export function renderPages(): Map<string, () => string> {
+  const pages = new Map<string, () => string>();
+  for (const [name, text] of Object.entries(guide)) pages.set(`/docs/${name}`, () => render(text, `/docs/${name}`));
+  for (const [code, text] of Object.entries(problems)) pages.set(`/docs/problems/${code}`, () => render(text, ""));
+  pages.set("/docs/problems", () => render(guide.errors as string, "/docs/errors"));
+  return pages;
+}
+
+function render(text: string, path: string): string {
+  return toPage(`${titleOf(text)} · Storefront`, marked.parse(text, { async: false }), links, path);
+}
+
+function titleOf(text: string): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? "";
+}
+
+/** `../formats.md#xml` in the repository is `/docs/formats#xml` on a page. */
+function toPath(href: string): string {
+  if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
+  return `/docs/${href.replace(/^(?:\.\.?\/)+/, "").replace(/\.md(?=#|$)/, "")}`;
+}
+
+function toAnchor(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
+}

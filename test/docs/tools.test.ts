@@ -1,0 +1,65 @@
+// The requests for Postman and for editors, each sent as the tool would send it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DemoServer, startDemo } from "../support/demo-server.ts";
+import { call } from "../support/server.ts";
+
+interface Sent {
+  readonly name: string;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: string | undefined;
+}
+
+const docs = join(import.meta.dir, "../../docs");
+let server: DemoServer;
+beforeAll(async () => {
+  server = await startDemo();
+});
+afterAll(() => server.stop());
+
+/** Sends a request to a record of its own, and expects it to do what it is for. */
+async function send({ name, method, url, headers, body }: Sent): Promise<void> {
+  const id = await recordFor(url);
+  const fill = (text: string) => text.replaceAll("{{url}}", server.url).replaceAll("{{id}}", id);
+  const answer = await call(fill(url), method, { key: server.key, headers, ...(body ? { body: fill(body) } : {}) });
+  expect([name, answer.status, answer.text]).toEqual([name, /^Create/.test(name) ? 201 : 200, answer.text]);
+}
+
+async function recordFor(url: string): Promise<string> {
+  if (url.includes("locations")) return "1";
+  const path = url.includes("brands") ? "brands" : "orderstatuses";
+  const created = await call(`${server.url}/restapi/${path}.json`, "POST", { key: server.key, body: { Name: "One" } });
+  return String(created.json.ID);
+}
+
+describe("the Postman collection", () => {
+  const collection = JSON.parse(readFileSync(join(docs, "postman.json"), "utf8"));
+  for (const folder of collection.item) {
+    test(`${folder.name}: each of its ${folder.item.length} requests works`, async () => {
+      for (const { name, request } of folder.item) {
+        const headers = Object.fromEntries(
+          request.header.map((header: Record<string, string>) => [header.key, header.value]),
+        );
+        await send({ name, method: request.method, url: request.url.raw, headers, body: request.body?.raw });
+      }
+    });
+  }
+});
+
+test("each request of the .http file works", async () => {
+  const [, ...entries] = readFileSync(join(docs, "storefront.http"), "utf8").split(/^### /m);
+  expect(entries.length).toBe(44);
+  for (const entry of entries) {
+    const [head = "", ...body] = entry.trim().split("\n\n");
+    const [title = "", start = "", ...lines] = head.split("\n");
+    const [method = "", url = ""] = start.split(" ");
+    const headers = Object.fromEntries(lines.map((line) => line.split(": ") as [string, string]));
+    expect(headers["X-API-AUTH"]).toBe("{{key}}");
+    headers["X-API-AUTH"] = server.key;
+    await send({ name: title.replace(/^[^:]*: /, ""), method, url, headers, body: body.join("\n\n") || undefined });
+  }
+});

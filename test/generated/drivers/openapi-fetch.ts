@@ -1,0 +1,46 @@
+import createClient from "openapi-fetch";
+import type { paths } from "./generated/schema";
+
+const [url = "", key = ""] = process.argv.slice(2);
+const api = createClient<paths>({ baseUrl: url, headers: { "X-API-AUTH": key } });
+
+/** The data of an answer; what it says when it is a problem. */
+function sure<T>({ data, error }: { data?: T; error?: unknown }): T {
+  if (data === undefined) throw new Error(JSON.stringify(error));
+  return data;
+}
+
+const brand = sure(await api.POST("/restapi/brands.json", { body: { Name: "Acme", Address: { Town: "Leeds" } } }));
+const path = { id: brand.ID };
+sure(await api.PUT("/restapi/brands/{id}.json", { params: { path }, body: { AccountNumber: "A1" } }));
+sure(await api.PUT("/restapi/brands.json", { body: { ID: brand.ID, Telephone: { Mobile: "1" } } }));
+sure(await api.PATCH("/restapi/brands/{id}.json", { params: { path }, body: { Address: { County: "Y" } } }));
+sure(await api.PATCH("/restapi/brands.json", { body: { ID: brand.ID, Name: "Acme Ltd" } }));
+const read = sure(await api.GET("/restapi/brands/{id}.json", { params: { path } }));
+const query = { filter: { Name: "Acme Ltd" }, sort: ["-Name" as const], limit: 5 };
+const list = sure(await api.GET("/restapi/brands.json", { params: { query } }));
+const header = { "Idempotency-Key": "k" };
+const other = sure(await api.POST("/restapi/brands.json", { params: { header }, body: { Name: "Other" } }));
+sure(await api.DELETE("/restapi/brands.json", { body: { ID: other.ID } }));
+const override = { "X-HTTP-Method-Override": "DELETE" as const };
+sure(await api.POST("/restapi/brands/{id}.json", { params: { path, header: override } }));
+const status = sure(await api.POST("/restapi/orderstatuses.json", { body: { Name: "Sent" } }));
+const statusPath = { id: status.ID };
+sure(await api.PUT("/restapi/orderstatuses/{id}.json", { params: { path: statusPath }, body: { Name: "Dispatched" } }));
+const statuses = sure(await api.GET("/restapi/orderstatuses.json"));
+sure(await api.DELETE("/restapi/orderstatuses/{id}.json", { params: { path: statusPath } }));
+const locations = sure(await api.GET("/restapi/locations.json"));
+const location = sure(await api.GET("/restapi/locations/{id}.json", { params: { path: { id: 1 } } }));
+const xml = sure(await api.GET("/restapi/locations.xml", { parseAs: "text" })) as unknown as string;
+const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
+
+console.log(
+  JSON.stringify([
+    `${read.Name} ${read.AccountNumber} ${read.Telephone.Mobile} ${read.Address.Town} ${read.Address.County}`,
+    list.map(({ Name }) => Name),
+    statuses.map(({ Name }) => Name),
+    [locations.length, location.Name],
+    xml.includes("<Results><Location "),
+    error?.type,
+  ]),
+);

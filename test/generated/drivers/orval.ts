@@ -1,0 +1,47 @@
+import * as api from "./generated/client";
+
+const [url = "", key = ""] = process.argv.slice(2);
+// What it generates asks for paths, as on a web page; here they are given the server that they are of.
+const send = globalThis.fetch;
+globalThis.fetch = ((path: string, init?: RequestInit) => send(url + path, init)) as typeof fetch;
+const headers = { "X-API-AUTH": key };
+
+/** The data of an answer with the status that is expected. */
+function sure<A extends { status: number; data: unknown }, S extends A["status"]>(
+  answer: A,
+  status: S,
+): Extract<A, { status: S }>["data"] {
+  if (answer.status !== status) throw new Error(`${answer.status}: ${JSON.stringify(answer.data)}`);
+  return (answer as Extract<A, { status: S }>).data;
+}
+
+const brand = sure(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, { headers }), 201);
+sure(await api.updateBrand(brand.ID, { AccountNumber: "A1" }, { headers }), 200);
+sure(await api.updateBrandByBody({ ID: brand.ID, Telephone: { Mobile: "1" } }, undefined, { headers }), 200);
+sure(await api.patchBrand(brand.ID, { Address: { County: "Y" } }, { headers }), 200);
+sure(await api.patchBrandByBody({ ID: brand.ID, Name: "Acme Ltd" }, undefined, { headers }), 200);
+const read = sure(await api.getBrand(brand.ID, { headers }), 200);
+const list = sure(await api.listBrands({ sort: ["-Name"], limit: 5 }, { headers }), 200);
+const other = sure(await api.createBrand({ Name: "Other" }, { headers: { ...headers, "Idempotency-Key": "k" } }), 201);
+sure(await api.deleteBrandByBody({ ID: other.ID }, undefined, { headers }), 200);
+const override = { ...headers, "X-HTTP-Method-Override": "DELETE" };
+sure(await api.overrideBrand(brand.ID, {}, { headers: override }), 200);
+const status = sure(await api.createOrderStatus({ Name: "Sent" }, { headers }), 201);
+sure(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, { headers }), 200);
+const statuses = sure(await api.listOrderStatuses(undefined, { headers }), 200);
+sure(await api.deleteOrderStatus(status.ID, { headers }), 200);
+const locations = sure(await api.listLocations(undefined, { headers }), 200);
+const location = sure(await api.getLocation(1, { headers }), 200);
+const xml = await (await send(url + api.getListLocationsXmlUrl(), { headers })).text();
+const problem = sure(await api.getBrand(999, { headers }), 404);
+
+console.log(
+  JSON.stringify([
+    `${read.Name} ${read.AccountNumber} ${read.Telephone.Mobile} ${read.Address.Town} ${read.Address.County}`,
+    list.map(({ Name }) => Name),
+    statuses.map(({ Name }) => Name),
+    [locations.length, location.Name],
+    xml.includes("<Results><Location "),
+    problem.type,
+  ]),
+);

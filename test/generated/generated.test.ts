@@ -1,0 +1,102 @@
+// Clients that others' generators make of the OpenAPI document: each is compiled, and drives the interface.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startDemo } from "../support/demo-server.ts";
+
+const home = import.meta.dir;
+const document = join(home, "../../docs/openapi.json");
+const folder = mkdtempSync(join(tmpdir(), "storefront-generated-"));
+
+const generators: Record<string, string[]> = {
+  "hey-api": [
+    program("@hey-api/openapi-ts", "bin/run.js"),
+    "-i",
+    document,
+    "-o",
+    "generated",
+    "-c",
+    "@hey-api/client-fetch",
+    "--no-log-file",
+  ],
+  "openapi-fetch": [program("openapi-typescript", "bin/cli.js"), document, "-o", "generated/schema.ts"],
+  orval: [
+    program("orval", "dist/bin/orval.js"),
+    "--input",
+    document,
+    "--output",
+    "generated/client.ts",
+    "--client",
+    "fetch",
+  ],
+};
+
+beforeAll(() => {
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(packageFolder("openapi-fetch"), join(folder, "node_modules/openapi-fetch"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+for (const [name, generate] of Object.entries(generators)) {
+  test(`a client made by ${name} compiles and drives the interface`, async () => {
+    const place = join(folder, name);
+    mkdirSync(place);
+    cpSync(join(home, `drivers/${name}.ts`), join(place, "driver.ts"));
+    writeFileSync(join(place, "tsconfig.json"), JSON.stringify(tsconfig));
+    await run(["node", ...generate], place);
+    await run(["node", program("typescript", "bin/tsc"), "--project", "."], place);
+    const server = await startDemo();
+    try {
+      const output = await run([process.execPath, "driver.ts", server.url, server.key], place);
+      const [read, list, statuses, ...rest] = JSON.parse(output);
+      expect(read).toBe("Acme Ltd A1 1 Leeds Y");
+      expect(list).toContain("Acme Ltd");
+      expect(statuses.at(-1)).toBe("Dispatched");
+      expect(rest).toEqual([[2, "Newcastle High Street"], true, "/docs/problems/not-found"]);
+    } finally {
+      await server.stop();
+    }
+  }, 60_000);
+}
+
+const tsconfig = {
+  compilerOptions: {
+    strict: true,
+    noEmit: true,
+    target: "ES2022",
+    module: "Preserve",
+    moduleResolution: "bundler",
+    lib: ["ES2023", "DOM", "DOM.Iterable"],
+    types: ["node"],
+    typeRoots: [join(home, "../../node_modules/@types")],
+    skipLibCheck: true,
+  },
+  files: ["driver.ts"],
+};
+
+/** The file of a package that its command runs. */
+function program(name: string, file: string): string {
+  return join(packageFolder(name), file);
+}
+
+function packageFolder(name: string): string {
+  const paths = createRequire(join(home, "package.json")).resolve.paths(name) ?? [];
+  const found = paths.map((path) => join(path, name)).find((path) => Bun.file(join(path, "package.json")).size > 0);
+  if (!found) throw new Error(`${name} is not installed: run \`npm ci\``);
+  return found;
+}
+
+async function run(command: string[], cwd: string): Promise<string> {
+  const running = Bun.spawn(command, {
+    cwd,
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, CI: "true", SCARF_ANALYTICS: "false" },
+  });
+  const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
+  if ((await running.exited) !== 0) throw new Error(`${command.join(" ")}:\n${output}${complaint}`);
+  return output;
+}

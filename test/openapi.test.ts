@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type IRuleResult, Spectral } from "@stoplight/spectral-core";
+import { oas } from "@stoplight/spectral-rulesets";
+import Ajv2020 from "ajv/dist/2020.js";
+import { committedDocuments } from "../scripts/committed.ts";
+import { openapiOf } from "../src/http/documents.ts";
+import type { Resource } from "../src/model/resource.ts";
+import { allResources } from "../src/resources/all.ts";
+import type { Schema } from "../src/schemas/json-schema.ts";
+import { createConformance } from "./support/conformance.ts";
+import { startTestServer, type TestServer } from "./support/server.ts";
+import { createXmlReader } from "./support/xml-reader.ts";
+
+const served = allResources.filter((resource) => resource.access !== "system");
+const folder = mkdtempSync(join(tmpdir(), "storefront-openapi-"));
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe("the OpenAPI document", () => {
+  test("has every operation in both formats", async () => {
+    const { paths } = (await server.call("GET", "/openapi.json")).json;
+    const methods = (path: string) => Object.keys(paths[path]).join(" ");
+    for (const ext of ["json", "xml"]) {
+      for (const resource of ["brands", "orderstatuses"]) {
+        expect(methods(`/restapi/${resource}.${ext}`)).toBe("get head post put patch delete options");
+        expect(methods(`/restapi/${resource}/{id}.${ext}`)).toBe("get head post put patch delete options");
+      }
+      expect(methods(`/restapi/locations.${ext}`)).toBe("get head options");
+      expect(methods(`/restapi/locations/{id}.${ext}`)).toBe("get head options");
+    }
+    expect(Object.keys(paths)).toHaveLength(12);
+  });
+
+  test("is the same in YAML", async () => {
+    const yaml = await server.call("GET", "/openapi.yaml");
+    expect(yaml.headers.get("Content-Type")).toBe("application/yaml; charset=utf-8");
+    expect(Bun.YAML.parse(yaml.text)).toEqual((await server.call("GET", "/openapi.json")).json);
+  });
+
+  test("has no warning from Spectral, which does find a fault that is put in", async () => {
+    const document = openapiOf(allResources);
+    expect(await lintBySpectral(document)).toEqual([]);
+    const [fault] = await lintBySpectral({ ...document, tags: [] });
+    expect(fault?.code).toBe("operation-tag-defined");
+  });
+
+  test("has no warning from Redocly, which does find a fault that is put in", () => {
+    const document = openapiOf(allResources);
+    expect(lintByRedocly(document)).toEqual([]);
+    expect(lintByRedocly({ ...document, servers: [] })).toEqual(["no-empty-servers"]);
+  }, 30_000);
+
+  test("and whatever else is made from the declarations is committed as it is", async () => {
+    for (const [path, text] of committedDocuments()) {
+      const stale = readFileSync(join(import.meta.dir, "..", path), "utf8") !== text;
+      expect(stale ? `${path} is stale: run \`npm run openapi\`` : "").toBe("");
+    }
+  });
+});
+
+describe("an answer that the document does not allow fails the test that got it", () => {
+  const conformance = createConformance(allResources);
+  const asked = { method: "GET", path: "/restapi/orderstatuses/1.json" };
+  const record = { ID: 1, Name: "Dispatched" };
+  const headers = {
+    "Cache-Control": "no-cache, no-store, must-revalidate",
+    Pragma: "no-cache",
+    Expires: "-1",
+    "Access-Control-Allow-Origin": "*",
+    "X-Request-Id": "x1",
+    "Content-Type": "application/json; charset=utf-8",
+    ETag: '"a.1.json"',
+  };
+  const check = (change: { status?: number; headers?: Record<string, string>; body?: unknown }, to = asked) =>
+    conformance.check(to, {
+      status: change.status ?? 200,
+      headers: new Headers({ ...headers, ...change.headers }),
+      text: typeof change.body === "string" ? change.body : JSON.stringify(change.body ?? record),
+    });
+
+  test("and one that it allows does not", () => check({}));
+
+  const faults: [string, Parameters<typeof check>[0]][] = [
+    ["another status", { status: 202 }],
+    ["a header that is not in it", { headers: { "X-Other": "1" } }],
+    ["a header with another value", { headers: { Pragma: "cache" } }],
+    ["another content type", { headers: { "Content-Type": "text/plain" } }],
+    ["a field of another type", { body: { ...record, ID: "1" } }],
+    ["a field too few", { body: { ID: 1 } }],
+    ["a field too many", { body: { ...record, Colour: "red" } }],
+  ];
+  for (const [what, change] of faults) {
+    test(`with ${what}`, () => expect(() => check(change)).toThrow("is not as the OpenAPI document says"));
+  }
+
+  const xml = { "Content-Type": "application/xml; charset=utf-8" };
+  const declaration = '<?xml version="1.0" encoding="utf-8"?>\n';
+  const bodies: [string, string, string][] = [
+    ["another root", "<Status ID='1'><Name>x</Name></Status>", "No matching global declaration"],
+    ["a repeated element", "<OrderStatus ID='1'><Name>x</Name><Name>x</Name></OrderStatus>", "not expected"],
+    ["an ID that is none", "<OrderStatus ID='0'><Name>x</Name></OrderStatus>", "minInclusive"],
+    ["a field too few", "<OrderStatus ID='1'/>", "Name"],
+  ];
+  for (const [what, body, says] of bodies) {
+    test(`with ${what} in XML`, () => {
+      const change = { headers: xml, body: declaration + body };
+      expect(() => check(change, { method: "GET", path: "/restapi/orderstatuses/1.xml" })).toThrow(says);
+    });
+  }
+});
+
+describe("the JSON Schema", () => {
+  for (const resource of served) {
+    test(`of ${resource.plural} is served and accepts what the example says, and nothing less`, async () => {
+      const answer = await server.call("GET", `/schemas/${resource.name}.json`);
+      expect(answer.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
+      const validate = new Ajv2020({ strictTypes: false }).compile(answer.json);
+      const example = exampleOf(resource);
+      expect(validate(example)).toBe(true);
+      for (const name of Object.keys(example)) expect(validate({ ...example, [name]: undefined })).toBe(false);
+      expect(validate({ ...example, Name: "x".repeat(256) })).toBe(false);
+    });
+  }
+});
+
+describe("the XSD", () => {
+  test("is served, with the one it imports, and allows a list in which every record has its own ID", async () => {
+    const type = "application/xml; charset=utf-8";
+    expect((await server.call("GET", "/schemas/storefront.xsd")).headers.get("Content-Type")).toBe(type);
+    expect((await server.call("GET", "/schemas/problem.xsd")).headers.get("Content-Type")).toBe(type);
+    const read = createXmlReader(allResources);
+    const list = (...ids: string[]) =>
+      `<?xml version="1.0" encoding="utf-8"?>\n<Results>${ids.map((id) => `<Brand ${id}><Name>x</Name></Brand>`).join("")}</Results>`;
+    expect(read(list('ID="1"', 'ID="2"'))).toHaveLength(2);
+    expect(() => read(list('ID="1"', 'ID="1"'))).toThrow("key");
+    expect(() => read(list(""))).toThrow("key");
+  });
+});
+
+function exampleOf(resource: Resource): Record<string, unknown> {
+  const { paths } = openapiOf(allResources) as {
+    paths: Record<string, { get: { responses: Record<string, Schema> } }>;
+  };
+  const ok = paths[`/restapi/${resource.path}/{id}.json`]?.get.responses[200];
+  return (ok?.content as Record<string, { example: Record<string, unknown> }>)["application/json"]?.example ?? {};
+}
+
+async function lintBySpectral(document: Schema): Promise<IRuleResult[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({ extends: [[oas, "recommended"]] } as never);
+  return spectral.run(JSON.stringify(document));
+}
+
+/** The rules that Redocly's own command finds broken. */
+function lintByRedocly(document: Schema): string[] {
+  const file = join(folder, "openapi.json");
+  writeFileSync(file, JSON.stringify(document));
+  const redocly = join(import.meta.dir, "../node_modules/@redocly/cli/bin/cli.js");
+  const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" };
+  const run = Bun.spawnSync(["node", redocly, "lint", "--format=json", file], { cwd: folder, env });
+  const { problems } = JSON.parse(run.stdout.toString()) as { problems: { ruleId: string }[] };
+  return problems.map(({ ruleId }) => ruleId);
+}

@@ -1,0 +1,56 @@
+// A real browser, from the npm registry.
+
+import { mkdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import chromium from "@sparticuz/chromium";
+import { type Browser, type Page, chromium as playwright } from "playwright-core";
+
+/** A page, and what went wrong on it. */
+export interface Watched {
+  readonly page: Page;
+  /** Errors on the console and exceptions. */
+  readonly errors: string[];
+  /** Addresses on other hosts that it asked for. */
+  readonly strangers: string[];
+}
+
+/** Starts the browser, which runs without a sandbox of its own so that it also runs as root. */
+export async function openBrowser(): Promise<Browser> {
+  return playwright.launch({ executablePath: await unpacked(), args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/** The browser's program. It is unpacked where temporary files are, into a folder for each user: what another unpacked may not run. */
+async function unpacked(): Promise<string> {
+  const { TMPDIR } = process.env;
+  const folder = join(tmpdir(), `storefront-browser-${process.getuid?.() ?? ""}`);
+  mkdirSync(folder, { recursive: true });
+  process.env.TMPDIR = folder;
+  try {
+    return await chromium.executablePath();
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+}
+
+/** A new page of this size, watched. @param home the only host that it may speak to */
+export async function openPage(browser: Browser, home: string, width: number, height: number): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    isMobile: width < 600,
+    hasTouch: width < 600,
+  });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const strangers: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("request", (request) => {
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
+  });
+  return { page, errors, strangers };
+}

@@ -1,0 +1,167 @@
+// Holds every answer of the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
+
+import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import { openapiOf } from "../../src/http/documents.ts";
+import type { Resource } from "../../src/model/resource.ts";
+import type { Schema } from "../../src/schemas/json-schema.ts";
+import { createXmlReader } from "./xml-reader.ts";
+
+export interface Asked {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface Conformance {
+  /** Throws when the document does not allow this answer to that request. */
+  check(asked: Asked, answered: Answered): void;
+}
+
+type Header = { readonly required?: boolean; readonly schema: Schema };
+type Response = { readonly headers?: Record<string, Header>; readonly content?: Record<string, { schema: Schema }> };
+type Operation = { readonly responses: Record<string, Response> };
+
+/** Statuses that need no operation to be answered with. */
+const withoutOperation = [400, 404, 405, 421, 500, 503];
+
+/** Of the connection, and none of the answer's own. */
+const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
+
+/** What `resources` promise by their document. */
+export function createConformance(resources: readonly Resource[]): Conformance {
+  const document = closed(openapiOf(resources)) as Schema;
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "uri-reference": isReference } });
+  ajv.addSchema(document, "openapi");
+  const validators = new Map<string, ValidateFunction>();
+  const readXml = createXmlReader(resources);
+  const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>).map(
+    ([path, operations]) => ({
+      pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace("{id}", "[^/]+")}$`),
+      pointer: `/paths/${path.replaceAll("/", "~1")}`,
+      operations,
+    }),
+  );
+
+  function check(asked: Asked, answered: Answered): void {
+    const path = asked.path.split("?")[0] as string;
+    if (!path.startsWith("/restapi/") || answered.status === 431) return;
+    const place = paths.find(({ pattern }) => pattern.test(path));
+    const operation = place?.operations[asked.method.toLowerCase()];
+    if (!place || !operation) {
+      checkRefused(asked.method, path, answered);
+      return;
+    }
+    const response = operation.responses[answered.status];
+    if (!response) throw new Error(`${answered.status} is not among the answers`);
+    const pointer = `${place.pointer}/${asked.method.toLowerCase()}/responses/${answered.status}`;
+    checkHeaders(resolve(response), answered);
+    if (asked.method !== "HEAD") checkBody(pointer, resolve(response), answered);
+  }
+
+  /** No such path or method: what comes back must still be a problem. */
+  function checkRefused(method: string, path: string, answered: Answered): void {
+    const { status } = answered;
+    if (!withoutOperation.includes(status))
+      throw new Error(`${status} at a path or method that is not in the document`);
+    const name = path.endsWith(".xml") ? "NotFoundXml" : "NotFound";
+    const notFound = (document.components as { responses: Record<string, Response> }).responses[name] as Response;
+    if (status === 405 && !answered.headers.has("Allow")) throw new Error("405 without Allow");
+    checkHeaders(notFound, answered, ["Allow", "Retry-After"]);
+    // Bun's fetch gives no body of an answer to TRACE.
+    if (method !== "TRACE") checkBody(`/components/responses/${name}`, notFound, answered);
+  }
+
+  function checkHeaders({ headers = {} }: Response, answered: Answered, also: readonly string[] = []): void {
+    const known = new Set(["content-type", ...[...Object.keys(headers), ...also].map((name) => name.toLowerCase())]);
+    for (const name of answered.headers.keys()) {
+      if (!known.has(name) && !ofTheConnection.includes(name))
+        throw new Error(`the header ${name} is not in the document`);
+    }
+    for (const [name, reference] of Object.entries(headers)) {
+      const header = resolve(reference);
+      const value = answered.headers.get(name);
+      if (value === null) {
+        if (header.required) throw new Error(`the header ${name} is missing`);
+        continue;
+      }
+      const validate = validator(name, header.schema);
+      if (!validate(header.schema.type === "integer" ? Number(value) : value)) {
+        throw new Error(`the header ${name}: ${value}: ${ajv.errorsText(validate.errors)}`);
+      }
+    }
+  }
+
+  function checkBody(pointer: string, { content }: Response, answered: Answered): void {
+    const type = answered.headers.get("Content-Type");
+    if (!content) {
+      if (answered.text !== "" || type !== null) throw new Error("a body where the document has none");
+      return;
+    }
+    const [documented] = Object.keys(content) as [string];
+    if (type?.split(";")[0] !== documented) throw new Error(`the content type is ${type}, not ${documented}`);
+    const schema = content[documented]?.schema as Schema;
+    const body = documented.endsWith("xml") ? readXml(answered.text) : JSON.parse(answered.text);
+    const validate = validator(`${pointer} ${documented}`, schema);
+    if (!validate(body))
+      throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${answered.text.slice(0, 500)}`);
+  }
+
+  function validator(key: string, schema: Schema): ValidateFunction {
+    let validate = validators.get(key);
+    if (!validate) {
+      validate = ajv.compile(absolute(schema) as Schema);
+      validators.set(key, validate);
+    }
+    return validate;
+  }
+
+  function resolve<T extends object>(value: T): T {
+    const pointer = (value as { $ref?: string }).$ref;
+    if (!pointer) return value;
+    return pointer
+      .slice(2)
+      .split("/")
+      .reduce((at: unknown, name) => (at as Record<string, unknown>)[name], document) as T;
+  }
+
+  return {
+    check(asked, answered) {
+      try {
+        check(asked, answered);
+      } catch (error) {
+        const what = `${asked.method} ${asked.path} -> ${answered.status}`;
+        throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);
+      }
+    },
+  };
+}
+
+/** Replies may only grow with the document: here an unknown member is a fault, though clients must pass it over. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, closed(inner)]));
+  return copy.type === "object" && "properties" in copy ? { additionalProperties: false, ...copy } : copy;
+}
+
+/** References within the document, as seen from outside it. */
+function absolute(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(absolute);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      name === "$ref" && typeof inner === "string" && inner.startsWith("#") ? `openapi${inner}` : absolute(inner),
+    ]),
+  );
+}
+
+function isReference(text: string): boolean {
+  return URL.canParse(text, "http://shop.example/");
+}

@@ -1,0 +1,68 @@
+// The examples of a Markdown page: what runs, and what the page says comes of it.
+
+export interface Example {
+  readonly language: "sh" | "js" | "python";
+  readonly code: string;
+  readonly expected: { readonly language: string; readonly text: string } | undefined;
+}
+
+const runnable = ["sh", "js", "python"];
+
+/** The examples in reading order. A block that runs is followed by what it prints. */
+export function examplesIn(markdown: string): Example[] {
+  const blocks = [...markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, language = "", text = ""]) => ({
+    language,
+    text,
+  }));
+  return blocks.flatMap(({ language, text }, index) => {
+    if (!runnable.includes(language)) return [];
+    const next = blocks[index + 1];
+    const expected = next && !runnable.includes(next.language) ? next : undefined;
+    return [{ language: language as Example["language"], code: text, expected }];
+  });
+}
+
+/** What is wrong with `actual`, by what the page says; undefined when nothing is. `…` on the page stands for anything. */
+export function difference({ language, text }: { language: string; text: string }, actual: string): string | undefined {
+  if (language === "json")
+    return Bun.deepEquals(filled(JSON.parse(text), JSON.parse(actual)), JSON.parse(actual)) ? undefined : actual;
+  if (language === "xml") return isLike(withoutIndent(text), withoutIndent(actual)) ? undefined : actual;
+  if (language === "http") return httpDifference(text, actual.replaceAll("\r", ""));
+  return isLike(text.trim(), actual.trim()) ? undefined : actual;
+}
+
+/** `expected` with what `…` stands for taken from `actual`. */
+function filled(expected: unknown, actual: unknown): unknown {
+  if (expected === "…") return actual;
+  if (Array.isArray(expected)) return expected.map((item, index) => filled(item, (actual as unknown[])?.[index]));
+  if (typeof expected !== "object" || expected === null) return expected;
+  const entries = Object.entries(expected).map(([name, value]) => [
+    name,
+    filled(value, (actual as Record<string, unknown>)?.[name]),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The page shows some of the headers, and the body if there is one. */
+function httpDifference(expected: string, actual: string): string | undefined {
+  const [head = "", body] = expected.trimEnd().split("\n\n");
+  const [actualHead = "", actualBody = ""] = actual.split("\n\n");
+  const lines = actualHead.split("\n");
+  const missing = head
+    .split("\n")
+    .filter((line) => !lines.some((candidate) => isLike(line.toLowerCase(), candidate.toLowerCase())));
+  if (missing.length > 0) return `${missing.join("\n")}\nis not in\n${actualHead}`;
+  return body === undefined || isLike(body.trim(), actualBody.trim()) ? undefined : actualBody;
+}
+
+function isLike(pattern: string, text: string): boolean {
+  const source = pattern
+    .split("…")
+    .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"))
+    .join("[\\s\\S]+?");
+  return new RegExp(`^${source}$`).test(text);
+}
+
+function withoutIndent(xml: string): string {
+  return xml.trim().replace(/>\s+</g, "><");
+}

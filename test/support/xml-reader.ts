@@ -1,0 +1,71 @@
+// Reads XML answers as the document's schemas see them, after the XSD has found them valid. A reader of its own, with
+// libxml2, so that the server's reader does not check the server's writer.
+
+import {
+  ParseOption,
+  XmlBufferInputProvider,
+  XmlDocument,
+  XmlElement,
+  XsdValidator,
+  xmlRegisterInputProvider,
+} from "libxml2-wasm";
+import type { Field, Fields } from "../../src/model/field.ts";
+import type { Resource } from "../../src/model/resource.ts";
+import { toProblemXsd, toXsd } from "../../src/schemas/xsd.ts";
+
+const problemXsd = new TextEncoder().encode(toProblemXsd());
+xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.xsd": problemXsd }));
+
+/** A function that reads an answer in XML, and throws when the XSD does not allow it. */
+export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
+  const served = resources.filter((resource) => resource.access !== "system");
+  const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });
+  const validator = XsdValidator.fromDoc(xsd);
+  return (text) => {
+    if (!text.startsWith('<?xml version="1.0" encoding="utf-8"?>\n')) throw new Error("the XML declaration is missing");
+    const document = XmlDocument.fromString(text, { option: ParseOption.XML_PARSE_NONET });
+    try {
+      validator.validate(document);
+      return toValue(document.root, served);
+    } finally {
+      document.dispose();
+    }
+  };
+}
+
+function toValue(root: XmlElement, resources: readonly Resource[]): unknown {
+  if (root.name === "problem") return toProblem(root);
+  if (root.name === "Results") return childrenOf(root).map((child) => toValue(child, resources));
+  const resource = resources.find(({ element }) => element === root.name) as Resource;
+  return { ID: Number(root.attr("ID")?.value), ...toFields(root, resource.fields) };
+}
+
+function toFields(element: XmlElement, fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(
+    childrenOf(element).map((child) => {
+      const field = fields[child.name] as Field;
+      return [child.name, field.kind === "group" ? toFields(child, field.fields) : child.content];
+    }),
+  );
+}
+
+function toProblem(root: XmlElement): unknown {
+  return Object.fromEntries(
+    childrenOf(root).map((child) => {
+      if (child.name === "status") return ["status", Number(child.content)];
+      if (child.name !== "errors") return [child.name, child.content];
+      return [
+        "errors",
+        childrenOf(child).map((fault) =>
+          Object.fromEntries(childrenOf(fault).map((part) => [part.name, part.content])),
+        ),
+      ];
+    }),
+  );
+}
+
+function childrenOf(element: XmlElement): XmlElement[] {
+  const children: XmlElement[] = [];
+  for (let child = element.firstChild; child; child = child.next) if (child instanceof XmlElement) children.push(child);
+  return children;
+}
