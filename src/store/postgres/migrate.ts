@@ -69,6 +69,9 @@ async function bringUp(connection: Connection, wanted: Schema, views: readonly s
   await connection.script("commit");
 }
 
+/** How PostgreSQL says that somebody else is making the same table at this moment. */
+const isBeingMade = ["23505", "42710", "42P07", "XX000"];
+
 /** Makes the table with the lock. Of several that try at once, some are told that it is there already. */
 async function makeLock(connection: Connection): Promise<void> {
   for (;;) {
@@ -79,7 +82,7 @@ async function makeLock(connection: Connection): Promise<void> {
       await connection.script("insert into storefront_schema values (1, 0, '') on conflict (id) do nothing");
       return;
     } catch (error) {
-      if (!["23505", "42P07", "XX000"].includes(codeOf(error))) throw error;
+      if (!isBeingMade.includes(codeOf(error))) throw error;
     }
   }
 }
