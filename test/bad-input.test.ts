@@ -31,6 +31,12 @@ describe("JSON", () => {
     ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
     ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
     ["nested too deeply", `{"Name":${deep("[", "]")}}`, ""],
+    // To name each of these faults by its path would take a minute, in which nobody else is answered.
+    [
+      "nested too deeply with repeated names",
+      `${'{"a":'.repeat(20_000)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(20_000)}`,
+      "nested too deeply",
+    ],
   ])("that is %s", async (_, body, detail) => {
     const answer = await server.call("POST", "/restapi/brands.json", { body });
     expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
