@@ -182,6 +182,12 @@ describe("XML", () => {
       "a DOCTYPE is not allowed",
     ],
     [
+      "with a very long comment before its DOCTYPE",
+      `<!--${"a".repeat(1_048_000)}--><!DOCTYPE Brand [<!ENTITY e "x">]><Brand><Name>x</Name></Brand>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
       "with another root",
       "<brand><Name>x</Name></brand>",
       400,
@@ -191,6 +197,12 @@ describe("XML", () => {
     [
       "declared as another encoding",
       bytes('<?xml version="1.0" encoding="ISO-8859-1"?><Brand><Name>\xe9</Name></Brand>'),
+      415,
+      "declares the encoding ISO-8859-1",
+    ],
+    [
+      "declared as another encoding after many blanks",
+      `<?xml version="1.0"${" ".repeat(1000)}encoding="ISO-8859-1"?><Brand><Name>x</Name></Brand>`,
       415,
       "declares the encoding ISO-8859-1",
     ],
@@ -221,6 +233,7 @@ describe("XML", () => {
     ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
     ["another namespace", '<Brand xmlns="urn:x"><Name>a</Name></Brand>', [["xmlns", "no such attribute"]]],
     ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
+    ["a stray no-break space", "<Brand>\u00a0<Name>a</Name></Brand>", [["Brand", 'stray text: ""']]],
     ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],
     ["an element inside a text", "<Brand><Name>a<b/></Name></Brand>", [["Name", "must hold text, not &lt;b&gt;"]]],
     ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],
