@@ -18,6 +18,16 @@ afterAll(async () => {
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
 
+test.each([
+  ["json", `{${Array.from({ length: 50_000 }, (_, i) => `"${i}":1`).join(",")}}`],
+  ["xml", `<Brand>${"<a/>".repeat(50_000)}</Brand>`],
+])("thousands of faults are counted in %s, and a thousand of them told", async (suffix, body) => {
+  const answer = await server.call("POST", `/restapi/brands.${suffix}`, { body });
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain("(and 50000 more)");
+  expect(answer.text.match(/no such/g)).toHaveLength(1001);
+});
+
 describe("JSON", () => {
   test.each<[string, string | Uint8Array, string]>([
     ["empty", "", "the body is empty"],
