@@ -18,6 +18,16 @@ afterAll(async () => {
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
 
+test.each([
+  ["json", `{${Array.from({ length: 50_000 }, (_, i) => `"${i}":1`).join(",")}}`],
+  ["xml", `<Brand>${"<a/>".repeat(50_000)}</Brand>`],
+])("thousands of faults are counted in %s, and a thousand of them told", async (suffix, body) => {
+  const answer = await server.call("POST", `/restapi/brands.${suffix}`, { body });
+  expect(answer.status).toBe(400);
+  expect(answer.text).toContain("(and 50000 more)");
+  expect(answer.text.match(/no such/g)).toHaveLength(1001);
+});
+
 describe("JSON", () => {
   test.each<[string, string | Uint8Array, string]>([
     ["empty", "", "the body is empty"],
@@ -31,6 +41,12 @@ describe("JSON", () => {
     ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
     ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
     ["nested too deeply", `{"Name":${deep("[", "]")}}`, ""],
+    // To name each of these faults by its path would take a minute, in which nobody else is answered.
+    [
+      "nested too deeply with repeated names",
+      `${'{"a":'.repeat(20_000)}{${'"b":1,'.repeat(100_000)}"b":1}${"}".repeat(20_000)}`,
+      "nested too deeply",
+    ],
   ])("that is %s", async (_, body, detail) => {
     const answer = await server.call("POST", "/restapi/brands.json", { body });
     expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
@@ -176,6 +192,12 @@ describe("XML", () => {
       "a DOCTYPE is not allowed",
     ],
     [
+      "with a very long comment before its DOCTYPE",
+      `<!--${"a".repeat(1_048_000)}--><!DOCTYPE Brand [<!ENTITY e "x">]><Brand><Name>x</Name></Brand>`,
+      400,
+      "a DOCTYPE is not allowed",
+    ],
+    [
       "with another root",
       "<brand><Name>x</Name></brand>",
       400,
@@ -185,6 +207,12 @@ describe("XML", () => {
     [
       "declared as another encoding",
       bytes('<?xml version="1.0" encoding="ISO-8859-1"?><Brand><Name>\xe9</Name></Brand>'),
+      415,
+      "declares the encoding ISO-8859-1",
+    ],
+    [
+      "declared as another encoding after many blanks",
+      `<?xml version="1.0"${" ".repeat(1000)}encoding="ISO-8859-1"?><Brand><Name>x</Name></Brand>`,
       415,
       "declares the encoding ISO-8859-1",
     ],
@@ -215,6 +243,7 @@ describe("XML", () => {
     ["an attribute on a field", '<Brand><Name ID="1">a</Name></Brand>', [["Name.ID", "no such attribute"]]],
     ["another namespace", '<Brand xmlns="urn:x"><Name>a</Name></Brand>', [["xmlns", "no such attribute"]]],
     ["stray text", "<Brand>hello<Name>a</Name></Brand>", [["Brand", 'stray text: "hello"']]],
+    ["a stray no-break space", "<Brand>\u00a0<Name>a</Name></Brand>", [["Brand", 'stray text: ""']]],
     ["stray text in a group", "<Brand><Name>a</Name><Address>x</Address></Brand>", [["Address", 'stray text: "x"']]],
     ["an element inside a text", "<Brand><Name>a<b/></Name></Brand>", [["Name", "must hold text, not &lt;b&gt;"]]],
     ["__proto__", "<Brand><Name>a</Name><__proto__>x</__proto__></Brand>", [["__proto__", "no such element"]]],

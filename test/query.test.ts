@@ -1,6 +1,8 @@
 // Reading less (contract section 6).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readListQuery } from "../src/http/query.ts";
+import { brand } from "../src/resources/brand.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -106,6 +108,15 @@ describe("a bad value is refused", () => {
     expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/bad-request"]);
     expect(answer.json.detail).toContain(detail);
   });
+});
+
+test("a field that `sort` names again costs no more", () => {
+  const query = readListQuery(brand, `sort=Name,${"-Name,ID,Name,Address.Town,".repeat(600)}-ID`);
+  expect(query?.sort.map(({ leaf, descending }) => [leaf?.path, descending])).toEqual([
+    ["Name", false],
+    [undefined, false],
+    ["Address.Town", false],
+  ]);
 });
 
 test("the parameters mean nothing to a look-up", async () => {

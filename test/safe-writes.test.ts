@@ -61,6 +61,23 @@ describe("If-None-Match", () => {
   });
 });
 
+test("If-None-Match on a write is 412 when the record is what it rules out (RFC 9110 section 13.1.2)", async () => {
+  const { id, etag } = await createBrand();
+  const path = `/restapi/brands/${id}.json`;
+  const write = async (method: string, header: string) => {
+    const body = method === "DELETE" ? undefined : { Name: `${method} ${header}` };
+    return (await server.call(method, path, { body, headers: { "If-None-Match": header } })).status;
+  };
+  for (const method of ["PUT", "PATCH", "DELETE"]) {
+    for (const header of ["*", etag, `W/${etag}`, `"other", ${etag.replace("json", "xml")}`]) {
+      expect([method, header, await write(method, header)]).toEqual([method, header, 412]);
+    }
+  }
+  expect((await server.call("GET", path)).headers.get("ETag")).toBe(etag);
+  expect(await write("PUT", '"other"')).toBe(200);
+  expect(await write("DELETE", etag)).toBe(200);
+});
+
 describe("If-Match", () => {
   test("lets a write through while the record is the same, and is 412 when it changed", async () => {
     const { id, etag } = await createBrand();

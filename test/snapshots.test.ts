@@ -6,8 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
+import type { Intent } from "../src/model/write.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
+import { brand } from "../src/resources/brand.ts";
 import { type Running, start } from "../src/start.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";
 
 let first: TestServer;
@@ -123,6 +126,31 @@ describe("a backup that is restored while servers run", () => {
     await server.stop();
     rmSync(folder, { recursive: true });
   });
+});
+
+test("a change that a restore by another process overtook is not shown", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+  const { engine, site, stop } = await startTestServer();
+  const create = (name: string): Intent => ({
+    site: site.ID,
+    resource: brand.name,
+    operation: "create",
+    text: JSON.stringify({ Name: name }),
+    actor: "operator",
+    at: 0,
+  });
+  await engine.commit([create("kept")]);
+  await backUp(engine, join(folder, "a.backup"), 0);
+  const snapshots = new Snapshots(engine, [brand], 1 << 20);
+  const [outcome] = await engine.commit([create("lost")]);
+  if (outcome?.kind !== "done") throw new Error("nothing was created");
+  await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
+  await snapshots.fresh(site.ID);
+  snapshots.apply(site.ID, outcome.change, outcome.version);
+  const shown = [...(await snapshots.fresh(site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  expect(shown).toEqual(["kept"]);
+  await stop();
+  rmSync(folder, { recursive: true });
 });
 
 test("sites beyond the memory budget are dropped and come back", async () => {

@@ -26,18 +26,20 @@ export function decodeJson(text: string): { input: unknown; faults: Fault[] } {
     if (error instanceof SyntaxError) throw new Refusal("bad-request", `the body is not valid JSON: ${reason(error)}`);
     throw new Refusal("bad-request", "the body is nested too deeply");
   }
-  return { input, faults: hasEveryName(text, input) ? [] : repeatedNames(text) };
+  const names = countNames(input, 0);
+  if (Number.isNaN(names)) throw new Refusal("bad-request", "the body is nested too deeply");
+  return { input, faults: hasEveryName(text, names) ? [] : repeatedNames(text) };
 }
 
 /**
- * Whether `input` has as many names as `text` has `":`. Then none was lost, and the slow search is not needed; a string that
- * contains `":`, or blanks before a colon, make it look.
+ * Whether `names`, the number of them that were read, is that of `":` in `text`. Then none was lost, and the slow search is
+ * not needed; a string that contains `":`, or blanks before a colon, make it look.
  */
-function hasEveryName(text: string, input: unknown): boolean {
+function hasEveryName(text: string, names: number): boolean {
   if (/"\s+:/.test(text)) return false;
   let colons = 0;
   for (let at = text.indexOf('":'); at !== -1; at = text.indexOf('":', at + 2)) colons++;
-  return colons === countNames(input, 0);
+  return colons === names;
 }
 
 /** The names in `value` and below; no number where that goes deeper than any record. */

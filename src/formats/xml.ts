@@ -32,7 +32,7 @@ export function parseXml(body: Uint8Array): XML.Node {
   refuseOtherEncodings(body);
   const text = fromUtf8(body);
   if (text.trim() === "") throw new Refusal("bad-request", "the body is empty; an XML document is needed");
-  if (doctype.test(text)) throw new Refusal("bad-request", "a DOCTYPE is not allowed");
+  if (hasDoctype(text)) throw new Refusal("bad-request", "a DOCTYPE is not allowed");
   try {
     return XML.parse(text, { compact: false });
   } catch (error) {
@@ -70,15 +70,34 @@ export function decodeList(resource: Resource, root: XML.Node): Decoded[] {
   return root.children.filter(isElement).map((child) => decodeRecord(resource, child));
 }
 
-// A DOCTYPE can only stand before the root element (XML 1.0 section 2.8), after comments and processing instructions.
-const doctype = /^\s*(?:<\?(?:(?!\?>)[\s\S])*\?>\s*|<!--(?:(?!-->)[\s\S])*-->\s*)*<!DOCTYPE/;
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
+
+const blanks = /[ \t\r\n]*/y;
+
+/**
+ * Whether `text` has a DOCTYPE. It can only stand before the root element (XML 1.0 section 2.8), after comments and
+ * processing instructions. They are passed over one by one: a regular expression gives up on a long one in silence.
+ */
+function hasDoctype(text: string): boolean {
+  let at = 0;
+  while (true) {
+    blanks.lastIndex = at;
+    blanks.test(text);
+    at = blanks.lastIndex;
+    const end = text.startsWith("<!--", at) ? "-->" : text.startsWith("<?", at) ? "?>" : undefined;
+    if (end === undefined) return text.startsWith("<!DOCTYPE", at);
+    const closed = text.indexOf(end, at + (end === "-->" ? 4 : 2));
+    if (closed === -1) return false;
+    at = closed + end.length;
+  }
+}
 
 function refuseOtherEncodings(body: Uint8Array): void {
   if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
     throw new Refusal("unsupported-media-type", "the body is UTF-16; send UTF-8");
   }
-  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 200)).toString("latin1");
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
   const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
   if (declared !== undefined && declared.toLowerCase() !== "utf-8") {
     throw new Refusal(
@@ -99,7 +118,7 @@ function readAttributes(node: XML.Node, path: string, faults: Fault[], onId?: (i
 function readChildren(node: XML.Node, fields: Fields, path: string, faults: Fault[], into: Record<string, unknown>) {
   for (const child of node.children) {
     if (typeof child === "string") {
-      if (child.trim() !== "")
+      if (/[^ \t\r\n]/.test(child))
         faults.push({ field: path.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
     } else if (isElement(child)) readChild(child, fields, path, faults, into);
   }

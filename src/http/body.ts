@@ -46,7 +46,7 @@ function refuseOtherEncodings(headers: Headers): void {
   }
 }
 
-/** The rest of the body is not read, so the connection cannot be used again. */
+/** The connection stays open, and what still comes is dropped: a client that is cut off while it sends sees no answer. */
 function tooLarge(): Refusal {
-  return new Refusal("too-large", `the body has more than ${longestBody} bytes`, { headers: { Connection: "close" } });
+  return new Refusal("too-large", `the body has more than ${longestBody} bytes`);
 }

@@ -67,6 +67,8 @@ export function compressed(list: List, name: string): Uint8Array {
 }
 
 const parsed = new Map<string, ReadonlyMap<string, number>>();
+/** Longest header to remember: no client's own is longer, and long ones would fill the memory. */
+const longestKept = 256;
 
 /** Weights by coding (RFC 9110 section 12.5.3). Clients send few different headers, so they are remembered. */
 function parse(header: string): ReadonlyMap<string, number> {
@@ -74,7 +76,7 @@ function parse(header: string): ReadonlyMap<string, number> {
   if (known) return known;
   const weights = new Map(header.split(",").map(parseEntry));
   if (parsed.size >= 256) parsed.clear();
-  parsed.set(header, weights);
+  if (header.length <= longestKept) parsed.set(header, weights);
   return weights;
 }
 

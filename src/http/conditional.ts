@@ -17,7 +17,20 @@ export function noneMatchHits(header: string, etag: string): boolean {
  */
 export function versionsOf(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
-  return tagsOf(header, true).map((tag) => tag.slice(1, tag.lastIndexOf(".")));
+  return tagsOf(header, true).map(versionIn);
+}
+
+/**
+ * The versions that `If-None-Match` on a write rules out, `*` for every one; whichever the representation, and compared
+ * weakly (section 13.1.2).
+ */
+export function versionsBut(header: string | null): readonly string[] | undefined {
+  if (header === null) return undefined;
+  return header.trim() === "*" ? ["*"] : tagsOf(header).map(versionIn);
+}
+
+function versionIn(tag: string): string {
+  return tag.slice(1, tag.lastIndexOf("."));
 }
 
 function tagsOf(header: string, strongOnly = false): string[] {

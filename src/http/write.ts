@@ -7,7 +7,7 @@ import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
 import type { Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import { readBody } from "./body.ts";
-import { toEtag, versionsOf } from "./conditional.ts";
+import { toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
@@ -42,13 +42,16 @@ export async function write(
 
 function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {
   const operation = operations[exchange.method] as Operation;
-  const wanted = operation === "create" ? readCreate(route, body) : readChange(exchange, route, body, operation);
+  const isNew = operation === "create";
+  const wanted = isNew ? readCreate(route, body) : readChange(exchange, route, body, operation);
+  const { headers } = exchange.request;
   return {
     site: key.site,
     resource: route.resource.name,
     operation,
     ...wanted,
-    ifVersion: operation === "create" ? undefined : versionsOf(exchange.request.headers.get("If-Match")),
+    ifVersion: isNew ? undefined : versionsOf(headers.get("If-Match")),
+    ifNotVersion: isNew ? undefined : versionsBut(headers.get("If-None-Match")),
     // A site that was never written to has no history yet.
     ifEpoch: epoch === "" ? undefined : epoch,
     actor: key.prefix,
@@ -97,7 +100,9 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
   if (why === "precondition-failed") {
     return new Refusal(
       "precondition-failed",
-      `the ${route.resource.singular} ${intent.id} has changed since; read it again`,
+      intent.ifNotVersion
+        ? `the ${route.resource.singular} ${intent.id} is what If-None-Match rules out`
+        : `the ${route.resource.singular} ${intent.id} has changed since; read it again`,
     );
   }
   if (why === "idempotency-key-reused") {

@@ -53,12 +53,15 @@ export class Refusal extends Error {
   }
 }
 
+/** How many faults are told: more than any record has fields, and no more than fit an answer. */
+const mostFaults = 1000;
+
 /** The refusal of a record with all of its faults, told in one line as well. */
 export function invalidRecord(faults: readonly Fault[]): Refusal {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
   return new Refusal("invalid-record", `${first ? `\`${first.field}\`: ${first.detail}` : "not acceptable"}${more}`, {
-    faults,
+    faults: faults.slice(0, mostFaults),
   });
 }
 

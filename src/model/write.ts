@@ -15,6 +15,8 @@ export interface Intent {
   readonly text: string;
   /** The write is refused unless the record is at one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
+  /** The write is refused when the record is at one of these versions, or at all where one of them is `*`. */
+  readonly ifNotVersion?: readonly string[] | undefined;
   /**
    * The write is refused unless the site is still where the writer saw it (`headVersion`), so that what was checked
    * against all of its records still holds. In a batch that stands together, the first intent says it for all.
@@ -95,13 +97,16 @@ export function decide(intent: Intent, row: StoredRow | undefined, nextId: numbe
   if (id === undefined) throw new Error(`${operation} without an ID`);
   if (operation === "restore") return restored(id, intent.text, row);
   if (!row || row.body === null) return { kind: "refused", why: "not-found" };
-  if (intent.ifVersion && !intent.ifVersion.includes(versionOf(epoch, row.revision))) {
-    return { kind: "refused", why: "precondition-failed" };
-  }
+  if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
   const body = JSON.stringify(merge(JSON.parse(row.body), JSON.parse(intent.text) as Values));
   if (body === row.body) return { kind: "unchanged", id, revision: row.revision, body };
   return { kind: "change", id, body };
+}
+
+function meetsConditions({ ifVersion, ifNotVersion }: Intent, version: string): boolean {
+  if (ifVersion && !ifVersion.includes(version)) return false;
+  return !ifNotVersion?.some((ruledOut) => ruledOut === "*" || ruledOut === version);
 }
 
 function restored(id: number, body: string, row: StoredRow | undefined): Decision {

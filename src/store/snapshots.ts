@@ -102,10 +102,13 @@ export class Snapshots {
     return this.#at(site, head);
   }
 
-  /** Folds changes that this process has just committed into the snapshot of their site, if it is in memory. */
-  apply(site: number, changes: readonly Change[]): void {
+  /**
+   * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
+   * the history in which the change made `version`: another process may have restored the site meanwhile.
+   */
+  apply(site: number, change: Change, version: string): void {
     const snapshot = this.#loaded.get(site);
-    if (snapshot) for (const change of changes) this.#fold(snapshot, change);
+    if (snapshot?.version(change.revision) === version) this.#fold(snapshot, change);
   }
 
   /** How many sites are in memory, and about how many bytes they take. */

@@ -1,6 +1,5 @@
 // The write queue: writes that arrive while a batch commits form the next batch. One transaction, one flush, no timer.
 
-import type { Change } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/write.ts";
@@ -59,14 +58,9 @@ export class Writes {
   }
 
   #fold(batch: readonly Waiting[], outcomes: readonly Outcome[]): void {
-    const changes = new Map<number, Change[]>();
     outcomes.forEach((outcome, index) => {
       if (outcome.kind !== "done") return;
-      const site = batch[index]?.intent.site as number;
-      const ofSite = changes.get(site);
-      if (ofSite) ofSite.push(outcome.change);
-      else changes.set(site, [outcome.change]);
+      this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.version);
     });
-    for (const [site, ofSite] of changes) this.#snapshots.apply(site, ofSite);
   }
 }
