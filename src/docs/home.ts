@@ -5,13 +5,13 @@ import { escapeHtml, toPage } from "./shell.ts";
 /** The page at `/`: what this is and where to go on. */
 export function homePage(resources: readonly Resource[]): string {
   const served = resources.filter((resource) => resource.access !== "system");
-  const rows = served.map(
+  const items = served.map(
     ({ path, description }) =>
-      `<tr><td><code>/restapi/${path}.json</code><br><code>/restapi/${path}.xml</code></td><td>${escapeHtml(description)}</td></tr>`,
+      `<dt><code>/restapi/${path}.json</code> <code>/restapi/${path}.xml</code></dt><dd>${escapeHtml(description)}</dd>`,
   );
   const content = `<h1>Storefront</h1>
 <p>This is a Storefront server: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.</p>
-<div class="table"><table>${rows.join("")}</table></div>
+<dl>${items.join("")}</dl>
 <p>Send your API key with every request:</p>
 <pre><code>curl -H "X-API-AUTH: $KEY" http://127.0.0.1:8080/restapi/brands.json</code></pre>
 <p>Begin with <a href="/docs/getting-started">getting started</a>, or try every operation in the <a href="/docs">reference</a>.</p>
