@@ -61,11 +61,12 @@ async function benchSite(count: number): Promise<void> {
     }),
   ];
   try {
+    // Before anything is created, so that the list is as long as its name says.
+    if (!flags.smoke && !flags.only) notes.push(await describeAfterWrite(count, product, key));
     for (const scenario of scenarios) {
       for (const other of others.slice(0, 2)) await checkSame(other, scenario, expected);
       await benchScenario(scenario, [product, ...others.filter((_, i) => i < 2 || scenario.byHand)]);
     }
-    if (!flags.smoke && !flags.only) notes.push(await describeAfterWrite(count, product, key));
   } finally {
     for (const server of [product, ...others]) await server.stop();
   }
