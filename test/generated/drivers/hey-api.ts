@@ -20,7 +20,14 @@ await api.overrideBrand({ ...strict, path: { id: brand.ID }, headers: { "X-HTTP-
 const status = (await api.createOrderStatus({ ...strict, body: { Name: "Sent" } })).data;
 await api.updateOrderStatus({ ...strict, path: { id: status.ID }, body: { Name: "Dispatched" } });
 const statuses = (await api.listOrderStatuses({ ...strict })).data;
+const label = (await api.getOrderStatus({ ...strict, path: { id: status.ID } })).data;
+await api.updateOrderStatusByBody({ ...strict, body: { ID: status.ID, Name: "Gone" } });
 await api.deleteOrderStatus({ ...strict, path: { id: status.ID } });
+const last = (await api.createOrderStatus({ ...strict, body: { Name: "Last" } })).data;
+await api.deleteOrderStatusByBody({ ...strict, body: { ID: last.ID } });
+const third = (await api.createBrand({ ...strict, body: { Name: "Third" } })).data;
+await api.deleteBrand({ ...strict, path: { id: third.ID } });
+const left = (await api.listOrderStatuses({ ...strict })).data.length;
 const locations = (await api.listLocations({ ...strict })).data;
 const location = (await api.getLocation({ ...strict, path: { id: 1 } })).data;
 const xml = (await api.listLocationsXml({ ...strict, parseAs: "text" })).data as unknown as string;
@@ -31,6 +38,7 @@ console.log(
     `${read.Name} ${read.AccountNumber} ${read.Telephone.Mobile} ${read.Address.Town} ${read.Address.County}`,
     list.map(({ Name }) => Name),
     statuses.map(({ Name }) => Name),
+    [label.Name, left],
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     error?.type,

@@ -28,7 +28,14 @@ const status = sure(await api.POST("/restapi/orderstatuses.json", { body: { Name
 const statusPath = { id: status.ID };
 sure(await api.PUT("/restapi/orderstatuses/{id}.json", { params: { path: statusPath }, body: { Name: "Dispatched" } }));
 const statuses = sure(await api.GET("/restapi/orderstatuses.json"));
+const label = sure(await api.GET("/restapi/orderstatuses/{id}.json", { params: { path: statusPath } }));
+sure(await api.PUT("/restapi/orderstatuses.json", { body: { ID: status.ID, Name: "Gone" } }));
 sure(await api.DELETE("/restapi/orderstatuses/{id}.json", { params: { path: statusPath } }));
+const last = sure(await api.POST("/restapi/orderstatuses.json", { body: { Name: "Last" } }));
+sure(await api.DELETE("/restapi/orderstatuses.json", { body: { ID: last.ID } }));
+const third = sure(await api.POST("/restapi/brands.json", { body: { Name: "Third" } }));
+sure(await api.DELETE("/restapi/brands/{id}.json", { params: { path: { id: third.ID } } }));
+const left = sure(await api.GET("/restapi/orderstatuses.json")).length;
 const locations = sure(await api.GET("/restapi/locations.json"));
 const location = sure(await api.GET("/restapi/locations/{id}.json", { params: { path: { id: 1 } } }));
 const xml = sure(await api.GET("/restapi/locations.xml", { parseAs: "text" })) as unknown as string;
@@ -39,6 +46,7 @@ console.log(
     `${read.Name} ${read.AccountNumber} ${read.Telephone.Mobile} ${read.Address.Town} ${read.Address.County}`,
     list.map(({ Name }) => Name),
     statuses.map(({ Name }) => Name),
+    [label.Name, left],
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     error?.type,

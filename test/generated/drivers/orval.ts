@@ -29,7 +29,14 @@ sure(await api.overrideBrand(brand.ID, {}, { headers: override }), 200);
 const status = sure(await api.createOrderStatus({ Name: "Sent" }, { headers }), 201);
 sure(await api.updateOrderStatus(status.ID, { Name: "Dispatched" }, { headers }), 200);
 const statuses = sure(await api.listOrderStatuses(undefined, { headers }), 200);
+const label = sure(await api.getOrderStatus(status.ID, { headers }), 200);
+sure(await api.updateOrderStatusByBody({ ID: status.ID, Name: "Gone" }, undefined, { headers }), 200);
 sure(await api.deleteOrderStatus(status.ID, { headers }), 200);
+const last = sure(await api.createOrderStatus({ Name: "Last" }, { headers }), 201);
+sure(await api.deleteOrderStatusByBody({ ID: last.ID }, undefined, { headers }), 200);
+const third = sure(await api.createBrand({ Name: "Third" }, { headers }), 201);
+sure(await api.deleteBrand(third.ID, { headers }), 200);
+const left = sure(await api.listOrderStatuses(undefined, { headers }), 200).length;
 const locations = sure(await api.listLocations(undefined, { headers }), 200);
 const location = sure(await api.getLocation(1, { headers }), 200);
 const xml = await (await send(url + api.getListLocationsXmlUrl(), { headers })).text();
@@ -40,6 +47,7 @@ console.log(
     `${read.Name} ${read.AccountNumber} ${read.Telephone.Mobile} ${read.Address.Town} ${read.Address.County}`,
     list.map(({ Name }) => Name),
     statuses.map(({ Name }) => Name),
+    [label.Name, left],
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     problem.type,

@@ -1,0 +1,56 @@
+// The client in a page of another origin than the server, as an app has it: what it may send and read there is up to CORS.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+const built = mkdtempSync(join(tmpdir(), "storefront-client-"));
+let server: TestServer;
+let browser: Browser;
+let app: Bun.Server<undefined>;
+beforeAll(async () => {
+  server = await startTestServer();
+  const build = join(import.meta.dir, "../../scripts/build-client.ts");
+  expect(await Bun.spawn([process.execPath, build, built]).exited).toBe(0);
+  app = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: serveApp });
+  browser = await openBrowser();
+}, 60_000);
+afterAll(async () => {
+  await browser.close();
+  await app.stop(true);
+  await server.stop();
+  rmSync(built, { recursive: true });
+});
+
+function serveApp(request: Request): Response {
+  const { pathname } = new URL(request.url);
+  if (pathname !== "/")
+    return new Response(Bun.file(join(built, pathname)), { headers: { "Content-Type": "text/javascript" } });
+  return new Response("<!doctype html><title>app</title>", { headers: { "Content-Type": "text/html" } });
+}
+
+test("creates, updates by the ETag that it read, pages and deletes, and sees problems whole", async () => {
+  const page = await browser.newPage();
+  await page.goto(app.url.href);
+  const seen = await page.evaluate(
+    async ([url, key, module]) => {
+      const { createClient } = (await import(module as string)) as typeof import("../../src/client/client.ts");
+      const client = createClient({ url: url as string, key: key as string });
+      const brand = await client.brands.create({ Name: "Acme" });
+      const renamed = await client.brands.update(brand, { Name: "Acme Ltd" });
+      const refused = await client.brands.update(brand, { Name: "Late" }).catch((problem) => problem);
+      const wrong = await client.brands.create({ Name: "" }).catch((problem) => problem);
+      const names = [];
+      for await (const { Name } of client.brands.all()) names.push(Name);
+      await client.brands.delete(renamed);
+      return [names, refused.code, wrong.faults, (await client.brands.list()).length];
+    },
+    [server.url, server.key, `${app.url.origin}/client.js`],
+  );
+  expect(seen).toEqual([["Acme Ltd"], "precondition-failed", [{ field: "Name", detail: "must not be empty" }], 0]);
+  await page.close();
+}, 30_000);
