@@ -194,6 +194,18 @@ for (const kind of kinds) {
       expect(second).toEqual({ kind: "refused", why: "precondition-failed" });
     });
 
+    test("a write that rules a version out is refused when the record has it", async () => {
+      const number = newSite();
+      const [made] = await engine.commit([create(number, "a")]);
+      const { version } = made as { version: string };
+      const outcomes = await engine.commit([
+        { ...update(number, 1, { Name: "b" }), ifNotVersion: [version] },
+        { ...update(number, 1, { Name: "c" }), ifNotVersion: ["*"] },
+        { ...update(number, 1, { Name: "d" }), ifNotVersion: ["another"] },
+      ]);
+      expect(outcomes.map(({ kind }) => kind)).toEqual(["refused", "refused", "done"]);
+    });
+
     test("a write that says where it saw the site is refused when the site has moved on, or has another history", async () => {
       const number = newSite();
       await engine.commit([{ ...create(number, "a"), ifHead: "" }]);
