@@ -103,7 +103,5 @@ export function replyFault(exchange: Exchange): Response {
 function toProblem(exchange: Exchange, { code, message, faults }: Refusal) {
   const errors: { errors?: readonly Fault[] } = faults.length > 0 ? { errors: faults } : {};
   const type = `/docs/problems/${code}`;
-  // What the storage said may name files and hosts: it is for the log.
-  const detail = code === "unavailable" ? "nothing was changed; try again in a moment" : message;
-  return { type, title: refusals[code], status: statusOf(code), detail, instance: exchange.id, ...errors };
+  return { type, title: refusals[code], status: statusOf(code), detail: message, instance: exchange.id, ...errors };
 }

@@ -178,7 +178,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
   };
 }
 
-/** What a client is told of it: nothing of what the log says about the inside. */
+/** What a client is told of it: nothing of what the log says about the inside, such as files and hosts. */
 function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
   const detail = "the storage does not answer; send the request again, a POST with the same Idempotency-Key";
   return new Refusal("unavailable", detail, { retryAfter });
