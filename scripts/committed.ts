@@ -1,4 +1,5 @@
 import { describingDocuments, openapiOf } from "../src/http/documents.ts";
+import { servedOf } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
 import { clientRecords } from "./client-records.ts";
 import { toHttpFile } from "./http-file.ts";
@@ -9,7 +10,7 @@ import { exampleRequests } from "./requests.ts";
 export function committedDocuments(): Map<string, string> {
   const openapi = openapiOf(allResources);
   const requests = exampleRequests(openapi);
-  const served = allResources.filter((resource) => resource.access !== "system");
+  const served = servedOf(allResources);
   return new Map([
     ["docs/openapi.json", describingDocuments(allResources).get("/openapi.json")?.().text ?? ""],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],

@@ -7,14 +7,14 @@ import { oas } from "@stoplight/spectral-rulesets";
 import Ajv2020 from "ajv/dist/2020.js";
 import { committedDocuments } from "../scripts/committed.ts";
 import { openapiOf } from "../src/http/documents.ts";
-import type { Resource } from "../src/model/resource.ts";
+import { type Resource, servedOf } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
 import type { Schema } from "../src/schemas/json-schema.ts";
 import { createConformance } from "./support/conformance.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 import { createXmlReader } from "./support/xml-reader.ts";
 
-const served = allResources.filter((resource) => resource.access !== "system");
+const served = servedOf(allResources);
 const folder = mkdtempSync(join(tmpdir(), "storefront-openapi-"));
 let server: TestServer;
 beforeAll(async () => {

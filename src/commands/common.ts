@@ -5,7 +5,7 @@ import { type Config, environment, readConfig, type Settings } from "../config.t
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
-import type { Resource } from "../model/resource.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { isDatabaseThere, openEngine } from "../store/open.ts";
 
@@ -103,7 +103,7 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
 
 /** The served resource of this name, as paths have it. @throws Misuse that names the one that was probably meant */
 export function findResource(name: string): Resource {
-  const served = allResources.filter((resource) => resource.access !== "system");
+  const served = servedOf(allResources);
   const found = served.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
   const names = served.map((resource) => resource.path);

@@ -1,10 +1,10 @@
-import type { Resource } from "../model/resource.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
 import { links } from "./render.ts";
 import { escapeHtml, toPage } from "./shell.ts";
 
 /** The page at `/`: what this is and where to go on. */
 export function homePage(resources: readonly Resource[]): string {
-  const served = resources.filter((resource) => resource.access !== "system");
+  const served = servedOf(resources);
   const items = served.map(
     ({ path, description }) =>
       `<dt><code>/restapi/${path}.json</code> <code>/restapi/${path}.xml</code></dt><dd>${escapeHtml(description)}</dd>`,

@@ -1,7 +1,7 @@
 // What describes the interface to machines: OpenAPI, JSON Schema and XSD.
 
 import { version } from "../../package.json" with { type: "json" };
-import type { Resource } from "../model/resource.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
 import { toOpenapi } from "../openapi/document.ts";
 import { type Schema, schemaDocument } from "../schemas/json-schema.ts";
 import { toProblemXsd, toXsd } from "../schemas/xsd.ts";
@@ -16,7 +16,7 @@ export interface TextDocument {
 
 /** The OpenAPI document of `resources`. */
 export function openapiOf(resources: readonly Resource[]): Schema {
-  return toOpenapi({ resources: served(resources), formats, version, statusOf });
+  return toOpenapi({ resources: servedOf(resources), formats, version, statusOf });
 }
 
 /** The documents by path, each made when first asked for. */
@@ -24,18 +24,14 @@ export function describingDocuments(resources: readonly Resource[]): Map<string,
   const documents: [string, string, () => string][] = [
     ["/openapi.json", "application/json; charset=utf-8", () => pretty(openapiOf(resources))],
     ["/openapi.yaml", "application/yaml; charset=utf-8", () => Bun.YAML.stringify(openapiOf(resources), null, 2)],
-    ["/schemas/storefront.xsd", "application/xml; charset=utf-8", () => toXsd(served(resources))],
+    ["/schemas/storefront.xsd", "application/xml; charset=utf-8", () => toXsd(servedOf(resources))],
     ["/schemas/problem.xsd", "application/xml; charset=utf-8", toProblemXsd],
   ];
-  for (const resource of served(resources)) {
+  for (const resource of servedOf(resources)) {
     const path = `/schemas/${resource.name}.json`;
     documents.push([path, "application/schema+json; charset=utf-8", () => pretty(schemaDocument(resource))]);
   }
   return new Map(documents.map(([path, type, make]) => [path, once(() => ({ type, text: make() }))]));
-}
-
-function served(resources: readonly Resource[]): Resource[] {
-  return resources.filter((resource) => resource.access !== "system");
 }
 
 function pretty(document: Schema): string {

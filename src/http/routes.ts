@@ -2,7 +2,7 @@ import type { Format } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
 import { nearest } from "../model/nearest.ts";
-import type { Resource } from "../model/resource.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
 
 export const formats: readonly Format[] = [json, xml];
 
@@ -26,7 +26,7 @@ export interface Routes {
 
 /** The routes of every resource that is served, in every format. */
 export function createRoutes(resources: readonly Resource[]): Routes {
-  const served = resources.filter((resource) => resource.access !== "system");
+  const served = servedOf(resources);
   const lists = new Map<string, Route>();
   const items = new Map<string, Route>();
   for (const resource of served) {

@@ -37,6 +37,11 @@ export function defineResource(declaration: Declaration): Resource {
   return { ...declaration, leaves: leavesOf(declaration.fields, []) };
 }
 
+/** Those of `resources` that clients see. */
+export function servedOf(resources: readonly Resource[]): readonly Resource[] {
+  return resources.filter((resource) => resource.access !== "system");
+}
+
 /** The leaf with this dotted path, or undefined. */
 export function findLeaf(resource: Resource, path: string): Leaf | undefined {
   return resource.leaves.find((leaf) => leaf.path === path);

@@ -1,3 +1,4 @@
+import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 /** The tables and their columns, the same in every engine, in the order in which a dump lists them. */
@@ -10,6 +11,14 @@ export const tables = {
 } as const;
 
 export type TableName = keyof typeof tables;
+
+/** The refusal of a database whose tables are of version `found`, where this program knows no more than `known`. */
+export function madeByNewer(found: number, known: number): Refusal {
+  return new Refusal(
+    "unavailable",
+    `the database was made by a newer program (schema ${found}, this one knows ${known}): upgrade this program`,
+  );
+}
 
 /** A resource's read-only view for people who report with SQL: its name, and a column per text field. */
 export interface View {

@@ -10,7 +10,7 @@ import {
   xmlRegisterInputProvider,
 } from "libxml2-wasm";
 import type { Field, Fields } from "../../src/model/field.ts";
-import type { Resource } from "../../src/model/resource.ts";
+import { type Resource, servedOf } from "../../src/model/resource.ts";
 import { toProblemXsd, toXsd } from "../../src/schemas/xsd.ts";
 
 const problemXsd = new TextEncoder().encode(toProblemXsd());
@@ -18,7 +18,7 @@ xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.x
 
 /** A function that reads an answer in XML, and throws when the XSD does not allow it. */
 export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
-  const served = resources.filter((resource) => resource.access !== "system");
+  const served = servedOf(resources);
   const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });
   const validator = XsdValidator.fromDoc(xsd);
   return (text) => {

@@ -2,6 +2,7 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createChecker } from "../check.ts";
+import { following } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dropSite, dumpRows, refillTables } from "./bulk.ts";
 import { commitBatch } from "./commit.ts";
@@ -35,15 +36,16 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
     load: (site) => pool.read((connection, more) => loadSite(connection, more, site)),
-    since: (site, revision, { epoch, limit = mostChanges } = {}) =>
+    since: (site, revision, options = {}) =>
       pool.read(async (connection) => {
-        const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, limit), sql.end];
+        const texts = [
+          sql.beginRead,
+          sql.heads([site]),
+          sql.since(site, revision, options.limit ?? mostChanges),
+          sql.end,
+        ];
         const [heads, rows] = await connection.script(texts.join("; "));
-        const head = toHead(heads?.[0]);
-        if (epoch !== undefined && head.epoch !== epoch) return undefined;
-        const changes = (rows ?? []) as Change[];
-        const next = head.revision > revision ? revision + 1 : undefined;
-        return changes[0]?.revision === next ? changes : undefined;
+        return following((rows ?? []) as Change[], toHead(heads?.[0]), revision, options);
       }),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     noteKeyUse: (uses) =>

@@ -1,8 +1,7 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
-import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { viewOf } from "../tables.ts";
+import { madeByNewer, viewOf } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import type { Address } from "./address.ts";
 import type { Connection } from "./connection.ts";
@@ -45,12 +44,7 @@ async function readSchema(connection: Connection): Promise<Schema | undefined> {
 }
 
 function isAt(schema: Schema | undefined, wanted: Schema): boolean {
-  if (schema && schema.version > migrations.length) {
-    throw new Refusal(
-      "unavailable",
-      `the database was made by a newer program (schema ${schema.version}, this one knows ${migrations.length}): upgrade this program`,
-    );
-  }
+  if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
   return schema?.version === wanted.version && schema.views === wanted.views;
 }
 

@@ -2,6 +2,7 @@ import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf, Refusal } from "../../model/errors.ts";
+import { madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 
 const migrations: readonly string[] = [first];
@@ -32,12 +33,7 @@ export function migrate(database: Database): void {
     if (version(database) === migrations.length) return;
     inTransaction(database, () => {
       const from = version(database);
-      if (from > migrations.length) {
-        throw new Refusal(
-          "unavailable",
-          `the database was made by a newer program (schema ${from}, this one knows ${migrations.length}): upgrade this program`,
-        );
-      }
+      if (from > migrations.length) throw madeByNewer(from, migrations.length);
       if (from === 0 && hasTables(database)) {
         throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
       }

@@ -4,6 +4,7 @@ import type { DumpedRow, Engine, Head, Row } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { checkRows } from "../check.ts";
+import { following } from "../since.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { dumpRows, refillTables } from "./dump.ts";
@@ -36,14 +37,12 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
           return { head, rows: sql.rows.all(site) as Row[] };
         })(),
       ),
-    since: (site, revision, { epoch, limit = -1 } = {}) =>
+    since: (site, revision, options = {}) =>
       translated(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
-          if (epoch !== undefined && head.epoch !== epoch) return undefined;
-          const changes = sql.since.all(site, revision, limit) as Change[];
-          const next = head.revision > revision ? revision + 1 : undefined;
-          return changes[0]?.revision === next ? changes : undefined;
+          const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
+          return following(changes, head, revision, options);
         })(),
       ),
     commit: async (intents, atomic = false) =>
