@@ -1,12 +1,13 @@
 import pino from "pino";
 import type { Config } from "./config.ts";
-import { type HttpServer, serveHttp } from "./http/server.ts";
+import { serveHttp } from "./http/server.ts";
 import type { Engine } from "./model/engine.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { Writes } from "./store/writes.ts";
+import type { Listener } from "./wire/listen.ts";
 
 export interface Running {
   readonly url: string;
@@ -29,7 +30,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writes = new Writes(engine, snapshots);
-  let http: HttpServer;
+  let http: Listener;
   try {
     http = serveHttp(toHttpOptions(config), { engine, snapshots, writes, resources, log, now });
   } catch (error) {
@@ -54,7 +55,7 @@ function toHttpOptions(config: Config) {
     port,
     tls,
     trustProxy,
-    idleTimeout,
+    patience: idleTimeout,
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
     failureLimit: { rate: 2, burst: 100 },

@@ -153,6 +153,7 @@ export type ProblemCode =
   | "conflict"
   | "precondition-failed"
   | "too-large"
+  | "head-too-large"
   | "unsupported-media-type"
   | "wrong-site"
   | "idempotency-key-reused"

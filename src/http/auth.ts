@@ -1,6 +1,8 @@
 import { Refusal } from "../model/errors.ts";
 import { digestOf } from "../model/key.ts";
+import type { WireRequest } from "../wire/connection.ts";
 import type { Directory, Key, Site } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
 
 const names = new Map<string, string>();
 
@@ -8,9 +10,10 @@ const names = new Map<string, string>();
  * The request's host in lower case and without port; empty when it has none (HTTP/1.0).
  * @throws Refusal `bad-request` when it has several
  */
-export function hostOf(request: Request, trustProxy: boolean): string {
-  const own = request.headers.get("Host") ?? "";
-  const forwarded = trustProxy ? request.headers.get("X-Forwarded-Host")?.split(",").at(-1)?.trim() : undefined;
+export function hostOf({ request, target }: Exchange, trustProxy: boolean): string {
+  // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
+  const own = target.host ?? request.fields.get("host") ?? "";
+  const forwarded = trustProxy ? request.fields.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
   const host = forwarded || own;
   const known = names.get(host);
   if (known !== undefined) return known;
@@ -41,8 +44,8 @@ export function wrongSite(host: string): Refusal {
  * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, which are not told
  *   apart; `forbidden` for the key of another site
  */
-export function authenticate(request: Request, site: Site, directory: Directory, now: number): Key {
-  const sent = request.headers.get("X-API-AUTH");
+export function authenticate(request: WireRequest, site: Site, directory: Directory, now: number): Key {
+  const sent = request.fields.get("x-api-auth");
   const key = sent === null ? undefined : directory.keyOf(digestOf(sent));
   if (!key || now >= key.endsAt) throw unauthorized(site);
   if (key.site !== site.id) throw new Refusal("forbidden", "the API key belongs to another website");

@@ -1,10 +1,11 @@
 import type { Format } from "../formats/format.ts";
+import type { WireRequest } from "../wire/connection.ts";
 import type { Route } from "./routes.ts";
 import type { Target } from "./target.ts";
 
 /** A request on its way to its answer. What is not known yet is undefined. */
 export interface Exchange {
-  readonly request: Request;
+  readonly request: WireRequest;
   readonly target: Target;
   /** Of the answer, in `X-Request-Id` and in the log. */
   readonly id: string;

@@ -12,7 +12,7 @@ export function readIdempotency(
   key: Key,
   body: Uint8Array,
 ): Idempotency | undefined {
-  const name = request.method === "POST" ? request.headers.get("Idempotency-Key") : null;
+  const name = request.method === "POST" ? request.fields.get("idempotency-key") : null;
   if (name === null) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(name)) {
     throw new Refusal("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");

@@ -1,4 +1,6 @@
 import { Refusal } from "../model/errors.ts";
+import type { WireRequest } from "../wire/connection.ts";
+import type { Reply } from "../wire/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import { reply } from "./reply.ts";
 import type { Route } from "./routes.ts";
@@ -9,7 +11,7 @@ const overrides = ["PUT", "PATCH", "DELETE"];
  * The method that the request means: its own, or that of `X-HTTP-Method-Override` on a POST.
  * @throws Refusal `method-not-allowed` when the route has no such method, `bad-request` for any other override
  */
-export function methodOf(request: Request, route: Route): string {
+export function methodOf(request: WireRequest, route: Route): string {
   const method = request.method === "POST" ? overridden(request) : request.method;
   if (route.methods.includes(method)) return method;
   const plural = route.resource.plural;
@@ -18,7 +20,7 @@ export function methodOf(request: Request, route: Route): string {
 }
 
 /** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */
-export function preflight(exchange: Exchange, route: Route): Response {
+export function preflight(exchange: Exchange, route: Route): Reply {
   const methods = route.methods.join(", ");
   return reply(exchange, 204, null, {
     Allow: methods,
@@ -29,8 +31,8 @@ export function preflight(exchange: Exchange, route: Route): Response {
   });
 }
 
-function overridden(request: Request): string {
-  const override = request.headers.get("X-HTTP-Method-Override");
+function overridden(request: WireRequest): string {
+  const override = request.fields.get("x-http-method-override");
   if (override === null) return "POST";
   const method = override.trim().toUpperCase();
   if (overrides.includes(method)) return method;

@@ -8,12 +8,13 @@ import { renderPages } from "../docs/render.ts";
 import { pageScript } from "../docs/shell.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Reply } from "../wire/reply.ts";
 import { describingDocuments, type TextDocument } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { once } from "./once.ts";
 import { reply } from "./reply.ts";
 
-type Answer = (exchange: Exchange) => Maybe<Response>;
+type Answer = (exchange: Exchange) => Maybe<Reply>;
 
 /** A page has styles of its own and loads nothing but its script. */
 const pagePolicy =
@@ -54,16 +55,15 @@ function script(text: string): Answer {
 function scalarAnswer(): Answer {
   const compressed = once(async () => promisify(gzip)(await Bun.file(scalar.file).bytes()));
   return async ({ id, request }) => {
-    const headers = new Headers({
+    const headers = {
       "Content-Type": "text/javascript; charset=utf-8",
       "Cache-Control": "public, max-age=31536000, immutable",
       Vary: "Accept-Encoding",
       "X-Request-Id": id,
-    });
-    const accepted = request.headers.get("Accept-Encoding") ?? "";
+    };
+    const accepted = request.fields.get("accept-encoding") ?? "";
     if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted))
-      return new Response(Bun.file(scalar.file), { headers });
-    headers.set("Content-Encoding", "gzip");
-    return new Response(await compressed(), { headers });
+      return { status: 200, headers, body: await Bun.file(scalar.file).bytes() };
+    return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, body: await compressed() };
   };
 }

@@ -5,15 +5,16 @@ import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Kept } from "../store/kept.ts";
 import type { Snapshot } from "../store/snapshot.ts";
+import type { Reply } from "../wire/reply.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, toLink } from "./query.ts";
-import { reply, replyOften } from "./reply.ts";
+import { reply } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
-export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Response {
+export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Reply {
   const collection = snapshot.collection(route.resource);
   if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
@@ -30,32 +31,29 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
   return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Response {
+function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Reply {
   const { format } = route;
   const asked = idIn(exchange.target.path);
   const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);
   if (!kept) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(kept.revision), format.name);
-  const known = exchange.request.headers.get("If-None-Match");
-  if (known !== null && noneMatchHits(known, etag))
-    return replyOften(exchange, "same record", format, null, { ETag: etag });
-  return replyOften(exchange, "record", format, collection.document(kept, format), { ETag: etag });
+  const known = exchange.request.fields.get("if-none-match");
+  if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, { ETag: etag });
+  return reply(exchange, 200, collection.document(kept, format), { "Content-Type": format.contentType, ETag: etag });
 }
 
-function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
-  const { headers } = exchange.request;
+function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Reply {
+  const { fields } = exchange.request;
   const list = collection.list(format);
-  const coding = chooseCoding(headers.get("Accept-Encoding"), list.bytes.length);
+  const coding = chooseCoding(fields.get("accept-encoding"), list.bytes.length);
   const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
-  const known = headers.get("If-None-Match");
+  const known = fields.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
-  if (known !== null && noneMatchHits(known, etag)) return replyOften(exchange, "same list", format, null, fixed);
-  if (!coding) return replyOften(exchange, "list", format, list.bytes, fixed);
-  return replyOften(exchange, "compressed list", format, compressed(list, coding), {
-    "Content-Encoding": coding,
-    ...fixed,
-  });
+  if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
+  const headers = { "Content-Type": format.contentType, ...fixed };
+  if (!coding) return reply(exchange, 200, list.bytes, headers);
+  return reply(exchange, 200, compressed(list, coding), { "Content-Encoding": coding, ...headers });
 }
 
 function listSome(
@@ -64,7 +62,7 @@ function listSome(
   snapshot: Snapshot,
   collection: Collection,
   query: ListQuery,
-): Response {
+): Reply {
   const { format, resource } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
   const selected = collection.selections.select(query.filters, query.sort);
@@ -76,7 +74,7 @@ function listSome(
     "X-Total-Count": String(total),
     ...(link ? { Link: link } : {}),
   };
-  const known = exchange.request.headers.get("If-None-Match");
+  const known = exchange.request.fields.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
   const { fields } = query;
   const items = page.map((kept) =>

@@ -1,12 +1,16 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
-import type { Server } from "bun";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import { systemSite } from "../store/snapshots.ts";
+import type { WireRequest } from "../wire/connection.ts";
+import { Fields } from "../wire/fields.ts";
+import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
+import type { Reply } from "../wire/reply.ts";
 import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
+import { longestBody } from "./body.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
@@ -22,31 +26,17 @@ import { createStaticAnswers } from "./static.ts";
 import { toTarget } from "./target.ts";
 import { write } from "./write.ts";
 
-export interface HttpOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Lets several processes listen on one port. */
-  readonly reusePort: boolean;
+export interface HttpOptions extends Omit<ListenOptions, "longestBody"> {
   /** Whether `X-Forwarded-Host` and `X-Forwarded-For` come from a proxy that can be believed. */
   readonly trustProxy: boolean;
   /** What a key may do that has no limit of its own; undefined for no limit. */
   readonly keyLimit: Limit | undefined;
   /** What a client address may do with invalid keys. */
   readonly failureLimit: Limit;
-  /** Seconds after which a connection that sends nothing is closed. */
-  readonly idleTimeout: number;
-}
-
-export interface HttpServer {
-  readonly url: string;
-  readonly port: number;
-  /** Takes no new connection, and returns when what is under way is answered, or after `seconds`. */
-  stop(seconds: number): Promise<void>;
 }
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
-export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
+export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   const { snapshots, writes, log, now } = parts;
   const directory = new Directory();
   snapshots.follow(directory);
@@ -59,20 +49,13 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
   const failureBuckets = new Buckets<string>();
   const idPrefix = randomText(8);
   let exchanges = 0;
-  let underWay = 0;
 
-  function answer(request: Request, server: Server<undefined>): Maybe<Response> {
+  function answer(request: WireRequest): Maybe<Reply> {
     const started = performance.now();
-    const exchange: Exchange = {
-      request,
-      target: toTarget(request.url),
-      id: `${idPrefix}${(exchanges++).toString(36)}`,
-      method: request.method,
-    };
-    underWay++;
-    let answered: Maybe<Response>;
+    const exchange = toExchange(request);
+    let answered: Maybe<Reply>;
     try {
-      answered = dispatch(exchange, server);
+      answered = dispatch(exchange);
     } catch (error) {
       answered = refuse(exchange, error);
     }
@@ -80,45 +63,53 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
     return answered.catch((error) => refuse(exchange, error)).then((response) => finish(exchange, started, response));
   }
 
-  function finish(exchange: Exchange, started: number, response: Response): Response {
-    underWay--;
+  function misread(refusal: Refusal): Reply {
+    return refuse(toExchange(unread), refusal);
+  }
+
+  function toExchange(request: WireRequest): Exchange {
+    const id = `${idPrefix}${(exchanges++).toString(36)}`;
+    return { request, target: toTarget(request.target), id, method: request.method };
+  }
+
+  function finish(exchange: Exchange, started: number, response: Reply): Reply {
     metrics.count(exchange.route, exchange.method, response.status, performance.now() - started);
     if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
     return response;
   }
 
-  function dispatch(exchange: Exchange, server: Server<undefined>): Maybe<Response> {
+  function dispatch(exchange: Exchange): Maybe<Reply> {
     const page = statics.find(exchange);
     if (page) return page;
-    const host = hostOf(exchange.request, options.trustProxy);
+    const host = hostOf(exchange, options.trustProxy);
     const guess = directory.siteOf(host)?.id ?? systemSite;
     const snapshot = snapshots.fresh(guess);
-    if (snapshot instanceof Promise) return snapshot.then((later) => answerAt(exchange, server, host, later));
-    return answerAt(exchange, server, host, snapshot);
+    if (snapshot instanceof Promise) return snapshot.then((later) => answerAt(exchange, host, later));
+    return answerAt(exchange, host, snapshot);
   }
 
   /** Answers from `snapshot`, as new as the store, if it is of the site that answers for `host` by now. */
-  function answerAt(exchange: Exchange, server: Server<undefined>, host: string, snapshot: Snapshot): Maybe<Response> {
+  function answerAt(exchange: Exchange, host: string, snapshot: Snapshot): Maybe<Reply> {
     const site = directory.siteOf(host);
     if (!site) throw wrongSite(host);
-    if (site.id !== snapshot.site) return dispatch(exchange, server);
+    if (site.id !== snapshot.site) return dispatch(exchange);
     const route = routes.find(exchange.target.path);
     if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
     exchange.route = route;
     exchange.method = methodOf(exchange.request, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
-    const key = admit(exchange, site, server);
+    const key = admit(exchange, site);
     if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
     requireWrite(key);
     return write(exchange, route, { key, epoch: snapshot.epoch, at: now() }, writes, idempotencies);
   }
 
-  function admit(exchange: Exchange, site: Site, server: Server<undefined>): Key {
+  function admit(exchange: Exchange, site: Site): Key {
     let key: Key;
     try {
       key = authenticate(exchange.request, site, directory, now());
     } catch (error) {
-      if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request, server);
+      if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request);
       throw error;
     }
     keyUses.note(key.id, now());
@@ -133,17 +124,15 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
     if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
   }
 
-  function throttleFailures(request: Request, server: Server<undefined>): void {
-    const forwarded = options.trustProxy
-      ? request.headers.get("X-Forwarded-For")?.split(",").at(-1)?.trim()
-      : undefined;
-    const address = forwarded ?? server.requestIP(request)?.address ?? "";
+  function throttleFailures(request: WireRequest): void {
+    const forwarded = options.trustProxy ? request.fields.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+    const address = forwarded ?? request.address;
     if (failureBuckets.take(address, options.failureLimit, now()) === undefined) {
       throw tooManyRequests(options.failureLimit, "too many requests with an invalid API key came from this address");
     }
   }
 
-  function refuse(exchange: Exchange, error: unknown): Response {
+  function refuse(exchange: Exchange, error: unknown): Reply {
     if (error instanceof Refusal) {
       if (error.code !== "unavailable") return replyRefusal(exchange, error);
       log.error({ request: exchange.id, err: error }, "the storage failed");
@@ -153,30 +142,24 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): HttpServer {
     return replyFault(exchange);
   }
 
-  const server = Bun.serve({
-    hostname: options.host,
-    port: options.port,
-    reusePort: options.reusePort,
-    idleTimeout: options.idleTimeout,
-    // The limit that clients meet is in body.ts, with a problem document; here it only bounds what Bun lets begin.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    ...(options.tls ? { tls: { cert: Bun.file(options.tls.cert), key: Bun.file(options.tls.key) } } : {}),
-    fetch: answer,
-    development: false,
-  });
-
+  const listener = listen({ ...options, longestBody }, { answer, misread });
   return {
-    url: server.url.href.replace(/\/$/, ""),
-    port: server.port as number,
+    ...listener,
     async stop(seconds) {
-      void server.stop();
-      const deadline = performance.now() + seconds * 1000;
-      while (underWay > 0 && performance.now() < deadline) await Bun.sleep(10);
+      await listener.stop(seconds);
       await keyUses.stop();
-      await server.stop(true);
     },
   };
 }
+
+/** Stands for a request that could not be read. */
+const unread: WireRequest = {
+  method: "",
+  target: "/",
+  fields: new Fields(new Map()),
+  address: "",
+  body: () => new Uint8Array(),
+};
 
 /** What a client is told of it: nothing of what the log says about the inside, such as files and hosts. */
 function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
@@ -184,6 +167,6 @@ function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
   return new Refusal("unavailable", detail, { retryAfter });
 }
 
-function described({ id, request, target }: Exchange, { status }: Response) {
+function described({ id, request, target }: Exchange, { status }: Reply) {
   return { request: id, method: request.method, path: target.path, status };
 }

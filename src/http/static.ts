@@ -3,6 +3,7 @@
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import { systemSite } from "../store/snapshots.ts";
+import type { Reply } from "../wire/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { once } from "./once.ts";
@@ -11,7 +12,7 @@ import { reply } from "./reply.ts";
 
 const plain = "text/plain; charset=utf-8";
 
-type Answer = (exchange: Exchange) => Maybe<Response>;
+type Answer = (exchange: Exchange) => Maybe<Reply>;
 
 /** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
@@ -23,14 +24,14 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
   ]);
   const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));
-  async function describeInterface(exchange: Exchange): Promise<Response> {
+  async function describeInterface(exchange: Exchange): Promise<Reply> {
     const answer = (await describe()).get(exchange.target.path);
     if (!answer) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists those that there are");
     return answer(exchange);
   }
   return {
     /** The answer to `exchange`, if one of these paths is asked for. */
-    find(exchange: Exchange): Maybe<Response> | undefined {
+    find(exchange: Exchange): Maybe<Reply> | undefined {
       const { path } = exchange.target;
       const answer = answers.get(path) ?? (describing.test(path) ? describeInterface : undefined);
       if (!answer) return undefined;
@@ -42,6 +43,6 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
   };
 }
 
-function send(exchange: Exchange, type: string, body: string): Response {
+function send(exchange: Exchange, type: string, body: string): Reply {
   return reply(exchange, 200, body, { "Content-Type": type });
 }

@@ -15,6 +15,7 @@ const statuses: Record<Code, number> = {
   "wrong-site": 421,
   "idempotency-key-reused": 422,
   "too-many-requests": 429,
+  "head-too-large": 431,
   internal: 500,
   unavailable: 503,
 };

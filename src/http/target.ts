@@ -1,13 +1,29 @@
-/** What a request asks for: the path as it was sent (dot segments resolved), and the query after the `?`. */
+/** What a request asks for: the path (dot segments resolved), the query after the `?`, and the host of an absolute target. */
 export interface Target {
   readonly path: string;
   readonly query: string;
+  readonly host?: string;
 }
 
-/** Splits `url`, which is absolute, or only a path where the request had no usable `Host`. */
-export function toTarget(url: string): Target {
-  const start = url.startsWith("http") ? url.indexOf("/", 8) : 0;
-  const mark = url.indexOf("?", start);
-  if (mark === -1) return { path: url.slice(start), query: "" };
-  return { path: url.slice(start, mark), query: url.slice(mark + 1) };
+/** What the URL standard leaves as it is in a path with a query. */
+const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
+const dots = /\/(?:\.|%2e)/i;
+
+/**
+ * Splits the target of a request (RFC 9112 section 3.2) as it was sent, one character per byte: a path, or an absolute URL. One that
+ * is neither stands for a path that does not exist.
+ */
+export function toTarget(sent: string): Target {
+  if (plain.test(sent) && !dots.test(sent)) return split(sent);
+  const text = Buffer.from(sent, "latin1").toString();
+  const isAbsolute = /^https?:\/\//i.test(text);
+  const url = URL.parse(isAbsolute ? text : `http://unknown${text.startsWith("/") ? "" : "/"}${text}`);
+  if (!url) return { path: text, query: "" };
+  const target = split(url.pathname + url.search);
+  return isAbsolute ? { ...target, host: url.host } : target;
+}
+
+function split(text: string): Target {
+  const mark = text.indexOf("?");
+  return mark === -1 ? { path: text, query: "" } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
 }

@@ -6,13 +6,14 @@ import { Refusal } from "../model/errors.ts";
 import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
 import type { Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
+import type { Reply } from "../wire/reply.ts";
 import { readBody } from "./body.ts";
 import { toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
-import { replyOften } from "./reply.ts";
+import { reply } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
@@ -32,7 +33,7 @@ export async function write(
   author: Author,
   writes: Writes,
   idempotencies: Idempotencies,
-): Promise<Response> {
+): Promise<Reply> {
   const body = await readBody(exchange.request);
   const intent = toIntent(exchange, route, author, body);
   const outcome = await idempotencies.once(intent, () => writes.write(intent));
@@ -44,14 +45,14 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? readCreate(route, body) : readChange(exchange, route, body, operation);
-  const { headers } = exchange.request;
+  const { fields } = exchange.request;
   return {
     site: key.site,
     resource: route.resource.name,
     operation,
     ...wanted,
-    ifVersion: isNew ? undefined : versionsOf(headers.get("If-Match")),
-    ifNotVersion: isNew ? undefined : versionsBut(headers.get("If-None-Match")),
+    ifVersion: isNew ? undefined : versionsOf(fields.get("if-match")),
+    ifNotVersion: isNew ? undefined : versionsBut(fields.get("if-none-match")),
     // A site that was never written to has no history yet.
     ifEpoch: epoch === "" ? undefined : epoch,
     actor: key.prefix,
@@ -119,13 +120,14 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
   throw new Error(`${intent.operation} was refused: ${why}`);
 }
 
-function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Response {
+function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Reply {
   const { resource, format } = route;
   const body = format.documentStart + format.item(resource, outcome.body);
   if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
-  if (outcome.operation === "delete") return replyOften(exchange, "deleted", format, body, {});
+  const headers = { "Content-Type": format.contentType };
+  if (outcome.operation === "delete") return reply(exchange, 200, body, headers);
   const etag = toEtag(outcome.version, format.name);
-  if (outcome.operation === "update") return replyOften(exchange, "updated", format, body, { ETag: etag });
+  if (outcome.operation === "update") return reply(exchange, 200, body, { ...headers, ETag: etag });
   const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  return replyOften(exchange, "created", format, body, { ETag: etag, Location: location });
+  return reply(exchange, 201, body, { ...headers, ETag: etag, Location: location });
 }

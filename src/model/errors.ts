@@ -10,6 +10,7 @@ export const refusals = {
   conflict: "The same request is still being answered",
   "precondition-failed": "The record has changed since",
   "too-large": "The request body is too large",
+  "head-too-large": "The head of the request is too large",
   "unsupported-media-type": "The encoding of the body is not supported",
   "wrong-site": "No website answers under this host",
   "idempotency-key-reused": "The idempotency key was used for another request",

@@ -19,6 +19,7 @@ const details: Record<Code, string> = {
   conflict: "a request with this Idempotency-Key is still being answered",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
+  "head-too-large": "the request's head, its URL included, has more than 16384 bytes",
   "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
   "wrong-site": "no website answers under the host `other.example`",
   "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
@@ -48,6 +49,7 @@ export const always: readonly Code[] = [
   "forbidden",
   "wrong-site",
   "too-many-requests",
+  "head-too-large",
   "internal",
   "unavailable",
 ];

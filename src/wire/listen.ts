@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { type Common, Connection, type Handler } from "./connection.ts";
+
+export interface ListenOptions {
+  readonly host: string;
+  /** 0 picks a free one. */
+  readonly port: number;
+  /** Files in PEM form. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Lets several processes listen on one port. */
+  readonly reusePort: boolean;
+  /** Seconds after which a client that neither sends nor reads is given up. */
+  readonly patience: number;
+  /** Most bytes of a request body. */
+  readonly longestBody: number;
+}
+
+export interface Listener {
+  readonly url: string;
+  readonly port: number;
+  /** Takes no new connection, and returns when what is under way is answered, or after `seconds`. */
+  stop(seconds: number): Promise<void>;
+}
+
+/** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
+export function listen(options: ListenOptions, handler: Handler): Listener {
+  const { host, patience, longestBody } = options;
+  const common: Common = { handler, longestBody, patience, now: 0, isStopping: false };
+  const connections = new Set<Connection>();
+  const listener = Bun.listen<Connection>({
+    hostname: host,
+    port: options.port,
+    ...(options.tls ? { tls: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key) } } : {}),
+    ...(options.reusePort ? { reusePort: true } : {}),
+    allowHalfOpen: true,
+    socket: {
+      open(socket) {
+        socket.data = new Connection(socket, common);
+        connections.add(socket.data);
+      },
+      // Makes `open` come before the handshake, so that one that stalls is ended like any other.
+      handshake() {},
+      data: (socket, bytes) => socket.data.receive(bytes),
+      drain: (socket) => socket.data.drain(),
+      end: (socket) => socket.data.clientEnd(),
+      close(socket) {
+        connections.delete(socket.data);
+        socket.data.closed();
+      },
+      error: (socket) => void socket.terminate(),
+    },
+  });
+  const timer = setInterval(() => {
+    common.now++;
+    for (const connection of connections) connection.sweep();
+  }, 1000);
+  timer.unref();
+  return {
+    url: `${options.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+    port: listener.port,
+    async stop(seconds) {
+      common.isStopping = true;
+      listener.stop();
+      for (const connection of connections) connection.stop();
+      const deadline = performance.now() + seconds * 1000;
+      while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
+      clearInterval(timer);
+      for (const connection of connections) connection.terminate();
+    },
+  };
+}
+
+function isBusy(connections: Iterable<Connection>): boolean {
+  for (const connection of connections) if (connection.isBusy) return true;
+  return false;
+}
