@@ -8,13 +8,15 @@ import { renderPages } from "../docs/render.ts";
 import { pageScript } from "../docs/shell.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Reply } from "../wire/reply.ts";
+import { type Reply, toLines } from "../wire/reply.ts";
 import { describingDocuments, type TextDocument } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { once } from "./once.ts";
 import { reply } from "./reply.ts";
 
 type Answer = (exchange: Exchange) => Maybe<Reply>;
+
+const javascript = "text/javascript; charset=utf-8";
 
 /** A page has styles of its own and loads nothing but its script. */
 const pagePolicy =
@@ -37,18 +39,18 @@ export function describingAnswers(resources: readonly Resource[]): Map<string, A
 function document(make: () => TextDocument): Answer {
   return (exchange) => {
     const { type, text } = make();
-    return reply(exchange, 200, text, { "Content-Type": type });
+    return reply(exchange, 200, { type, body: text });
   };
 }
 
 function page(render: () => string, policy: string): Answer {
   const html = once(render);
-  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
-  return (exchange) => reply(exchange, 200, html(), headers);
+  const type = "text/html; charset=utf-8";
+  return (exchange) => reply(exchange, 200, { type, body: html() }, { "Content-Security-Policy": policy });
 }
 
 function script(text: string): Answer {
-  return (exchange) => reply(exchange, 200, text, { "Content-Type": "text/javascript; charset=utf-8" });
+  return (exchange) => reply(exchange, 200, { type: javascript, body: text });
 }
 
 /** Its path names its version, so unlike all else it may be kept. It is compressed once, off this thread. */
@@ -56,14 +58,14 @@ function scalarAnswer(): Answer {
   const compressed = once(async () => promisify(gzip)(await Bun.file(scalar.file).bytes()));
   return async ({ id, request }) => {
     const headers = {
-      "Content-Type": "text/javascript; charset=utf-8",
+      "Content-Type": javascript,
       "Cache-Control": "public, max-age=31536000, immutable",
       Vary: "Accept-Encoding",
       "X-Request-Id": id,
     };
     const accepted = request.fields.get("accept-encoding") ?? "";
     if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted))
-      return { status: 200, headers, body: await Bun.file(scalar.file).bytes() };
-    return { status: 200, headers: { ...headers, "Content-Encoding": "gzip" }, body: await compressed() };
+      return { status: 200, headers: toLines(headers), body: await Bun.file(scalar.file).bytes() };
+    return { status: 200, headers: toLines({ ...headers, "Content-Encoding": "gzip" }), body: await compressed() };
   };
 }

@@ -40,7 +40,7 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
   const etag = toEtag(snapshot.version(kept.revision), format.name);
   const known = exchange.request.fields.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, { ETag: etag });
-  return reply(exchange, 200, collection.document(kept, format), { "Content-Type": format.contentType, ETag: etag });
+  return reply(exchange, 200, { type: format.contentType, body: collection.document(kept, format) }, { ETag: etag });
 }
 
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Reply {
@@ -51,9 +51,9 @@ function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, coll
   const known = fields.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
-  const headers = { "Content-Type": format.contentType, ...fixed };
-  if (!coding) return reply(exchange, 200, list.bytes, headers);
-  return reply(exchange, 200, compressed(list, coding), { "Content-Encoding": coding, ...headers });
+  const type = format.contentType;
+  if (!coding) return reply(exchange, 200, { type, body: list.bytes }, fixed);
+  return reply(exchange, 200, { type, body: compressed(list, coding) }, { "Content-Encoding": coding, ...fixed });
 }
 
 function listSome(
@@ -81,7 +81,7 @@ function listSome(
     fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format),
   );
   const body = format.listStart + items.join(format.separator) + format.listEnd;
-  return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
+  return reply(exchange, 200, { type: format.contentType, body }, headers);
 }
 
 function toRecord(kept: Kept): StorefrontRecord {

@@ -1,7 +1,7 @@
 // Answers. Every one is uncacheable, readable from any web page, and says which request it answers (contract section 3).
 
 import { type Fault, Refusal, refusals } from "../model/errors.ts";
-import type { Body, Reply } from "../wire/reply.ts";
+import { type Body, type Reply, toLines } from "../wire/reply.ts";
 import { type Exchange, formatOf } from "./exchange.ts";
 import { formats } from "./routes.ts";
 import { statusOf } from "./status.ts";
@@ -20,32 +20,51 @@ const exposed = [
   "X-Total-Count",
 ].join(", ");
 
+/** A body and what it is. */
+export interface Content {
+  /** `Content-Type`. */
+  readonly type: string;
+  readonly body: Body;
+}
+
+const common = toLines({
+  "Cache-Control": "no-cache, no-store, must-revalidate",
+  Pragma: "no-cache",
+  Expires: "-1",
+  "Access-Control-Allow-Origin": "*",
+});
+/** There are few types. */
+const commonByType = new Map<string, string>();
+
 /** An answer with `headers` besides those that every answer has. */
 export function reply(
-  exchange: Exchange,
+  { id, request, headers: ofExchange }: Exchange,
   status: number,
-  body: Body,
-  headers: Readonly<Record<string, string>>,
+  content: Content | null,
+  headers: Readonly<Record<string, string>> = {},
 ): Reply {
-  const all: Record<string, string> = {
-    "Cache-Control": "no-cache, no-store, must-revalidate",
-    Pragma: "no-cache",
-    Expires: "-1",
-    "Access-Control-Allow-Origin": "*",
-    "X-Request-Id": exchange.id,
-    ...exchange.headers,
-    ...headers,
-  };
-  if (exchange.request.fields.has("origin")) all["Access-Control-Expose-Headers"] = exposed;
-  return { status, headers: all, body };
+  let lines = `${content ? commonFor(content.type) : common}X-Request-Id: ${id}\r\n${toLines(headers)}`;
+  if (ofExchange) lines += toLines(ofExchange);
+  if (request.fields.has("origin")) lines += `Access-Control-Expose-Headers: ${exposed}\r\n`;
+  return { status, headers: lines, body: content?.body ?? null };
+}
+
+function commonFor(type: string): string {
+  let lines = commonByType.get(type);
+  if (lines === undefined) {
+    lines = common + toLines({ "Content-Type": type });
+    commonByType.set(type, lines);
+  }
+  return lines;
 }
 
 /** The answer that says no, in the format of the path. */
 export function replyRefusal(exchange: Exchange, refusal: Refusal): Reply {
   const format = formatOf(exchange, formats);
-  const headers: Record<string, string> = { "Content-Type": format.problemType, ...refusal.headers };
+  const headers: Record<string, string> = { ...refusal.headers };
   if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
-  return reply(exchange, statusOf(refusal.code), format.problem(toProblem(exchange, refusal)), headers);
+  const content = { type: format.problemType, body: format.problem(toProblem(exchange, refusal)) };
+  return reply(exchange, statusOf(refusal.code), content, headers);
 }
 
 /** Says to everyone that something is wrong, and to nobody what. */

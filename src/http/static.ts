@@ -44,5 +44,5 @@ export function createStaticAnswers({ engine, resources }: HttpParts, metrics: M
 }
 
 function send(exchange: Exchange, type: string, body: string): Reply {
-  return reply(exchange, 200, body, { "Content-Type": type });
+  return reply(exchange, 200, { type, body });
 }

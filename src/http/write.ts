@@ -122,12 +122,11 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
 
 function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Reply {
   const { resource, format } = route;
-  const body = format.documentStart + format.item(resource, outcome.body);
+  const content = { type: format.contentType, body: format.documentStart + format.item(resource, outcome.body) };
   if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
-  const headers = { "Content-Type": format.contentType };
-  if (outcome.operation === "delete") return reply(exchange, 200, body, headers);
+  if (outcome.operation === "delete") return reply(exchange, 200, content);
   const etag = toEtag(outcome.version, format.name);
-  if (outcome.operation === "update") return reply(exchange, 200, body, { ...headers, ETag: etag });
+  if (outcome.operation === "update") return reply(exchange, 200, content, { ETag: etag });
   const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  return reply(exchange, 201, body, { ...headers, ETag: etag, Location: location });
+  return reply(exchange, 201, content, { ETag: etag, Location: location });
 }

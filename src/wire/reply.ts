@@ -5,10 +5,23 @@ export type Body = string | Uint8Array | readonly Uint8Array[] | null;
 
 export interface Reply {
   readonly status: number;
-  /** Without `Date`, `Content-Length` and `Connection`, which the wire adds. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** As `toLines` makes them, without `Date`, `Content-Length` and `Connection`, which the wire adds. */
+  readonly headers: string;
   readonly body: Body;
 }
+
+/** Headers as they are sent. @throws Error for a value with a character that no header can have, such as a line break */
+export function toLines(headers: Readonly<Record<string, string>>): string {
+  let lines = "";
+  for (const name in headers) {
+    const value = headers[name] as string;
+    if (unsendable.test(value)) throw new Error(`the header ${name} cannot be sent`);
+    lines += `${name}: ${value}\r\n`;
+  }
+  return lines;
+}
+
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** What of a reply depends on the connection and the request. */
 export interface Manner {
@@ -77,20 +90,12 @@ function withHead(reply: Reply, manner: Manner, length: number, copied: number, 
 }
 
 function toHead({ status, headers }: Reply, { connection }: Manner, length: number): string {
-  let head = statusLine(status);
-  for (const name in headers) {
-    const value = headers[name] as string;
-    if (unsendable.test(value)) throw new Error(`the header ${name} cannot be sent`);
-    head += `${name}: ${value}\r\n`;
-  }
-  head += dateLine();
+  let head = statusLine(status) + headers + dateLine();
   // Neither has a body, and a 304 need not tell the length of the one that it stands for (RFC 9110 section 8.6).
   if (status !== 304 && status !== 204) head += `Content-Length: ${length}\r\n`;
   if (connection) head += `Connection: ${connection}\r\n`;
   return `${head}\r\n`;
 }
-
-const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
 let second = 0;
 let date = "";
