@@ -60,7 +60,10 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
       answered = refuse(exchange, error);
     }
     if (!(answered instanceof Promise)) return finish(exchange, started, answered);
-    return answered.catch((error) => refuse(exchange, error)).then((response) => finish(exchange, started, response));
+    return answered.then(
+      (reply) => finish(exchange, started, reply),
+      (error) => finish(exchange, started, refuse(exchange, error)),
+    );
   }
 
   function misread(refusal: Refusal): Reply {
@@ -72,10 +75,10 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return { request, target: toTarget(request.target), id, method: request.method };
   }
 
-  function finish(exchange: Exchange, started: number, response: Reply): Reply {
-    metrics.count(exchange.route, exchange.method, response.status, performance.now() - started);
-    if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
-    return response;
+  function finish(exchange: Exchange, started: number, reply: Reply): Reply {
+    metrics.count(exchange.route, exchange.method, reply.status, performance.now() - started);
+    if (log.isLevelEnabled("debug")) log.debug(described(exchange, reply), "answered");
+    return reply;
   }
 
   function dispatch(exchange: Exchange): Maybe<Reply> {

@@ -3,6 +3,7 @@
 import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
+import { after, type Maybe } from "../model/maybe.ts";
 import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
 import type { Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
@@ -27,18 +28,20 @@ export interface Author {
 }
 
 /** Does what the request wants of its record, and answers when it is on durable storage. */
-export async function write(
+export function write(
   exchange: Exchange,
   route: Route,
   author: Author,
   writes: Writes,
   idempotencies: Idempotencies,
-): Promise<Reply> {
-  const body = await readBody(exchange.request);
-  const intent = toIntent(exchange, route, author, body);
-  const outcome = await idempotencies.once(intent, () => writes.write(intent));
-  if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
-  return replyWritten(exchange, route, outcome);
+): Maybe<Reply> {
+  return after(readBody(exchange.request), (body) => {
+    const intent = toIntent(exchange, route, author, body);
+    return idempotencies.once(intent, () => writes.write(intent)).then((outcome) => {
+      if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
+      return replyWritten(exchange, route, outcome);
+    });
+  });
 }
 
 function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {
