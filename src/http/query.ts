@@ -15,9 +15,17 @@ export interface ListQuery {
   readonly filters: readonly Filter[];
   /** The paths to return; undefined for all. */
   readonly fields: ReadonlySet<string> | undefined;
+  /** The query without `limit` and `offset`. */
+  readonly rest: string;
 }
 
 const longest = 1000;
+
+/** What was read of queries before. Clients send few different ones. */
+const known = new WeakMap<Resource, Map<string, ListQuery | undefined>>();
+/** How many to remember of a resource, and how long they may be. */
+const mostKnown = 256;
+const longestKnown = 512;
 
 /**
  * What the query asks of the list; undefined when it asks nothing. Parameters of other names are ignored.
@@ -25,6 +33,16 @@ const longest = 1000;
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
   if (query === "") return undefined;
+  const queries = known.get(resource) ?? new Map<string, ListQuery | undefined>();
+  known.set(resource, queries);
+  if (queries.has(query)) return queries.get(query);
+  const read = readParameters(resource, query);
+  if (queries.size >= mostKnown) queries.clear();
+  if (query.length <= longestKnown) queries.set(query, read);
+  return read;
+}
+
+function readParameters(resource: Resource, query: string): ListQuery | undefined {
   const parameters = new URLSearchParams(query);
   const isAsked = [...parameters.keys()].some((name) => /^(?:limit|offset|sort|fields|filter)(?:\[|$)/.test(name));
   if (!isAsked) return undefined;
@@ -32,12 +50,16 @@ export function readListQuery(resource: Resource, query: string): ListQuery | un
   const offset = single(parameters, "offset");
   const sort = single(parameters, "sort");
   const fields = single(parameters, "fields");
+  const filters = readFilters(resource, parameters);
+  parameters.delete("limit");
+  parameters.delete("offset");
   return {
     limit: limit === undefined ? undefined : readNumber("limit", limit, 1, longest),
     offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
     sort: sort === undefined ? [] : readSort(resource, sort),
-    filters: readFilters(resource, parameters),
+    filters,
     fields: fields === undefined ? undefined : readFields(resource, fields),
+    rest: parameters.toString(),
   };
 }
 
@@ -47,21 +69,15 @@ export function project(record: StorefrontRecord, fields: ReadonlySet<string>): 
 }
 
 /** Where the other pages are (RFC 8288). */
-export function toLink(path: string, query: string, { limit, offset }: ListQuery, total: number): string | undefined {
+export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
   const pages: [string, number][] = [["first", 0]];
   if (offset > 0) pages.push(["prev", Math.max(0, Math.min(offset - limit, last))]);
   if (offset + limit < total) pages.push(["next", offset + limit]);
   pages.push(["last", last]);
-  return pages.map(([rel, start]) => `<${path}?${pageQuery(query, limit, start)}>; rel="${rel}"`).join(", ");
-}
-
-function pageQuery(query: string, limit: number, offset: number): string {
-  const parameters = new URLSearchParams(query);
-  parameters.set("limit", String(limit));
-  parameters.set("offset", String(offset));
-  return parameters.toString();
+  const query = `${path}?${rest}${rest === "" ? "" : "&"}`;
+  return pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
 }
 
 function single(parameters: URLSearchParams, name: string): string | undefined {

@@ -68,7 +68,7 @@ function listSome(
   const selected = collection.selections.select(query.filters, query.sort);
   const total = selected.length;
   const page = selected.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
-  const link = toLink(exchange.target.path, exchange.target.query, query, total);
+  const link = toLink(exchange.target.path, query, total);
   const headers: Record<string, string> = {
     ETag: etag,
     "X-Total-Count": String(total),

@@ -37,10 +37,12 @@ export function write(
 ): Maybe<Reply> {
   return after(readBody(exchange.request), (body) => {
     const intent = toIntent(exchange, route, author, body);
-    return idempotencies.once(intent, () => writes.write(intent)).then((outcome) => {
-      if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
-      return replyWritten(exchange, route, outcome);
-    });
+    return idempotencies
+      .once(intent, () => writes.write(intent))
+      .then((outcome) => {
+        if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
+        return replyWritten(exchange, route, outcome);
+      });
   });
 }
 

@@ -33,8 +33,10 @@ export interface Manner {
 
 // One buffer for all: an answer is put together in it and handed to the system before the next one begins. The head stands
 // right before the body, whose length it tells.
-const scratch = Buffer.allocUnsafe(64 * 1024);
+const scratch = Buffer.allocUnsafe(256 * 1024);
 const bodyAt = 4 * 1024;
+/** Longer parts are sent from where they are: to copy them would cost more than to hand them over by themselves. */
+const longestCopied = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = scratch.subarray(bodyAt);
 
@@ -70,7 +72,7 @@ function encodeParts(reply: Reply, manner: Manner, parts: readonly Uint8Array[])
   let index = 0;
   for (; index < parts.length; index++) {
     const part = parts[index] as Uint8Array;
-    if (copied + part.length > bodySpace.length) break;
+    if (part.length > longestCopied || copied + part.length > bodySpace.length) break;
     bodySpace.set(part, copied);
     copied += part.length;
   }
