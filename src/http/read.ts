@@ -46,12 +46,12 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Response {
   const { headers } = exchange.request;
   const list = collection.list(format);
-  const coding = chooseCoding(headers.get("Accept-Encoding"), list.bytes.length);
+  const coding = chooseCoding(headers.get("Accept-Encoding"), list.length);
   const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
   const known = headers.get("If-None-Match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
   if (known !== null && noneMatchHits(known, etag)) return replyOften(exchange, "same list", format, null, fixed);
-  if (!coding) return replyOften(exchange, "list", format, list.bytes, fixed);
+  if (!coding) return replyOften(exchange, "list", format, Buffer.concat(list.chunks), fixed);
   return replyOften(exchange, "compressed list", format, compressed(list, coding), {
     "Content-Encoding": coding,
     ...fixed,
@@ -79,9 +79,10 @@ function listSome(
   const known = exchange.request.headers.get("If-None-Match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
   const { fields } = query;
-  const items = page.map((kept) =>
-    fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format),
-  );
+  const items = page.map((id) => {
+    const kept = collection.get(id) as Kept;
+    return fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format);
+  });
   const body = format.listStart + items.join(format.separator) + format.listEnd;
   return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
 }

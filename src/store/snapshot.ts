@@ -3,6 +3,7 @@ import type { Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { versionOf } from "../model/write.ts";
 import { Collection } from "./collection.ts";
+import { Tally } from "./tally.ts";
 
 /** A site in memory: the fold of its journal up to `revision`. */
 export class Snapshot {
@@ -13,16 +14,22 @@ export class Snapshot {
   checked = -1;
   /** A count that grows with time, to find the least recently used. */
   lastUsed = 0;
+  /** About how much memory it takes, with all that is kept of its lists. */
+  readonly tally: Tally;
   readonly #collections: ReadonlyMap<string, Collection>;
 
-  constructor(site: number, contents: SiteContents, resources: readonly Resource[]) {
+  /** @param memory what it counts in */
+  constructor(site: number, contents: SiteContents, resources: readonly Resource[], memory?: Tally) {
     this.site = site;
     this.epoch = contents.head.epoch;
     this.revision = contents.head.revision;
-    this.#collections = new Map(resources.map((resource) => [resource.name, new Collection(resource)]));
+    this.tally = new Tally(memory);
+    this.tally.add(2000);
+    this.#collections = new Map(resources.map((resource) => [resource.name, new Collection(resource, this.tally)]));
     for (const { resource, id, revision, body } of contents.rows) {
       this.#collections.get(resource)?.set(id, revision, body);
     }
+    for (const collection of this.#collections.values()) collection.settle();
   }
 
   collection(resource: Resource): Collection {
@@ -47,14 +54,5 @@ export class Snapshot {
   /** What tells the state at `revision` from every other state of a record or list of this site. */
   version(revision: number): string {
     return versionOf(this.epoch, revision);
-  }
-
-  /** About how much memory it takes, in bytes. */
-  get bytes(): number {
-    let bytes = 0;
-    for (const collection of this.#collections.values()) {
-      bytes += collection.characters + collection.size * 64 + collection.listBytes;
-    }
-    return bytes;
   }
 }
