@@ -54,7 +54,7 @@ export class Block {
     this.ids = records.map(({ id }) => id);
     this.revisions = records.map(({ revision }) => revision);
     this.tally = new Tally(whole);
-    this.tally.add(700 + 16 * records.length);
+    this.tally.add(1200 + 16 * records.length);
     this.#resource = resource;
     this.#encode(stored, records);
     for (const source of sources) {

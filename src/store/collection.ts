@@ -36,6 +36,7 @@ export class Collection {
   constructor(resource: Resource, tally = new Tally()) {
     this.resource = resource;
     this.#tally = tally;
+    tally.add(1500);
     this.#blocks = new Blocks(resource, tally);
     this.selections = new Selections(this, tally);
   }

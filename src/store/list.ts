@@ -48,7 +48,7 @@ export class List {
     this.chunks = parts.map(({ bytes }) => bytes);
     this.length = this.chunks.reduce((length, chunk) => length + chunk.length, 0);
     this.tally = new Tally(whole);
-    this.tally.add(16 * parts.length);
+    this.tally.add(1500 + 16 * parts.length);
     this.compressed = new Compressed(this.tally);
   }
 }

@@ -16,7 +16,8 @@ export class Snapshot {
   lastUsed = 0;
   /** About how much memory it takes, with all that is kept of its lists. */
   readonly tally: Tally;
-  readonly #collections: ReadonlyMap<string, Collection>;
+  readonly #resources: readonly Resource[];
+  readonly #collections = new Map<string, Collection>();
 
   /** @param memory what it counts in */
   constructor(site: number, contents: SiteContents, resources: readonly Resource[], memory?: Tally) {
@@ -24,16 +25,14 @@ export class Snapshot {
     this.epoch = contents.head.epoch;
     this.revision = contents.head.revision;
     this.tally = new Tally(memory);
-    this.tally.add(2000);
-    this.#collections = new Map(resources.map((resource) => [resource.name, new Collection(resource, this.tally)]));
-    for (const { resource, id, revision, body } of contents.rows) {
-      this.#collections.get(resource)?.set(id, revision, body);
-    }
+    this.tally.add(1500);
+    this.#resources = resources;
+    for (const { resource, id, revision, body } of contents.rows) this.#set(resource, id, revision, body);
     for (const collection of this.#collections.values()) collection.settle();
   }
 
   collection(resource: Resource): Collection {
-    return this.#collections.get(resource.name) as Collection;
+    return this.#collections.get(resource.name) ?? (this.#make(resource.name) as Collection);
   }
 
   /** Whether this is what `head` stands for. */
@@ -47,12 +46,26 @@ export class Snapshot {
     if (change.revision !== this.revision + 1) return false;
     this.revision = change.revision;
     const body = change.operation === "delete" ? null : change.body;
-    this.#collections.get(change.resource)?.set(change.id, change.revision, body);
+    this.#set(change.resource, change.id, change.revision, body);
     return true;
   }
 
   /** What tells the state at `revision` from every other state of a record or list of this site. */
   version(revision: number): string {
     return versionOf(this.epoch, revision);
+  }
+
+  #set(resource: string, id: number, revision: number, body: string | null): void {
+    const known = this.#collections.get(resource) ?? this.#make(resource);
+    known?.set(id, revision, body);
+  }
+
+  /** Collections are made when they are first needed: most sites have records of few resources. */
+  #make(name: string): Collection | undefined {
+    const resource = this.#resources.find((one) => one.name === name);
+    if (!resource) return undefined;
+    const collection = new Collection(resource, this.tally);
+    this.#collections.set(name, collection);
+    return collection;
   }
 }

@@ -5,8 +5,8 @@ import type { Engine, Head } from "../model/engine.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Answer, Barrier } from "./barrier.ts";
+import { Memory } from "./memory.ts";
 import { Snapshot } from "./snapshot.ts";
-import { Tally } from "./tally.ts";
 
 /** The site that holds the records of sites and keys. */
 export const systemSite = 0;
@@ -31,7 +31,7 @@ export class Snapshots {
   /** For an engine that cannot tell by itself that nothing has changed. */
   readonly #barrier: Barrier | undefined;
   /** Of all snapshots: they grow by being asked for lists, too. */
-  readonly #memory = new Tally();
+  readonly #memory = new Memory();
   #generation = 0;
   #clock = 0;
 
