@@ -1,5 +1,6 @@
 // Lists and look-ups.
 
+import type { Format } from "../formats/format.ts";
 import { Refusal } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/collection.ts";
@@ -65,7 +66,7 @@ function listSome(
   collection: Collection,
   query: ListQuery,
 ): Response {
-  const { format, resource } = route;
+  const { format } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
   const selected = collection.selections.select(query.filters, query.sort);
   const total = selected.length;
@@ -78,15 +79,15 @@ function listSome(
   };
   const known = exchange.request.headers.get("If-None-Match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
-  const { fields } = query;
-  const items = page.map((id) => {
-    const kept = collection.get(id) as Kept;
-    return fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format);
-  });
-  const body = format.listStart + items.join(format.separator) + format.listEnd;
+  const body = query.fields ? toParts(page, query.fields, collection, format) : collection.page(page, format);
   return reply(exchange, 200, body, { "Content-Type": format.contentType, ...headers });
 }
 
-function toRecord(kept: Kept): StorefrontRecord {
-  return JSON.parse(kept.json);
+/** A list of the records `ids` with no more than `fields`. */
+function toParts(ids: readonly number[], fields: ReadonlySet<string>, collection: Collection, format: Format): string {
+  const items = ids.map((id) => {
+    const record = JSON.parse((collection.get(id) as Kept).json) as StorefrontRecord;
+    return format.part(collection.resource, project(record, fields));
+  });
+  return format.listStart + items.join(format.separator) + format.listEnd;
 }

@@ -86,10 +86,18 @@ export class Block {
 
   /** A record as it stands in a list in `encoding`. */
   item(index: number, encoding: Encoding): string {
+    const item = this.itemOrPlace(index, encoding);
+    return typeof item === "string" ? item : item.stretch.text(index);
+  }
+
+  /** The same, but where its bytes are if they are kept. */
+  itemOrPlace(index: number, encoding: Encoding): Item | string {
     let stretch = this.#stretches.get(encoding.name);
     // Who asks for many will ask for the rest: then all are made at once, and kept.
     if (!stretch && ++this.#single > this.size / 4) stretch = this.stretch(encoding);
-    return stretch ? stretch.text(index) : encoding.item(this.#resource, this.item(index, stored));
+    if (!stretch) return encoding.item(this.#resource, this.item(index, stored));
+    stretch.isUsed = true;
+    return { stretch, index };
   }
 
   stretch(encoding: Encoding): Stretch {

@@ -5,6 +5,7 @@ import { Blocks } from "./blocks.ts";
 import type { Kept } from "./kept.ts";
 import { List, Part } from "./list.ts";
 import { Selections } from "./selection.ts";
+import { Stretch } from "./stretch.ts";
 import { Tally } from "./tally.ts";
 
 /** How many changes are remembered one by one, at least. */
@@ -85,14 +86,22 @@ export class Collection {
     for (const block of this.blocks) yield* block.rows;
   }
 
-  /** A record as it stands in a list in `encoding`. */
-  item(kept: Kept, encoding: Encoding): string {
-    return kept instanceof Row ? kept.block.item(kept.index, encoding) : encoding.item(this.resource, kept.json);
-  }
-
   /** A document of one record in `encoding`. */
   document(kept: Kept, encoding: Encoding): string {
-    return encoding.documentStart + this.item(kept, encoding);
+    return (
+      encoding.documentStart +
+      (kept instanceof Row ? kept.block.item(kept.index, encoding) : this.#made(kept, encoding))
+    );
+  }
+
+  /** A list of the records `ids` in `encoding`. */
+  page(ids: readonly number[], encoding: Encoding): Uint8Array {
+    const items = ids.map((id) => {
+      const kept = this.get(id) as Kept;
+      return kept instanceof Row ? kept.block.itemOrPlace(kept.index, encoding) : this.#made(kept, encoding);
+    });
+    const { bytes } = new Stretch(encoding, items, new Tally()).part(true);
+    return Buffer.concat([Buffer.from(encoding.listStart), bytes, Buffer.from(encoding.listEnd)]);
   }
 
   /** The whole list in `encoding`. */
@@ -106,6 +115,10 @@ export class Collection {
     const list = new List(parts, this.#tally);
     this.#lists.set(encoding.name, list);
     return list;
+  }
+
+  #made(kept: Kept, encoding: Encoding): string {
+    return encoding.item(this.resource, kept.json);
   }
 
   #endsIn(encoding: Encoding): readonly [Part, Part] {

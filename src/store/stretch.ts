@@ -40,7 +40,6 @@ export class Stretch {
   }
 
   text(index: number): string {
-    this.isUsed = true;
     return this.#bytes.toString("utf8", this.#start(index) + this.#separator, this.#ends[index]);
   }
 
