@@ -1,7 +1,7 @@
 import { Tally } from "./tally.ts";
 
 /** After how much growth garbage is collected: bytes, and a share of what is kept. */
-const leastGrowth = 8 * 1024 * 1024;
+const leastGrowth = 16 * 1024 * 1024;
 const growthShare = 1 / 8;
 
 /**
@@ -10,7 +10,7 @@ const growthShare = 1 / 8;
  * objects, which takes milliseconds.
  */
 export class Memory extends Tally {
-  /** What was kept after the last collection, or the least since. */
+  /** What was kept after the last collection, or the least since, less what was let go to make room. */
   #before = 0;
   #isDue = false;
 
@@ -21,6 +21,12 @@ export class Memory extends Tally {
     this.#isDue = true;
     // Not now: somebody waits for what is being made.
     setImmediate(() => this.#collect());
+  }
+
+  /** Lets go what was counted in `part`; what takes its room counts as growth. */
+  free(part: Tally): void {
+    this.#before -= part.bytes;
+    part.drop();
   }
 
   #collect(): void {

@@ -181,7 +181,9 @@ export class Snapshots {
   }
 
   #drop(site: number): void {
-    this.#loaded.get(site)?.tally.drop();
+    const snapshot = this.#loaded.get(site);
+    if (!snapshot) return;
+    this.#memory.free(snapshot.tally);
     this.#loaded.delete(site);
   }
 }

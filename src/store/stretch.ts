@@ -1,6 +1,9 @@
 import type { Encoding } from "../model/encoding.ts";
 import { Part } from "./list.ts";
+import { Scratch } from "./scratch.ts";
 import type { Tally } from "./tally.ts";
+
+const scratch = new Scratch();
 
 /** An item that lies in a stretch already. */
 export interface Item {
@@ -23,20 +26,19 @@ export class Stretch {
 
   /** @param items those that lie in another stretch of this encoding are copied from there, as bytes */
   constructor(encoding: Encoding, items: readonly (Item | string)[], tally: Tally) {
-    const separated = items.map((item) => (typeof item === "string" ? encoding.separator + item : item));
-    let end = 0;
     this.encoding = encoding;
     this.#separator = Buffer.byteLength(encoding.separator);
-    this.#ends = separated.map((item) => {
-      end += typeof item === "string" ? Buffer.byteLength(item) : item.stretch.#length(item.index);
-      return end;
+    this.#ends = items.map((item) => {
+      if (typeof item === "string") {
+        scratch.write(encoding.separator);
+        scratch.write(item);
+      } else item.stretch.#copy(item.index);
+      return scratch.length;
     });
-    // Not of the pool that small buffers share, which stays as long as any of them.
-    this.#bytes = Buffer.allocUnsafeSlow(end);
-    this.#fill(separated);
+    this.#bytes = scratch.take();
     this.#tally = tally;
     // An allocation is rounded up, by an eighth at most.
-    tally.add(500 + end * 1.125 + 8 * items.length);
+    tally.add(500 + this.#bytes.length * 1.125 + 8 * items.length);
   }
 
   text(index: number): string {
@@ -53,30 +55,11 @@ export class Stretch {
     return this.#part;
   }
 
-  /** Items that follow one another in another stretch are copied at once. */
-  #fill(items: readonly (Item | string)[]): void {
-    for (let index = 0; index < items.length; index++) {
-      const start = this.#start(index);
-      const item = items[index] as Item | string;
-      if (typeof item === "string") {
-        this.#bytes.write(item, start);
-        continue;
-      }
-      let last = item.index;
-      for (; isItem(items[index + 1], item.stretch, last + 1); index++) last++;
-      item.stretch.#bytes.copy(this.#bytes, start, item.stretch.#start(item.index), item.stretch.#ends[last]);
-    }
+  #copy(index: number): void {
+    scratch.copy(this.#bytes, this.#start(index), this.#ends[index] as number);
   }
 
   #start(index: number): number {
     return index === 0 ? 0 : (this.#ends[index - 1] as number);
   }
-
-  #length(index: number): number {
-    return (this.#ends[index] as number) - this.#start(index);
-  }
-}
-
-function isItem(item: Item | string | undefined, stretch: Stretch, index: number): boolean {
-  return typeof item === "object" && item.stretch === stretch && item.index === index;
 }
