@@ -5,13 +5,8 @@ import type { Leaf } from "../model/resource.ts";
 import { type Block, textOf } from "./block.ts";
 import { type Facet, toFacet } from "./column.ts";
 import type { Kept } from "./kept.ts";
+import { compare, type Key, nameOfOrder, type Order, placeFor, toFacets, toKey } from "./order.ts";
 import { Tally } from "./tally.ts";
-
-export interface Order {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
-  readonly descending: boolean;
-}
 
 export interface Filter {
   /** Undefined for the ID. */
@@ -40,9 +35,6 @@ interface Selection {
 /** How many selections of a collection are kept, and how many IDs they have for each record, all together. */
 const mostSelections = 64;
 const mostIds = 16;
-
-// The root collation of Unicode: names sort as people expect, whatever the server's language.
-const collator = new Intl.Collator("und");
 
 export class Selections {
   readonly #collection: Source;
@@ -149,42 +141,6 @@ function patch(
   return merged;
 }
 
-/** How many of `ordered` come before `key`, by halving. */
-function placeFor(key: Key, ordered: readonly number[], keyOf: (id: number) => Key, sort: readonly Order[]): number {
-  let low = 0;
-  let high = ordered.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(keyOf(ordered[middle] as number), key, sort) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** What decides the place of a record in an order. */
-interface Key {
-  readonly id: number;
-  /** One for each field of the order; empty for the ID. */
-  readonly texts: readonly string[];
-}
-
-function toKey(record: Kept, facets: readonly (Facet | undefined)[]): Key {
-  return { id: record.id, texts: facets.map((facet) => (facet ? textOf(record, facet) : "")) };
-}
-
-function toFacets(sort: readonly Order[]): readonly (Facet | undefined)[] {
-  return sort.map(({ leaf }) => leaf && toFacet(leaf));
-}
-
-function compare(a: Key, b: Key, sort: readonly Order[]): number {
-  for (let index = 0; index < sort.length; index++) {
-    const { leaf, descending } = sort[index] as Order;
-    const order = leaf ? collator.compare(a.texts[index] as string, b.texts[index] as string) : a.id - b.id;
-    if (order !== 0) return descending ? -order : order;
-  }
-  return a.id - b.id;
-}
-
 /** A filter on a facet. */
 interface Test {
   readonly facet: Facet;
@@ -199,10 +155,6 @@ function toTest({ leaf, operator, value }: Filter): Test {
 
 function nameOfFilter({ leaf, operator, value }: Filter): readonly string[] {
   return [leaf?.path ?? "ID", operator, value];
-}
-
-function nameOfOrder({ leaf, descending }: Order): string {
-  return `${descending ? "-" : ""}${leaf?.path ?? "ID"}`;
 }
 
 /** About how many bytes a selection takes. */
