@@ -8,57 +8,91 @@ import { chooseCoding, compressed } from "../src/http/compression.ts";
 import { readListQuery } from "../src/http/query.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
 import { Collection } from "../src/store/collection.ts";
+import type { List } from "../src/store/list.ts";
+import { Tally } from "../src/store/tally.ts";
 
-/** Puts a record in, or takes it out. */
-const change = fc.record({
-  id: fc.integer({ min: 1, max: 1100 }),
-  name: fc.option(fc.constantFrom("a", "B", "ä", "b", "", "Ab", "zz")),
-});
-const rounds = fc.array(fc.array(change, { maxLength: 40 }), { minLength: 1, maxLength: 8 });
+/** Close together, or far apart. */
+const id = fc.oneof(
+  fc.integer({ min: 1, max: 1100 }),
+  fc.integer({ min: 1, max: 300 }).map((i) => i * 1_000_003),
+);
+const name = fc.constantFrom("a", "B", "ä", "b", "", "Ab", "zz", "a long name, so that the bytes are many".repeat(3));
+
+/** Puts records in from `id` on, or takes them out. */
+const change = fc.record({ id, count: fc.constantFrom(1, 1, 1, 5, 400), name: fc.option(name) });
 const queries = ["", "sort=Name", "sort=-Name,ID", "sort=-ID", "filter[Name][contains]=B", "filter[Name]=a&sort=-Name"];
+/** What is asked for between changes; what nobody asks for is not made. */
+const asked = fc.subarray(["json", "xml", "gzip", "zstd", ...queries]);
+const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 }), asked }), {
+  minLength: 1,
+  maxLength: 8,
+});
 
+const bytesOf = (list: List) => Buffer.concat(list.chunks);
+const textOf = (list: List) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
+const idsOf = (collection: Collection, query: string) => {
+  const { filters, sort } = readListQuery(orderStatus, query) ?? { filters: [], sort: [] };
+  return collection.selections.select(filters, sort);
+};
 
-test("whatever changes in between, and in whichever order", () => {
+function filled(count: number, step = 1, tally = new Tally()): Collection {
+  const collection = new Collection(orderStatus, tally);
+  for (let i = 1; i <= count; i++) collection.set(i * step, i, toJson(i * step, `status ${i}`));
+  return collection;
+}
+
+test("whatever changes in between, in whichever order, and whatever is asked for", () => {
   fc.assert(
     fc.property(rounds, (all) => {
       const kept = new Collection(orderStatus);
       const present = new Map<number, string>();
       let revision = 0;
-      for (const changes of all) {
-        for (const { id, name } of changes) {
-          kept.set(id, ++revision, name === null ? null : toJson(id, name));
-          if (name === null) present.delete(id);
-          else present.set(id, name);
+      for (const { changes, asked } of all) {
+        for (const { id, count, name } of changes) {
+          for (let i = id; i < id + count; i++) {
+            kept.set(i, ++revision, name === null ? null : toJson(i, name));
+            if (name === null) present.delete(i);
+            else present.set(i, name);
+          }
         }
         const anew = new Collection(orderStatus);
         for (const [id, name] of present) anew.set(id, 1, toJson(id, name));
-        expectSame(kept, anew);
+        for (const what of asked) expectSame(what, kept, anew);
         expect(kept.size).toBe(present.size);
       }
+      for (const id of [1, 2, 300, 1_000_003]) expect(kept.get(id)?.json).toBe(jsonOf(present, id));
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });
 
-function expectSame(kept: Collection, anew: Collection): void {
-  for (const format of [json, xml]) {
-    const list = kept.list(format);
-    const text = Buffer.from(list.bytes).toString();
-    expect(text).toBe(Buffer.from(anew.list(format).bytes).toString());
-    expect(Buffer.from(Bun.gunzipSync(Buffer.from(compressed(list, "gzip")))).toString()).toBe(text);
-    expect(Buffer.from(Bun.zstdDecompressSync(Buffer.from(compressed(list, "zstd")))).toString()).toBe(text);
-  }
-  for (const query of queries) {
-    const { filters, sort } = readListQuery(orderStatus, query) ?? { filters: [], sort: [] };
-    const idsOf = (collection: Collection) => collection.selections.select(filters, sort).map(({ id }) => id);
-    expect([query, idsOf(kept)]).toEqual([query, idsOf(anew)]);
+function jsonOf(present: ReadonlyMap<number, string>, id: number): string | undefined {
+  const name = present.get(id);
+  return name === undefined ? undefined : toJson(id, name);
+}
+
+function expectSame(what: string, kept: Collection, anew: Collection): void {
+  if (what === "json" || what === "xml") {
+    const format = what === "json" ? json : xml;
+    expect(textOf(kept.list(format))).toBe(textOf(anew.list(format)));
+    expect(kept.list(format).length).toBe(bytesOf(anew.list(format)).length);
+  } else if (what === "gzip" || what === "zstd") {
+    const bytes = Buffer.from(compressed(kept.list(json), what));
+    const text = what === "gzip" ? Bun.gunzipSync(bytes) : Bun.zstdDecompressSync(bytes);
+    expect(Buffer.from(text).toString()).toBe(textOf(anew.list(json)));
+  } else {
+    const ids = idsOf(anew, what);
+    expect([what, idsOf(kept, what)]).toEqual([what, ids]);
+    for (const format of [json, xml]) {
+      const page = Buffer.from(kept.page(ids.slice(0, 20), format)).toString();
+      expect(page).toBe(Buffer.from(anew.page(ids.slice(0, 20), format)).toString());
+    }
   }
 }
 
-test("one write among 100,000 records encodes one block again", () => {
-  const collection = new Collection(orderStatus);
-  for (let id = 1; id <= 100_000; id++) collection.set(id, id, toJson(id, `status ${id}`));
+test("one write among 100,000 records encodes one record again", () => {
+  const collection = filled(100_000);
   let encoded = 0;
   const counting = {
     ...json,
@@ -71,8 +105,70 @@ test("one write among 100,000 records encodes one block again", () => {
   collection.list(counting);
   expect(encoded).toBe(100_000);
   collection.set(50_000, 100_001, toJson(50_000, "changed"));
-  expect(Buffer.from(collection.list(counting).bytes).toString()).toContain("changed");
-  expect(encoded).toBe(100_000 + 256);
+  expect(textOf(collection.list(counting))).toContain("changed");
+  expect(encoded).toBe(100_000 + 1);
+});
+
+test.each([
+  ["an update", 5000, "changed"],
+  ["an update of the first", 1, "changed"],
+  ["a new record", 10_001, "new"],
+  ["a delete", 5000, null],
+])("after %s, a list shares all chunks but one with the list before, which stays as it was", (_, id, name) => {
+  const collection = filled(10_000);
+  const before = collection.list(json);
+  const text = textOf(before);
+  collection.set(id, 10_001, name === null ? null : toJson(id, name));
+  const after = collection.list(json);
+  const shared = new Set(before.chunks);
+  expect(after.chunks.filter((chunk) => !shared.has(chunk))).toHaveLength(1);
+  expect(textOf(before)).toBe(text);
+  expect(textOf(after)).not.toBe(text);
+});
+
+test("records with IDs far apart, and what many deletes leave, lie in few chunks", () => {
+  expect(filled(10_000, 1_000_003).list(json).chunks.length).toBeLessThan(100);
+  const collection = filled(10_000);
+  for (let id = 1; id <= 10_000; id++) if (id % 100 !== 0) collection.set(id, 10_000 + id, null);
+  expect(collection.list(json).chunks.length).toBeLessThan(6);
+  for (let id = 100; id <= 10_000; id += 100) collection.set(id, 20_000 + id, null);
+  expect(textOf(collection.list(json))).toBe("[]");
+  expect(textOf(collection.list(xml))).toEndWith("<Results></Results>");
+});
+
+test("what is kept is counted: more when it is asked for, and no longer when it is let go", () => {
+  const tally = new Tally();
+  const collection = filled(1000, 1, tally);
+  collection.settle();
+  const steps = [
+    () => void collection.list(xml),
+    () => void compressed(collection.list(xml), "gzip"),
+    () => void compressed(collection.list(json), "zstd"),
+    () => void idsOf(collection, "filter[Name][contains]=9"),
+    () => void idsOf(collection, "sort=Name"),
+  ];
+  for (const step of steps) {
+    const { bytes } = tally;
+    step();
+    expect(tally.bytes).toBeGreaterThan(bytes);
+    const most = tally.bytes;
+    step();
+    expect(tally.bytes).toBe(most);
+  }
+  for (let id = 1; id <= 1000; id++) collection.set(id, 1000 + id, null);
+  idsOf(collection, "filter[Name][contains]=9");
+  idsOf(collection, "sort=Name");
+  expect(tally.bytes).toBeLessThan(5000);
+});
+
+test("a record that is written again and again is counted once", () => {
+  const tally = new Tally();
+  const collection = filled(100, 1, tally);
+  collection.list(json);
+  const { bytes } = tally;
+  for (let i = 0; i < 5000; i++) collection.set(7, 100 + i, toJson(7, "status 7"));
+  collection.list(json);
+  expect(tally.bytes).toBe(bytes);
 });
 
 test.each([

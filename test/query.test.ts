@@ -60,6 +60,37 @@ test("fields brings the ID and what was asked for, in the order of the declarati
   expect(xml.text).toEndWith('<Results><Brand ID="1"><Name>delta</Name></Brand></Results>');
 });
 
+test("what is sorted and filtered follows every write", async () => {
+  const busy = await startTestServer();
+  const present = new Map<number, string>();
+  const ask = async (query: string) =>
+    (await busy.call("GET", `/restapi/brands.json?${query}`)).json.map(({ ID }: { ID: number }) => ID);
+  const byName = () => [...present.keys()].sort((a, b) => compareNames(present.get(a), present.get(b)) || a - b);
+  const compareNames = new Intl.Collator("und").compare as (a?: string, b?: string) => number;
+  for (let i = 1; i <= 60; i++) {
+    const body = { Name: `${"cab"[i % 3]}${i % 7}` };
+    if (i % 4 !== 3) present.set((await busy.call("POST", "/restapi/brands.json", { body })).json.ID, body.Name);
+    else {
+      const ID = byName()[i % present.size] as number;
+      if (i % 8 === 3) {
+        await busy.call("DELETE", `/restapi/brands/${ID}.json`);
+        present.delete(ID);
+      } else {
+        await busy.call("PUT", "/restapi/brands.json", { body: { ID, ...body } });
+        present.set(ID, body.Name);
+      }
+    }
+    expect(await ask("sort=Name")).toEqual(byName());
+    expect(await ask("sort=Name&filter[Name][contains]=A")).toEqual(
+      byName().filter((id) => present.get(id)?.includes("a")),
+    );
+    expect(await ask("filter[Name]=b1")).toEqual(
+      [...present.keys()].sort((a, b) => a - b).filter((id) => present.get(id) === "b1"),
+    );
+  }
+  await busy.stop();
+});
+
 test("X-Total-Count counts what the filter lets through, with and without a limit", async () => {
   const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
   expect(totals.map((answer) => answer.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);

@@ -185,3 +185,80 @@ test("sites beyond the memory budget are dropped and come back", async () => {
   expect(Number(inMemory)).toBeLessThan(6);
   await server.stop();
 });
+
+describe("the memory budget", () => {
+  /** A server with `sites` sites of so many order statuses each, a reader of a site, and one of the figures at /metrics. */
+  async function serverOf(sites: number, records: number, memory: string) {
+    const server = await startTestServer({ settings: { MEMORY: memory } });
+    const { addSite } = await import("../src/operator/sites.ts");
+    const { createKey } = await import("../src/operator/keys.ts");
+    const keys: string[] = [];
+    for (let i = 0; i < sites; i++) {
+      const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
+      keys.push((await createKey(server.engine, site, { scope: "write" }, 0)).key);
+      const text = JSON.stringify({ Name: "x".repeat(250) });
+      const create = {
+        site: site.ID,
+        resource: "order-status",
+        operation: "create",
+        text,
+        actor: "operator",
+        at: 0,
+      } as const;
+      await server.engine.commit(new Array(records).fill(create));
+    }
+    const ask = (i: number, path: string, headers: Record<string, string> = {}) =>
+      server.call("GET", path, { key: keys[i] as string, headers: { Host: `s${i}.example`, ...headers } });
+    const figure = async (name: string) =>
+      Number(new RegExp(`storefront_${name} (\\d+)`).exec((await server.call("GET", "/metrics")).text)?.[1]);
+    return { server, ask, figure };
+  }
+
+  test("holds when sites that are in memory already are asked for lists of every kind", async () => {
+    const { server, ask, figure } = await serverOf(5, 500, "1");
+    for (let i = 0; i < 5; i++) await ask(i, "/restapi/orderstatuses/1.json");
+    expect(await figure("sites_in_memory")).toBeGreaterThan(5);
+    const largest = 0.4 * 1024 * 1024;
+    for (const path of [
+      "orderstatuses.xml",
+      "orderstatuses.json",
+      "orderstatuses.json?sort=-Name",
+      "orderstatuses.json?filter[Name][contains]=X",
+    ]) {
+      for (const coding of ["identity", "gzip", "zstd"]) {
+        for (let i = 0; i < 5; i++) {
+          const answer = await ask(i, `/restapi/${path}`, { "Accept-Encoding": coding });
+          expect(answer.headers.get("X-Total-Count")).toBe("500");
+          expect(await figure("snapshot_bytes")).toBeLessThan(1024 * 1024 + largest);
+        }
+      }
+    }
+    expect(await figure("sites_in_memory")).toBeLessThan(6);
+    await server.stop();
+  });
+
+  test("may be less than a single site takes: it is served, and stays in memory", async () => {
+    const { server, ask, figure } = await serverOf(2, 3000, "1");
+    for (let round = 0; round < 2; round++) {
+      for (const i of [0, 0, 1, 1]) {
+        expect((await ask(i, "/restapi/orderstatuses.json")).json).toHaveLength(3000);
+        expect((await ask(i, "/restapi/orderstatuses.xml")).headers.get("X-Total-Count")).toBe("3000");
+        expect(await figure("sites_in_memory")).toBe(2);
+      }
+    }
+    await server.stop();
+  });
+
+  test("drops no site that is being asked, when another process writes to it", async () => {
+    const { engine, site, stop } = await startTestServer();
+    const text = JSON.stringify({ Name: "x".repeat(250) });
+    const create: Intent = { site: site.ID, resource: brand.name, operation: "create", text, actor: "test", at: 0 };
+    await engine.commit(new Array(100).fill(create));
+    const snapshots = new Snapshots(engine, [brand], 1);
+    const loaded = await snapshots.fresh(site.ID);
+    await engine.commit([create]);
+    expect(await snapshots.fresh(site.ID)).toBe(loaded);
+    expect(loaded.collection(brand).size).toBe(101);
+    await stop();
+  });
+});

@@ -1,18 +1,14 @@
+import { stored } from "../model/encoding.ts";
 import { type Fault, messageOf, Refusal } from "../model/errors.ts";
 import type { Format } from "./format.ts";
 import { fromUtf8 } from "./utf8.ts";
 
 export const json: Format = {
-  name: "json",
+  ...stored,
   contentType: "application/json; charset=utf-8",
   problemType: "application/problem+json",
   decode: (_resource, body) => decodeJson(fromUtf8(body)),
-  item: (_resource, stored) => stored,
   part: (_resource, record) => JSON.stringify(record),
-  documentStart: "",
-  listStart: "[",
-  separator: ",",
-  listEnd: "]",
   problem: (problem) => JSON.stringify(problem),
 };
 

@@ -2,12 +2,12 @@
 // write only the part that changed is compressed again.
 
 import { constants, deflateRawSync } from "node:zlib";
-import type { List } from "../store/collection.ts";
+import type { List } from "../store/list.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
-  join(parts: readonly Uint8Array[], whole: Uint8Array): Uint8Array;
+  join(parts: readonly Uint8Array[], list: List): Uint8Array;
 }
 
 /** The codings that lists are offered in, the preferred first. */
@@ -20,7 +20,7 @@ const codings: Record<string, Coding> = {
   // One member (RFC 1952): the parts are deflate blocks that end on a byte and refer to nothing before them.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
-    join: (parts, whole) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(whole)]),
+    join: (parts, list) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(list)]),
   },
 };
 
@@ -28,10 +28,11 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** An empty block that says it is the last (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
-function gzipTrailer(whole: Uint8Array): Buffer {
+function gzipTrailer({ chunks, length }: List): Buffer {
   const trailer = Buffer.alloc(8);
-  trailer.writeUInt32LE(Bun.hash.crc32(whole as Uint8Array<ArrayBuffer>), 0);
-  trailer.writeUInt32LE(whole.length % 2 ** 32, 4);
+  const check = chunks.reduce((before, chunk) => Bun.hash.crc32(chunk as Uint8Array<ArrayBuffer>, before), 0);
+  trailer.writeUInt32LE(check, 0);
+  trailer.writeUInt32LE(length % 2 ** 32, 4);
   return trailer;
 }
 
@@ -53,17 +54,11 @@ export function chooseCoding(header: string | null, bytes: number): string | und
 
 /** The whole list in `name`, one of the codings. */
 export function compressed(list: List, name: string): Uint8Array {
-  const kept = list.compressed.get(name);
-  if (kept) return kept;
   const coding = codings[name] as Coding;
-  const parts = list.parts.map((part) => {
-    const bytes = part.compressed.get(name) ?? coding.compress(list.bytes.subarray(part.start, part.end));
-    part.compressed.set(name, bytes);
-    return bytes;
+  return list.compressed.get(name, () => {
+    const parts = list.parts.map(({ bytes, compressed }) => compressed.get(name, () => coding.compress(bytes)));
+    return coding.join(parts, list);
   });
-  const whole = coding.join(parts, list.bytes);
-  list.compressed.set(name, whole);
-  return whole;
 }
 
 const parsed = new Map<string, ReadonlyMap<string, number>>();

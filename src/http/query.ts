@@ -4,7 +4,8 @@ import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
-import type { Filter, Order } from "../store/selection.ts";
+import type { Order } from "../store/order.ts";
+import type { Filter } from "../store/selection.ts";
 
 export interface ListQuery {
   /** Most records to return, 1 to 1000; undefined for all. */

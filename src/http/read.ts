@@ -1,5 +1,6 @@
 // Lists and look-ups.
 
+import type { Format } from "../formats/format.ts";
 import { Refusal } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/collection.ts";
@@ -46,13 +47,13 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
 function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Reply {
   const { fields } = exchange.request;
   const list = collection.list(format);
-  const coding = chooseCoding(fields.get("accept-encoding"), list.bytes.length);
+  const coding = chooseCoding(fields.get("accept-encoding"), list.length);
   const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
   const known = fields.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
   const type = format.contentType;
-  if (!coding) return reply(exchange, 200, { type, body: list.bytes }, fixed);
+  if (!coding) return reply(exchange, 200, { type, body: list.chunks }, fixed);
   return reply(exchange, 200, { type, body: compressed(list, coding) }, { "Content-Encoding": coding, ...fixed });
 }
 
@@ -63,7 +64,7 @@ function listSome(
   collection: Collection,
   query: ListQuery,
 ): Reply {
-  const { format, resource } = route;
+  const { format } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
   const selected = collection.selections.select(query.filters, query.sort);
   const total = selected.length;
@@ -76,14 +77,15 @@ function listSome(
   };
   const known = exchange.request.fields.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
-  const { fields } = query;
-  const items = page.map((kept) =>
-    fields ? format.part(resource, project(toRecord(kept), fields)) : collection.item(kept, format),
-  );
-  const body = format.listStart + items.join(format.separator) + format.listEnd;
+  const body = query.fields ? toParts(page, query.fields, collection, format) : collection.page(page, format);
   return reply(exchange, 200, { type: format.contentType, body }, headers);
 }
 
-function toRecord(kept: Kept): StorefrontRecord {
-  return JSON.parse(kept.json);
+/** A list of the records `ids` with no more than `fields`. */
+function toParts(ids: readonly number[], fields: ReadonlySet<string>, collection: Collection, format: Format): string {
+  const items = ids.map((id) => {
+    const record = JSON.parse((collection.get(id) as Kept).json) as StorefrontRecord;
+    return format.part(collection.resource, project(record, fields));
+  });
+  return format.listStart + items.join(format.separator) + format.listEnd;
 }

@@ -12,3 +12,13 @@ export interface Encoding {
   readonly separator: string;
   readonly listEnd: string;
 }
+
+/** The encoding that records are stored in: their bytes are kept once, for the store and for the list. */
+export const stored: Encoding = {
+  name: "json",
+  documentStart: "",
+  item: (_resource, json) => json,
+  listStart: "[",
+  separator: ",",
+  listEnd: "]",
+};

@@ -1,42 +1,19 @@
 import type { Encoding } from "../model/encoding.ts";
 import type { Resource } from "../model/resource.ts";
+import { Row } from "./block.ts";
+import { Blocks } from "./blocks.ts";
 import type { Kept } from "./kept.ts";
+import { List, Part } from "./list.ts";
 import { Selections } from "./selection.ts";
+import { Stretch } from "./stretch.ts";
+import { Tally } from "./tally.ts";
 
-/** A stretch of a list's bytes, and the same in each content coding that it was asked for in. */
-export interface Part {
-  readonly start: number;
-  readonly end: number;
-  readonly compressed: Map<string, Uint8Array>;
-}
-
-/** The whole list in one encoding, until the next change. */
-export interface List {
-  readonly bytes: Uint8Array;
-  /** They cover `bytes`, and stay as they are while their records do. */
-  readonly parts: readonly Part[];
-  /** The whole list by content coding. */
-  readonly compressed: Map<string, Uint8Array>;
-}
-
-interface Block extends Part {
-  /** The last one has no separator at its end. */
-  readonly isLast: boolean;
-}
-
-interface KeptList extends List {
-  readonly blocks: ReadonlyMap<number, Block>;
-  /** The numbers of the blocks that changed since. */
-  readonly stale: Set<number>;
-}
-
-const blockBits = 8;
-const blockSize = 1 << blockBits;
+/** How many changes are remembered one by one, at least. */
 const mostLately = 256;
 
 /**
- * The records of one resource of one site, in blocks of 256 IDs. A change outdates the bytes of its block; the next
- * list copies the other blocks' bytes and encodes that one.
+ * The records of one resource of one site. A change waits until somebody asks for more than single records; then the block
+ * that it belongs to is made anew, and a list shares the bytes of all others with the list before.
  */
 export class Collection {
   readonly resource: Resource;
@@ -45,41 +22,51 @@ export class Collection {
   size = 0;
   /** Counts every change. */
   changes = 0;
-  readonly selections = new Selections(this);
-  /** Characters of stored JSON, for the memory budget. */
-  characters = 0;
-  #blocks = new Map<number, (Kept | undefined)[]>();
-  #order: number[] | undefined;
+  readonly selections: Selections;
+  readonly #tally: Tally;
+  readonly #blocks: Blocks;
+  /** The records that are newer than the blocks; undefined for one that was deleted. */
+  readonly #waiting = new Map<number, Kept | undefined>();
+  readonly #lists = new Map<string, List>();
+  /** What stands before and after the items of a list, by encoding. */
+  readonly #ends = new Map<string, readonly [Part, Part]>();
   /** The IDs of the last changes. */
   #lately: number[] = [];
-  #lists = new Map<string, KeptList>();
 
-  constructor(resource: Resource) {
+  /** @param tally counts what is kept, about */
+  constructor(resource: Resource, tally = new Tally()) {
     this.resource = resource;
+    this.#tally = tally;
+    tally.add(1500);
+    this.#blocks = new Blocks(resource, tally);
+    this.selections = new Selections(this, tally);
   }
 
   get(id: number): Kept | undefined {
-    return this.#blocks.get(Math.floor(id / blockSize))?.[id % blockSize];
+    return this.#waiting.get(id) ?? (this.#waiting.has(id) ? undefined : this.#blocks.find(id));
   }
 
   /** Puts the record `id` in, or takes it out where `json` is null. */
   set(id: number, revision: number, json: string | null): void {
-    const number = Math.floor(id / blockSize);
-    let block = this.#blocks.get(number);
-    if (!block) {
-      block = [];
-      this.#blocks.set(number, block);
-      this.#order = undefined;
-    }
-    const before = block[id % blockSize];
-    block[id % blockSize] = json === null ? undefined : { id, revision, json };
-    this.size += (json === null ? 0 : 1) - (before ? 1 : 0);
-    this.characters += (json?.length ?? 0) - (before?.json.length ?? 0);
+    const isKnown = this.get(id) !== undefined;
+    this.size += (json === null ? 0 : 1) - (isKnown ? 1 : 0);
+    this.#tally.add(weightOf(json) - (this.#waiting.has(id) ? weightOf(this.#waiting.get(id)?.json) : 0));
+    this.#waiting.set(id, json === null ? undefined : { id, revision, json });
     this.changes++;
     this.#lately.push(id);
     if (this.#lately.length > 2 * mostLately) this.#lately = this.#lately.slice(-mostLately);
     this.revision = Math.max(this.revision, revision);
-    for (const list of this.#lists.values()) list.stale.add(number);
+    for (const list of this.#lists.values()) list.tally.drop();
+    this.#lists.clear();
+    if (this.#waiting.size > Math.max(1024, this.size / 4)) this.settle();
+  }
+
+  /** Lets no change wait any longer: everything is kept as compactly as it can be. */
+  settle(): void {
+    if (this.#waiting.size === 0) return;
+    this.#blocks.change(this.#waiting);
+    for (const kept of this.#waiting.values()) this.#tally.add(-weightOf(kept?.json));
+    this.#waiting.clear();
   }
 
   /** The IDs of the records that changed since there were `changes`; undefined when they are too many to be known. */
@@ -88,75 +75,63 @@ export class Collection {
     return missed > this.#lately.length ? undefined : new Set(this.#lately.slice(this.#lately.length - missed));
   }
 
-  /** Every record, in ID order. */
-  *[Symbol.iterator](): Generator<Kept> {
-    for (const number of this.#numbers()) {
-      for (const kept of this.#blocks.get(number) ?? []) if (kept) yield kept;
-    }
+  /** Every record in ID order, in blocks. */
+  get blocks(): Blocks {
+    this.settle();
+    return this.#blocks;
   }
 
-  /** A record as it stands in a list in `encoding`. */
-  item(kept: Kept, encoding: Encoding): string {
-    return this.document(kept, encoding).slice(encoding.documentStart.length);
+  /** Every record, in ID order. */
+  *[Symbol.iterator](): Generator<Kept> {
+    for (const block of this.blocks) yield* block.rows;
   }
 
   /** A document of one record in `encoding`. */
   document(kept: Kept, encoding: Encoding): string {
-    if (encoding.name === "json") return kept.json;
-    kept.encoded ??= {};
-    kept.encoded[encoding.name] ??= encoding.documentStart + encoding.item(this.resource, kept.json);
-    return kept.encoded[encoding.name] as string;
+    return (
+      encoding.documentStart +
+      (kept instanceof Row ? kept.block.item(kept.index, encoding) : this.#made(kept, encoding))
+    );
+  }
+
+  /** A list of the records `ids` in `encoding`. */
+  page(ids: readonly number[], encoding: Encoding): Uint8Array {
+    const items = ids.map((id) => {
+      const kept = this.get(id) as Kept;
+      return kept instanceof Row ? kept.block.itemOrPlace(kept.index, encoding) : this.#made(kept, encoding);
+    });
+    const { bytes } = new Stretch(encoding, items, new Tally()).part(true);
+    return Buffer.concat([Buffer.from(encoding.listStart), bytes, Buffer.from(encoding.listEnd)]);
   }
 
   /** The whole list in `encoding`. */
   list(encoding: Encoding): List {
     const kept = this.#lists.get(encoding.name);
-    if (kept && kept.stale.size === 0) return kept;
-    const list = this.#encode(encoding, kept);
+    if (kept) return kept;
+    const [start, end] = this.#endsIn(encoding);
+    const parts = [start];
+    for (const block of this.blocks) parts.push(block.stretch(encoding).part(parts.length === 1));
+    parts.push(end);
+    const list = new List(parts, this.#tally);
     this.#lists.set(encoding.name, list);
     return list;
   }
 
-  /** Bytes that the kept lists hold. */
-  get listBytes(): number {
-    let bytes = 0;
-    for (const list of this.#lists.values()) {
-      bytes += list.bytes.length;
-      for (const compressed of list.compressed.values()) bytes += compressed.length;
-    }
-    return bytes;
+  #made(kept: Kept, encoding: Encoding): string {
+    return encoding.item(this.resource, kept.json);
   }
 
-  #encode(encoding: Encoding, previous: KeptList | undefined): KeptList {
-    const numbers = this.#numbers().filter((number) => this.#blocks.get(number)?.some(Boolean));
-    const blocks = new Map<number, Block>();
-    const texts: Uint8Array[] = [Buffer.from(encoding.listStart)];
-    let start = (texts[0] as Uint8Array).length;
-    numbers.forEach((number, index) => {
-      const isLast = index === numbers.length - 1;
-      const before = previous?.stale.has(number) ? undefined : previous?.blocks.get(number);
-      const same = before?.isLast === isLast ? before : undefined;
-      const bytes =
-        same && previous ? previous.bytes.subarray(same.start, same.end) : this.#encodeBlock(number, isLast, encoding);
-      blocks.set(number, { start, end: start + bytes.length, isLast, compressed: same?.compressed ?? new Map() });
-      texts.push(bytes);
-      start += bytes.length;
-    });
-    const bytes = Buffer.concat([...texts, Buffer.from(encoding.listEnd)]);
-    const head = { start: 0, end: (texts[0] as Uint8Array).length, compressed: new Map() };
-    const tail = { start, end: bytes.length, compressed: new Map() };
-    return { bytes, parts: [head, ...blocks.values(), tail], blocks, stale: new Set(), compressed: new Map() };
+  #endsIn(encoding: Encoding): readonly [Part, Part] {
+    const kept = this.#ends.get(encoding.name);
+    if (kept) return kept;
+    const { listStart, listEnd } = encoding;
+    const ends = [listStart, listEnd].map((text) => new Part(Buffer.from(text), this.#tally)) as [Part, Part];
+    this.#ends.set(encoding.name, ends);
+    return ends;
   }
+}
 
-  #encodeBlock(number: number, isLast: boolean, encoding: Encoding): Uint8Array {
-    const items = (this.#blocks.get(number) ?? []).flatMap((kept) =>
-      kept ? encoding.item(this.resource, kept.json) : [],
-    );
-    return Buffer.from(items.join(encoding.separator) + (isLast ? "" : encoding.separator));
-  }
-
-  #numbers(): readonly number[] {
-    this.#order ??= [...this.#blocks.keys()].sort((a, b) => a - b);
-    return this.#order;
-  }
+/** About how many bytes a waiting record takes. */
+function weightOf(json: string | null | undefined): number {
+  return 150 + (json?.length ?? 0);
 }

@@ -1,15 +1,12 @@
-// Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Orders are kept, and a change
-// moves its one record in them.
+// Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Selections are kept, and a
+// change moves its one record in them.
 
-import { valueAt } from "../model/record.ts";
 import type { Leaf } from "../model/resource.ts";
+import { type Block, textOf } from "./block.ts";
+import { type Facet, toFacet } from "./column.ts";
 import type { Kept } from "./kept.ts";
-
-export interface Order {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
-  readonly descending: boolean;
-}
+import { compare, type Key, nameOfOrder, type Order, placeFor, toFacets, toKey } from "./order.ts";
+import { Tally } from "./tally.ts";
 
 export interface Filter {
   /** Undefined for the ID. */
@@ -19,7 +16,9 @@ export interface Filter {
 }
 
 /** What is selected from: a collection of records. */
-interface Source extends Iterable<Kept> {
+interface Source {
+  readonly blocks: Iterable<Block>;
+  readonly size: number;
   /** Counts every change. */
   readonly changes: number;
   get(id: number): Kept | undefined;
@@ -27,130 +26,138 @@ interface Source extends Iterable<Kept> {
   changedSince(changes: number): ReadonlySet<number> | undefined;
 }
 
-interface KeptOrder {
-  readonly records: readonly Kept[];
+interface Selection {
+  readonly ids: readonly number[];
   /** The collection's number of changes at that time. */
   readonly changes: number;
 }
 
-/** How many orders and how many selections of a collection are kept. */
-const mostOrders = 16;
+/** How many selections of a collection are kept, and how many IDs they have for each record, all together. */
 const mostSelections = 64;
-
-// The root collation of Unicode: names sort as people expect, whatever the server's language.
-const collator = new Intl.Collator("und");
+const mostIds = 16;
 
 export class Selections {
   readonly #collection: Source;
-  readonly #orders = new Map<string, KeptOrder>();
-  readonly #selections = new Map<string, readonly Kept[]>();
-  #changes = -1;
+  readonly #tally: Tally;
+  /** The least recently used first. */
+  readonly #kept = new Map<string, Selection>();
 
-  constructor(collection: Source) {
+  constructor(collection: Source, whole: Tally) {
     this.#collection = collection;
+    this.#tally = new Tally(whole);
   }
 
-  /** The records that pass every filter, in the order of `sort` and then of their IDs. */
-  select(filters: readonly Filter[], sort: readonly Order[]): readonly Kept[] {
-    if (this.#changes !== this.#collection.changes) this.#selections.clear();
-    this.#changes = this.#collection.changes;
-    const name = JSON.stringify([filters.map(nameOfFilter), nameOfSort(sort)]);
-    const kept = this.#selections.get(name);
-    if (kept) return kept;
-    const ordered = this.#ordered(sort);
-    const selected = filters.length === 0 ? ordered : ordered.filter((record) => passes(record, filters));
-    if (this.#selections.size >= mostSelections) this.#selections.clear();
-    this.#selections.set(name, selected);
-    return selected;
-  }
-
-  #ordered(sort: readonly Order[]): readonly Kept[] {
-    const name = nameOfSort(sort);
-    const kept = this.#orders.get(name);
+  /** The IDs of the records that pass every filter, in the order of `sort` and then of the IDs. */
+  select(filters: readonly Filter[], sort: readonly Order[]): readonly number[] {
+    const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
+    const kept = this.#take(name);
     const { changes } = this.#collection;
-    if (kept?.changes === changes) return kept.records;
-    const changed = kept && this.#collection.changedSince(kept.changes);
-    const records = changed ? patch(kept.records, changed, this.#collection, sort) : inOrder(this.#collection, sort);
-    if (!kept && this.#orders.size >= mostOrders) this.#orders.clear();
-    this.#orders.set(name, { records, changes });
-    return records;
+    const ids = kept?.changes === changes ? kept.ids : this.#selectNow(filters, sort, kept);
+    this.#put(name, { ids, changes });
+    return ids;
+  }
+
+  #selectNow(filters: readonly Filter[], sort: readonly Order[], before: Selection | undefined): readonly number[] {
+    const changed = before && this.#collection.changedSince(before.changes);
+    if (changed) return patch(before.ids, changed, this.#collection, filters, sort);
+    if (sort.length === 0) return pick(this.#collection.blocks, filters);
+    if (filters.length === 0) return inOrder(this.#collection.blocks, sort);
+    // An order serves whatever the filter is, so it is made whole, and kept.
+    const passing = new Set(this.select(filters, []));
+    return this.select([], sort).filter((id) => passing.has(id));
+  }
+
+  #take(name: string): Selection | undefined {
+    const kept = this.#kept.get(name);
+    if (kept) {
+      this.#kept.delete(name);
+      this.#tally.add(-weightOf(name, kept));
+    }
+    return kept;
+  }
+
+  #put(name: string, selection: Selection): void {
+    this.#kept.set(name, selection);
+    this.#tally.add(weightOf(name, selection));
+    const most = Math.max(1 << 16, mostIds * 8 * this.#collection.size);
+    for (const [oldest] of this.#kept) {
+      if (oldest === name || (this.#kept.size <= mostSelections && this.#tally.bytes <= most)) break;
+      this.#take(oldest);
+    }
   }
 }
 
-function inOrder(collection: Source, sort: readonly Order[]): readonly Kept[] {
-  const records = [...collection];
-  return sort.length === 0 ? records : records.sort((a, b) => compare(a, b, sort));
+/** The IDs of the records that pass every filter, in ID order. */
+function pick(blocks: Iterable<Block>, filters: readonly Filter[]): number[] {
+  const tests = filters.map(toTest);
+  const picked: number[] = [];
+  for (const block of blocks) {
+    const columns = tests.map(({ facet }) => block.column(facet));
+    block.ids.forEach((id, index) => {
+      if (tests.every(({ passes }, which) => passes(columns[which]?.[index] as string))) picked.push(id);
+    });
+  }
+  return picked;
+}
+
+/** The IDs of all records, sorted. */
+function inOrder(blocks: Iterable<Block>, sort: readonly Order[]): number[] {
+  const facets = toFacets(sort);
+  const keys: Key[] = [];
+  for (const block of blocks) {
+    const columns = facets.map((facet) => facet && block.column(facet));
+    block.ids.forEach((id, index) => {
+      keys.push({ id, texts: columns.map((column) => column?.[index] ?? "") });
+    });
+  }
+  return keys.sort((a, b) => compare(a, b, sort)).map(({ id }) => id);
 }
 
 /** `before` with the records in `changed` taken out, and put where they belong now. */
 function patch(
-  before: readonly Kept[],
+  before: readonly number[],
   changed: ReadonlySet<number>,
   collection: Source,
+  filters: readonly Filter[],
   sort: readonly Order[],
-): readonly Kept[] {
-  const still = before.filter((record) => !changed.has(record.id));
-  const added = [...changed].flatMap((id) => collection.get(id) ?? []);
-  const places = added.map((record) => ({ record, at: placeFor(record, still, sort) }));
-  places.sort((a, b) => a.at - b.at || compare(a.record, b.record, sort));
-  const merged: Kept[] = [];
+): readonly number[] {
+  const tests = filters.map(toTest);
+  const facets = toFacets(sort);
+  const keyOf = (id: number) => toKey(collection.get(id) as Kept, facets);
+  const still = before.filter((id) => !changed.has(id));
+  const added = [...changed].filter((id) => {
+    const record = collection.get(id);
+    return record && tests.every(({ facet, passes }) => passes(textOf(record, facet)));
+  });
+  const places = added.map(keyOf).map((key) => ({ key, at: placeFor(key, still, keyOf, sort) }));
+  places.sort((a, b) => a.at - b.at || compare(a.key, b.key, sort));
+  const merged: number[] = [];
   let from = 0;
-  for (const { record, at } of places) {
-    for (; from < at; from++) merged.push(still[from] as Kept);
-    merged.push(record);
+  for (const { key, at } of places) {
+    for (; from < at; from++) merged.push(still[from] as number);
+    merged.push(key.id);
   }
-  for (; from < still.length; from++) merged.push(still[from] as Kept);
+  for (; from < still.length; from++) merged.push(still[from] as number);
   return merged;
 }
 
-/** How many of `ordered` come before `record`, by halving. */
-function placeFor(record: Kept, ordered: readonly Kept[], sort: readonly Order[]): number {
-  let low = 0;
-  let high = ordered.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (compare(ordered[middle] as Kept, record, sort) < 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+/** A filter on a facet. */
+interface Test {
+  readonly facet: Facet;
+  passes(text: string): boolean;
 }
 
-function compare(a: Kept, b: Kept, sort: readonly Order[]): number {
-  for (const { leaf, descending } of sort) {
-    const order = leaf ? collator.compare(textOf(a, leaf), textOf(b, leaf)) : a.id - b.id;
-    if (order !== 0) return descending ? -order : order;
-  }
-  return a.id - b.id;
-}
-
-function passes(record: Kept, filters: readonly Filter[]): boolean {
-  return filters.every(({ leaf, operator, value }) => {
-    if (operator === "equals") return (leaf ? textOf(record, leaf) : String(record.id)) === value;
-    return (leaf ? foldedTextOf(record, leaf) : String(record.id)).includes(value.toLowerCase());
-  });
-}
-
-/** The text of a field; once it was asked for, it stays with the record. */
-function textOf(record: Kept, leaf: Leaf): string {
-  record.texts ??= {};
-  record.texts[leaf.path] ??= valueAt(JSON.parse(record.json), leaf);
-  return record.texts[leaf.path] as string;
-}
-
-/** The same without regard to case. */
-function foldedTextOf(record: Kept, leaf: Leaf): string {
-  const name = `${leaf.path}~`;
-  const known = record.texts?.[name];
-  if (known !== undefined) return known;
-  const folded = textOf(record, leaf).toLowerCase();
-  (record.texts as Record<string, string>)[name] = folded;
-  return folded;
-}
-
-function nameOfSort(sort: readonly Order[]): string {
-  return sort.map(({ leaf, descending }) => `${descending ? "-" : ""}${leaf?.path ?? "ID"}`).join(",");
+function toTest({ leaf, operator, value }: Filter): Test {
+  if (operator === "equals") return { facet: toFacet(leaf), passes: (text) => text === value };
+  const folded = value.toLowerCase();
+  return { facet: toFacet(leaf, true), passes: (text) => text.includes(folded) };
 }
 
 function nameOfFilter({ leaf, operator, value }: Filter): readonly string[] {
   return [leaf?.path ?? "ID", operator, value];
+}
+
+/** About how many bytes a selection takes. */
+function weightOf(name: string, { ids }: Selection): number {
+  return 200 + 2 * name.length + 8 * ids.length;
 }

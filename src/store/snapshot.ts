@@ -3,6 +3,7 @@ import type { Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { versionOf } from "../model/write.ts";
 import { Collection } from "./collection.ts";
+import { Tally } from "./tally.ts";
 
 /** A site in memory: the fold of its journal up to `revision`. */
 export class Snapshot {
@@ -13,20 +14,25 @@ export class Snapshot {
   checked = -1;
   /** A count that grows with time, to find the least recently used. */
   lastUsed = 0;
-  readonly #collections: ReadonlyMap<string, Collection>;
+  /** About how much memory it takes, with all that is kept of its lists. */
+  readonly tally: Tally;
+  readonly #resources: readonly Resource[];
+  readonly #collections = new Map<string, Collection>();
 
-  constructor(site: number, contents: SiteContents, resources: readonly Resource[]) {
+  /** @param memory what it counts in */
+  constructor(site: number, contents: SiteContents, resources: readonly Resource[], memory?: Tally) {
     this.site = site;
     this.epoch = contents.head.epoch;
     this.revision = contents.head.revision;
-    this.#collections = new Map(resources.map((resource) => [resource.name, new Collection(resource)]));
-    for (const { resource, id, revision, body } of contents.rows) {
-      this.#collections.get(resource)?.set(id, revision, body);
-    }
+    this.tally = new Tally(memory);
+    this.tally.add(1500);
+    this.#resources = resources;
+    for (const { resource, id, revision, body } of contents.rows) this.#set(resource, id, revision, body);
+    for (const collection of this.#collections.values()) collection.settle();
   }
 
   collection(resource: Resource): Collection {
-    return this.#collections.get(resource.name) as Collection;
+    return this.#collections.get(resource.name) ?? (this.#make(resource.name) as Collection);
   }
 
   /** Whether this is what `head` stands for. */
@@ -40,7 +46,7 @@ export class Snapshot {
     if (change.revision !== this.revision + 1) return false;
     this.revision = change.revision;
     const body = change.operation === "delete" ? null : change.body;
-    this.#collections.get(change.resource)?.set(change.id, change.revision, body);
+    this.#set(change.resource, change.id, change.revision, body);
     return true;
   }
 
@@ -49,12 +55,17 @@ export class Snapshot {
     return versionOf(this.epoch, revision);
   }
 
-  /** About how much memory it takes, in bytes. */
-  get bytes(): number {
-    let bytes = 0;
-    for (const collection of this.#collections.values()) {
-      bytes += collection.characters + collection.size * 64 + collection.listBytes;
-    }
-    return bytes;
+  #set(resource: string, id: number, revision: number, body: string | null): void {
+    const known = this.#collections.get(resource) ?? this.#make(resource);
+    known?.set(id, revision, body);
+  }
+
+  /** Collections are made when they are first needed: most sites have records of few resources. */
+  #make(name: string): Collection | undefined {
+    const resource = this.#resources.find((one) => one.name === name);
+    if (!resource) return undefined;
+    const collection = new Collection(resource, this.tally);
+    this.#collections.set(name, collection);
+    return collection;
   }
 }

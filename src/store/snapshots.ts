@@ -5,6 +5,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Answer, Barrier } from "./barrier.ts";
+import { Memory } from "./memory.ts";
 import { Snapshot } from "./snapshot.ts";
 
 /** The site that holds the records of sites and keys. */
@@ -12,9 +13,6 @@ export const systemSite = 0;
 
 /** Most changes to read at once: a store far away has a time limit for each answer. */
 const longestStep = 2000;
-
-/** How many loads go by until the bytes are counted again, since lists grow by being asked for. */
-const countEvery = 256;
 
 /** Follows the system site: told when it is loaded anew, and of each change after that. */
 export interface Follower {
@@ -25,16 +23,15 @@ export interface Follower {
 export class Snapshots {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
-  /** Most bytes of snapshots to keep. */
+  /** Most bytes to keep. */
   readonly #budget: number;
   readonly #loaded = new Map<number, Snapshot>();
   readonly #loading = new Map<number, Promise<Snapshot>>();
   readonly #followers: Follower[] = [];
   /** For an engine that cannot tell by itself that nothing has changed. */
   readonly #barrier: Barrier | undefined;
-  /** About how many bytes there are: those of the last count and of what was loaded since. */
-  #estimate = 0;
-  #uncounted = 0;
+  /** Of all snapshots: they grow by being asked for lists, too. */
+  readonly #memory = new Memory();
   #generation = 0;
   #clock = 0;
 
@@ -58,8 +55,7 @@ export class Snapshots {
     if (!this.#engine.unchanged?.()) this.#generation++;
     const wanted = this.#loaded.get(site);
     if (wanted?.checked === this.#generation && this.#loaded.get(systemSite)?.checked === this.#generation) {
-      wanted.lastUsed = ++this.#clock;
-      return wanted;
+      return this.#use(wanted);
     }
     const sites = site === systemSite ? [systemSite] : [systemSite, site];
     const generation = this.#generation;
@@ -73,8 +69,7 @@ export class Snapshots {
     const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
     if (system instanceof Promise) await system;
     const snapshot = wanted instanceof Promise ? await wanted : wanted;
-    snapshot.lastUsed = ++this.#clock;
-    return snapshot;
+    return this.#use(snapshot);
   }
 
   /**
@@ -88,7 +83,7 @@ export class Snapshots {
     let way = shared.get(site) as Promise<Snapshot> | undefined;
     if (!way) {
       // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
-      if (head.revision < known) this.#loaded.delete(site);
+      if (head.revision < known) this.#drop(site);
       way = this.#reach(site, head);
       way.catch(() => {});
       shared.set(site, way);
@@ -113,9 +108,7 @@ export class Snapshots {
 
   /** How many sites are in memory, and about how many bytes they take. */
   get size(): { sites: number; bytes: number } {
-    let bytes = 0;
-    for (const snapshot of this.#loaded.values()) bytes += snapshot.bytes;
-    return { sites: this.#loaded.size, bytes };
+    return { sites: this.#loaded.size, bytes: this.#memory.bytes };
   }
 
   #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): Maybe<Snapshot> {
@@ -125,12 +118,11 @@ export class Snapshots {
       done = after(done, () =>
         after(this.#at(site, head), (snapshot) => {
           snapshot.checked = generation;
-          snapshot.lastUsed = ++this.#clock;
           return snapshot;
         }),
       );
     });
-    return done as Maybe<Snapshot>;
+    return after(done, (last) => this.#use(last as Snapshot));
   }
 
   /** The snapshot of `site` at `head` or later. */
@@ -154,10 +146,10 @@ export class Snapshots {
       const current = this.#loaded.get(site);
       // Changes may have come while this was read.
       if (current?.epoch === contents.head.epoch && current.revision >= contents.head.revision) return current;
-      const snapshot = new Snapshot(site, contents, this.#resources);
+      this.#drop(site);
+      const snapshot = new Snapshot(site, contents, this.#resources, this.#memory);
       this.#loaded.set(site, snapshot);
       if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
-      this.#evict(snapshot);
       return snapshot;
     });
     if (!(loaded instanceof Promise)) return loaded;
@@ -173,27 +165,25 @@ export class Snapshots {
     return true;
   }
 
-  /**
-   * Drops the least recently used when the budget is exceeded; never the system site, nor `spared`. It counts everything
-   * only now and then, and then makes some room: neither a load nor a request may cost more the more sites there are.
-   */
-  #evict(spared: Snapshot): void {
-    this.#estimate += spared.bytes;
-    if (this.#estimate <= this.#budget && ++this.#uncounted < countEvery) return;
-    let { bytes } = this.size;
-    if (bytes > this.#budget) {
-      for (const snapshot of this.#byAge()) {
-        if (bytes <= this.#budget * 0.9) break;
-        if (snapshot === spared || snapshot.site === systemSite) continue;
-        bytes -= snapshot.bytes;
-        this.#loaded.delete(snapshot.site);
-      }
-    }
-    this.#estimate = bytes;
-    this.#uncounted = 0;
+  #use(snapshot: Snapshot): Snapshot {
+    snapshot.lastUsed = ++this.#clock;
+    if (this.#memory.bytes > this.#budget) this.#makeRoom(snapshot);
+    return snapshot;
   }
 
-  #byAge(): Snapshot[] {
-    return [...this.#loaded.values()].sort((a, b) => a.lastUsed - b.lastUsed);
+  /** Drops the least recently used; never the system site, nor `spared`. It makes more room than it must, to be rare. */
+  #makeRoom(spared: Snapshot): void {
+    const byAge = [...this.#loaded.values()].sort((a, b) => a.lastUsed - b.lastUsed);
+    for (const { site } of byAge) {
+      if (this.#memory.bytes <= this.#budget * 0.9) break;
+      if (site !== spared.site && site !== systemSite) this.#drop(site);
+    }
+  }
+
+  #drop(site: number): void {
+    const snapshot = this.#loaded.get(site);
+    if (!snapshot) return;
+    this.#memory.free(snapshot.tally);
+    this.#loaded.delete(site);
   }
 }

@@ -1,0 +1,158 @@
+import { type Encoding, stored } from "../model/encoding.ts";
+import type { Resource } from "../model/resource.ts";
+import { Column, type Facet } from "./column.ts";
+import type { Kept } from "./kept.ts";
+import { type Item, Stretch } from "./stretch.ts";
+import { Tally } from "./tally.ts";
+
+/** Most columns that a block keeps. */
+const mostColumns = 4;
+
+/** A record that lies in a block. */
+export class Row implements Kept {
+  readonly block: Block;
+  readonly index: number;
+
+  constructor(block: Block, index: number) {
+    this.block = block;
+    this.index = index;
+  }
+
+  get id(): number {
+    return this.block.ids[this.index] as number;
+  }
+
+  get revision(): number {
+    return this.block.revisions[this.index] as number;
+  }
+
+  get json(): string {
+    return this.block.item(this.index, stored);
+  }
+}
+
+/**
+ * Neighbouring records of a collection, as the bytes that they are in a list, and fields of them. It stays as it is: after
+ * a change, another block takes its place and copies from it what is still the same.
+ */
+export class Block {
+  /** In ascending order; at least one. */
+  readonly ids: readonly number[];
+  readonly revisions: readonly number[];
+  readonly tally: Tally;
+  readonly #resource: Resource;
+  readonly #stretches = new Map<string, Stretch>();
+  readonly #columns = new Map<string, Column>();
+  /** How many items were made one by one, for want of a stretch. */
+  #single = 0;
+
+  /**
+   * @param records in ID order
+   * @param sources the blocks that rows among `records` lie in; what they were asked for, this has as well
+   */
+  constructor(resource: Resource, records: readonly Kept[], sources: readonly Block[], whole: Tally) {
+    this.ids = records.map(({ id }) => id);
+    this.revisions = records.map(({ revision }) => revision);
+    this.tally = new Tally(whole);
+    this.tally.add(1200 + 16 * records.length);
+    this.#resource = resource;
+    this.#encode(stored, records);
+    for (const source of sources) {
+      for (const [name, { encoding, isUsed }] of source.#stretches) {
+        if (isUsed && !this.#stretches.has(name)) this.#encode(encoding, records);
+      }
+      for (const [name, { facet, isUsed }] of source.#columns) {
+        if (isUsed && !this.#columns.has(name)) this.#gather(facet, records);
+      }
+    }
+  }
+
+  get first(): number {
+    return this.ids[0] as number;
+  }
+
+  get size(): number {
+    return this.ids.length;
+  }
+
+  get rows(): Row[] {
+    return this.ids.map((_, index) => new Row(this, index));
+  }
+
+  find(id: number): Row | undefined {
+    const index = this.#indexOf(id);
+    return index === undefined ? undefined : new Row(this, index);
+  }
+
+  /** A record as it stands in a list in `encoding`. */
+  item(index: number, encoding: Encoding): string {
+    const item = this.itemOrPlace(index, encoding);
+    return typeof item === "string" ? item : item.stretch.text(index);
+  }
+
+  /** The same, but where its bytes are if they are kept. */
+  itemOrPlace(index: number, encoding: Encoding): Item | string {
+    let stretch = this.#stretches.get(encoding.name);
+    // Who asks for many will ask for the rest: then all are made at once, and kept.
+    if (!stretch && ++this.#single > this.size / 4) stretch = this.stretch(encoding);
+    if (!stretch) return encoding.item(this.#resource, this.item(index, stored));
+    stretch.isUsed = true;
+    return { stretch, index };
+  }
+
+  stretch(encoding: Encoding): Stretch {
+    return this.#stretches.get(encoding.name) ?? this.#encode(encoding, this.rows);
+  }
+
+  /** A facet of every record. */
+  column(facet: Facet): readonly string[] {
+    const column = this.#columns.get(facet.name) ?? this.#gather(facet, this.rows);
+    column.isUsed = true;
+    return column.texts;
+  }
+
+  /** A facet of one record. */
+  text(index: number, facet: Facet): string {
+    const column = this.#columns.get(facet.name);
+    if (!column) return facet.of(this.item(index, stored));
+    column.isUsed = true;
+    return column.texts[index] as string;
+  }
+
+  /** IDs that follow one another without a gap need no search. */
+  #indexOf(id: number): number | undefined {
+    const guess = id - this.first;
+    if (this.ids[guess] === id) return guess;
+    const index = this.ids.indexOf(id);
+    return index === -1 ? undefined : index;
+  }
+
+  #encode(encoding: Encoding, records: readonly Kept[]): Stretch {
+    const items = records.map((record) => this.#itemOf(record, encoding));
+    const stretch = new Stretch(encoding, items, this.tally);
+    this.#stretches.set(encoding.name, stretch);
+    return stretch;
+  }
+
+  #itemOf(record: Kept, encoding: Encoding): Item | string {
+    const stretch = record instanceof Row ? record.block.#stretches.get(encoding.name) : undefined;
+    return stretch ? { stretch, index: (record as Row).index } : encoding.item(this.#resource, record.json);
+  }
+
+  #gather(facet: Facet, records: readonly Kept[]): Column {
+    if (this.#columns.size >= mostColumns) {
+      for (const column of this.#columns.values()) this.tally.add(-column.bytes);
+      this.#columns.clear();
+    }
+    const texts = records.map((record) => textOf(record, facet));
+    const column = new Column(facet, texts);
+    this.#columns.set(facet.name, column);
+    this.tally.add(column.bytes);
+    return column;
+  }
+}
+
+/** A facet of a record. */
+export function textOf(record: Kept, facet: Facet): string {
+  return record instanceof Row ? record.block.text(record.index, facet) : facet.of(record.json);
+}
