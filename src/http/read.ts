@@ -5,6 +5,7 @@ import { Refusal } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Kept } from "../store/kept.ts";
+import type { Page } from "../store/pages.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import type { Reply } from "../wire/reply.ts";
 import { chooseCoding, compressed } from "./compression.ts";
@@ -66,9 +67,9 @@ function listSome(
 ): Reply {
   const { format } = route;
   const etag = toEtag(snapshot.version(collection.revision), format.name);
-  const selected = collection.selections.select(query.filters, query.sort);
-  const total = selected.length;
-  const page = selected.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
+  const { body, total } = collection.pages.get(`${format.name}?${exchange.target.query}`, () =>
+    makePage(collection, format, query),
+  );
   const link = toLink(exchange.target.path, query, total);
   const headers: Record<string, string> = {
     ETag: etag,
@@ -77,8 +78,15 @@ function listSome(
   };
   const known = exchange.request.fields.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
-  const body = query.fields ? toParts(page, query.fields, collection, format) : collection.page(page, format);
   return reply(exchange, 200, { type: format.contentType, body }, headers);
+}
+
+function makePage(collection: Collection, format: Format, query: ListQuery): Page {
+  const ids = collection.selections.select(query.filters, query.sort);
+  const some = ids.slice(query.offset, query.limit === undefined ? undefined : query.offset + query.limit);
+  const { fields } = query;
+  const body = fields ? Buffer.from(toParts(some, fields, collection, format)) : collection.page(some, format);
+  return { body, total: ids.length };
 }
 
 /** A list of the records `ids` with no more than `fields`. */

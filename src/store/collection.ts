@@ -4,6 +4,7 @@ import { Row } from "./block.ts";
 import { Blocks } from "./blocks.ts";
 import type { Kept } from "./kept.ts";
 import { List, Part } from "./list.ts";
+import { Pages } from "./pages.ts";
 import { Selections } from "./selection.ts";
 import { Stretch } from "./stretch.ts";
 import { Tally } from "./tally.ts";
@@ -23,6 +24,7 @@ export class Collection {
   /** Counts every change. */
   changes = 0;
   readonly selections: Selections;
+  readonly pages: Pages;
   readonly #tally: Tally;
   readonly #blocks: Blocks;
   /** The records that are newer than the blocks; undefined for one that was deleted. */
@@ -40,6 +42,7 @@ export class Collection {
     tally.add(1500);
     this.#blocks = new Blocks(resource, tally);
     this.selections = new Selections(this, tally);
+    this.pages = new Pages(tally);
   }
 
   get(id: number): Kept | undefined {
@@ -58,6 +61,7 @@ export class Collection {
     this.revision = Math.max(this.revision, revision);
     for (const list of this.#lists.values()) list.tally.drop();
     this.#lists.clear();
+    this.pages.clear();
     if (this.#waiting.size > Math.max(1024, this.size / 4)) this.settle();
   }
 
