@@ -109,6 +109,17 @@ test("Link leads through all pages and keeps the other parameters", async () => 
   expect([seen, pages]).toEqual([[7, 6, 5, 4, 3, 2, 1], 3]);
 });
 
+test("a page that was asked for before shows the next change", async () => {
+  const { key } = server;
+  const page = async () => (await server.call("GET", "/restapi/brands.xml?sort=-ID&limit=1&fields=Name", { key })).text;
+  const id = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json.ID;
+  expect(await page()).toContain("<Name>before</Name>");
+  await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "after" } });
+  expect(await page()).toContain("<Name>after</Name>");
+  await server.call("DELETE", `/restapi/brands/${id}.json`);
+  expect(await page()).not.toContain("after");
+});
+
 test("Link names first, prev, next and last", async () => {
   const link = (await list("limit=2&offset=4")).headers.get("Link");
   const page = (offset: number, rel: string) => `</restapi/brands.json?limit=2&offset=${offset}>; rel="${rel}"`;
