@@ -115,7 +115,7 @@ function restored(id: number, body: string, row: StoredRow | undefined): Decisio
   return { kind: "change", id, body };
 }
 
-/** `{"Name":"Acme"}` with its ID in front. */
-function withId(id: number, text: string): string {
+/** The body of a record from its ID and the text of its values: `{"Name":"Acme"}` with the ID in front. */
+export function withId(id: number, text: string): string {
   return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }

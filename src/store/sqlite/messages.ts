@@ -1,11 +1,11 @@
 // What the threads say to each other about a batch, as one string: a first line of JSON and then a line per JSON text,
 // which has no line breaks. To clone the objects instead costs twice the time.
 
-import type { Aftermath, Intent, Outcome, Refused } from "../../model/write.ts";
+import { type Aftermath, type Intent, type Outcome, type Refused, withId } from "../../model/write.ts";
 
 type IntentHead = Omit<Intent, "text">;
 
-/** An outcome without its body; what else a change has, the intent says. */
+/** An outcome without its body, which is empty for a new record; what else a change has, the intent says. */
 type OutcomeHead = Refused | (Omit<Aftermath, "body"> & { kind: "done" | "unchanged" | "replayed"; revision?: number });
 
 export function encodeIntents(intents: readonly Intent[]): string {
@@ -25,9 +25,12 @@ export function decodeIntents(message: string): Intent[] {
 export function encodeOutcomes(outcomes: readonly Outcome[]): string {
   let bodies = "";
   const heads = outcomes.map((outcome): OutcomeHead => {
-    bodies += outcome.kind === "refused" ? "\n" : `\n${outcome.body}`;
-    if (outcome.kind === "refused") return outcome;
+    if (outcome.kind === "refused") {
+      bodies += "\n";
+      return outcome;
+    }
     const { kind, operation, id, version } = outcome;
+    bodies += isNew(outcome) ? "\n" : `\n${outcome.body}`;
     return kind === "done"
       ? { kind, operation, id, version, revision: outcome.change.revision }
       : { kind, operation, id, version };
@@ -41,9 +44,22 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   return (JSON.parse(heads) as OutcomeHead[]).map((head, index): Outcome => {
     if (head.kind === "refused") return head;
     const { kind, operation, id, version, revision = 0 } = head;
-    const body = bodies[index] as string;
+    const { resource, actor, at, text } = intents[index] as Intent;
+    const body = isNew(head) ? withId(id, text) : copyOf(bodies[index] as string);
     if (kind !== "done") return { kind, operation, id, version, body };
-    const { resource, actor, at } = intents[index] as Intent;
     return { kind, operation, id, version, body, change: { revision, at, actor, resource, id, operation, body } };
   });
+}
+
+/** Whether it made a record, whose body is then the intent's text and the ID. */
+function isNew({ kind, operation }: { kind: string; operation: string }): boolean {
+  return kind === "done" && operation === "create";
+}
+
+/**
+ * The same JSON object, but no part of the message, all of which would stay in memory as long as a part of it does: texts
+ * that are joined get memory of their own when they are first read.
+ */
+function copyOf(part: string): string {
+  return `{${part.slice(1)}`;
 }
