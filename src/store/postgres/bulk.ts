@@ -103,11 +103,13 @@ async function step<T>(connection: Connection, work: Promise<T>): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(unavailable(`the database did not answer within ${patience} ms`)), patience);
   work.catch(() => {});
+  connection.onLost(reject);
   try {
-    return await Promise.race([work, passed, connection.lost]);
+    return await Promise.race([work, passed]);
   } catch (error) {
     throw fromPostgres(error);
   } finally {
+    connection.onLost(undefined);
     clearTimeout(timer);
   }
 }

@@ -19,8 +19,8 @@ export interface Connection {
   /** What the database warned of since the last call. */
   takeWarning(): string | undefined;
   readonly isOpen: boolean;
-  /** Never resolves; rejects when the connection is lost. */
-  readonly lost: Promise<never>;
+  /** Calls `listener`, and nobody else, when the connection is lost; undefined to call nobody. */
+  onLost(listener: ((error: Error) => void) | undefined): void;
   /** Milliseconds as of `performance.now()`. */
   readonly openedAt: number;
   close(): Promise<void>;
@@ -43,8 +43,7 @@ export async function connectToPrimary(address: Address): Promise<Connection> {
 async function connect({ host, port }: Address["hosts"][number], address: Address): Promise<Connection> {
   let isOpen = true;
   let warning: string | undefined;
-  const { promise: lost, reject: lose } = Promise.withResolvers<never>();
-  lost.catch(() => {});
+  let tellLost: ((error: Error) => void) | undefined;
   const lostError = () =>
     unavailable(`the connection to the database at ${host}:${port} was lost`, { code: "CONNECTION_CLOSED" });
   const sql = postgres({
@@ -69,7 +68,7 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
     },
     onclose: () => {
       isOpen = false;
-      lose(lostError());
+      tellLost?.(lostError());
     },
   });
   let reserved: postgres.ReservedSql;
@@ -101,7 +100,10 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
     get isOpen() {
       return isOpen;
     },
-    lost,
+    onLost: (listener) => {
+      tellLost = listener;
+      if (!isOpen) listener?.(lostError());
+    },
     openedAt: performance.now(),
     close: () => {
       isOpen = false;

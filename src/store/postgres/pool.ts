@@ -92,7 +92,10 @@ export function createPool(address: Address, size: number): Pool {
     );
     try {
       const lent = await Promise.race([taking, limit.passed]);
-      const result = await Promise.race([work(lent, limit.restart), limit.passed, lent.lost]);
+      // Not a promise of the connection's own: it would hold what every caller waited for as long as it lives.
+      lent.onLost(limit.fail);
+      const result = await Promise.race([work(lent, limit.restart), limit.passed]);
+      lent.onLost(undefined);
       giveBack(lent);
       return result;
     } catch (error) {
@@ -144,7 +147,9 @@ function createLimit(milliseconds: number) {
   const expire = () => reject(unavailable(`the database did not answer within ${milliseconds} ms`));
   let timer = setTimeout(expire, milliseconds);
   return {
+    /** Never resolves; rejects when the time is over, or with what `fail` is given. */
     passed,
+    fail: reject,
     restart: () => {
       clearTimeout(timer);
       timer = setTimeout(expire, milliseconds);
