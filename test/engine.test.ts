@@ -1,5 +1,6 @@
 // What every engine promises (src/model/engine.ts), held against each of them.
 
+import { heapStats } from "bun:jsc";
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -93,6 +94,24 @@ for (const kind of kinds) {
       expect((await engine.heads([number]))[0]?.revision).toBe(0);
       expect((await engine.load(number)).rows).toEqual([]);
       expect(await engine.since(number, 0)).toEqual([]);
+    });
+
+    test("a record that is kept keeps nothing else of the batch that changed it", async () => {
+      const [number, batchSize, batches] = [newSite(), 64, 100];
+      await engine.commit(Array.from({ length: batchSize }, () => create(number, "a")));
+      const kept: string[] = [];
+      const before = memoryOfTexts();
+      for (let i = 0; i < batches; i++) {
+        const batch = Array.from({ length: batchSize }, (_, at) =>
+          update(number, at + 1, { Name: `${i}`.padEnd(1000) }),
+        );
+        const [first] = (await engine.commit(batch)) as [Extract<Outcome, { kind: "done" }>];
+        // To answer is to read it.
+        expect(first.body).toContain(`"Name":"${i} `);
+        kept.push(first.body);
+      }
+      expect(memoryOfTexts() - before).toBeLessThan((batches * batchSize * 1000) / 4);
+      expect(new Set(kept).size).toBe(batches);
     });
 
     test("records get IDs from 1 per site and resource", async () => {
@@ -440,4 +459,10 @@ function withoutEpoch({ table, row }: DumpedRow) {
 
 async function* rowsOf(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
   yield* rows;
+}
+
+/** In bytes: what is held outside the heap of objects. */
+function memoryOfTexts(): number {
+  Bun.gc(true);
+  return heapStats().extraMemorySize;
 }
