@@ -35,7 +35,7 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
     figures.push(...found);
   }
   if (isWhole) {
-    const report = { title: "Benchmark", command: "npm run bench", introduction, figures, notes };
+    const report = { title: "Benchmark", introduction, figures, notes };
     await writeReport(join(import.meta.dir, "results.md"), report);
   }
   return figures.reduce((sum, { errors }) => sum + errors, 0);

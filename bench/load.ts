@@ -59,7 +59,7 @@ async function runWrk(
   ];
   const text = await outputOf(pinned(1, cmd));
   const [requests, micros, p99, errors] = /RESULT (\d+) (\d+) (\d+) (\d+)/.exec(text)?.slice(1).map(Number) ?? [];
-  if (!requests || !micros) throw new Error(`wrk said: ${text}`);
+  if (requests === undefined || !micros) throw new Error(`wrk said: ${text}`);
   return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
 }
 

@@ -1,20 +1,33 @@
 // `npm run bench`: this server beside servers that do nothing and one written by hand, in turn, in the same run.
-//   --smoke      a short run that fails on errors, never on time
-//   --rounds N   how often each is measured (default 5); the medians count
-//   --only TEXT  only the scenarios whose name contains it
+//   --peers [NAME...]  beside what users could pick in its place (those whose name contains one of the texts), which it
+//                      installs from the npm registry into a temporary folder: some minutes, some of it to compile
+//   --smoke            a short run that fails on errors, never on time
+//   --rounds N         how often each is measured (default 5); the medians count
+//   --only TEXT        only the scenarios whose name contains it
+// Each way writes a page beside this file, unless it was cut short by --smoke, --only or names.
 
 import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";
 import { inFolder } from "./folder.ts";
+import { benchPeers } from "./peers/run.ts";
 
-const { values: flags } = parseArgs({
-  options: { smoke: { type: "boolean", default: false }, rounds: { type: "string" }, only: { type: "string" } },
+const { values: flags, positionals: names } = parseArgs({
+  allowPositionals: true,
+  options: {
+    peers: { type: "boolean", default: false },
+    smoke: { type: "boolean", default: false },
+    rounds: { type: "string" },
+    only: { type: "string", default: "" },
+  },
 });
-const { smoke, only = "" } = flags;
+const { smoke, only } = flags;
 const rounds = smoke ? 1 : Number(flags.rounds ?? 5);
 const seconds = smoke ? 1 : 3;
 
-const errors = await inFolder((folder) => benchBare({ smoke, only }, { rounds, seconds, warmUp: !smoke, folder }));
+const errors = await inFolder((folder) => {
+  const setting = { rounds, seconds, warmUp: !smoke, folder };
+  return flags.peers ? benchPeers({ smoke, only }, names, setting) : benchBare({ smoke, only }, setting);
+});
 if (errors > 0) {
   console.error(`${errors} requests failed`);
   process.exit(1);

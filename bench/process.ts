@@ -74,7 +74,7 @@ export async function startServerAt(name: string, cmd: readonly string[], place:
   const deadline = performance.now() + 120_000;
   while (!(await answers(place.url))) {
     if (child.exitCode === null && performance.now() < deadline) await Bun.sleep(100);
-    else throw new Error(`${name} did not start: ${readFileSync(place.log, "utf8").slice(-500)}`);
+    else throw new Error(`${name} does not answer at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
   }
   return toMeasured(name, place.url, child);
 }
@@ -82,8 +82,9 @@ export async function startServerAt(name: string, cmd: readonly string[], place:
 /** A port that nobody listens on right now. */
 export function freePort(): number {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port } = server;
   void server.stop(true);
-  return server.port as number;
+  return port as number;
 }
 
 function toMeasured(name: string, url: string, child: Bun.Subprocess): Measured {

@@ -1,7 +1,7 @@
 import { cpus, totalmem } from "node:os";
 import { loadTool } from "./load.ts";
 
-/** What one load told of one server. CPU in microseconds per request, p99 in milliseconds, memory in bytes. */
+/** What one load told of one server. CPU in microseconds per request, memory in bytes. */
 export interface Sample {
   readonly requests: number;
   readonly perSecond: number;
@@ -9,6 +9,7 @@ export interface Sample {
   /** Its two parts. */
   readonly user: number;
   readonly system: number;
+  /** Milliseconds; infinite when a connection had no answer before the load ended. */
   readonly p99: number;
   readonly memory: number;
   readonly errors: number;
@@ -22,8 +23,6 @@ export interface Figures extends Sample {
 
 export interface Report {
   readonly title: string;
-  /** The command that makes it. */
-  readonly command: string;
   readonly introduction: string;
   readonly figures: readonly Figures[];
   readonly notes: readonly string[];
@@ -51,12 +50,12 @@ export function printFigures(figures: readonly Figures[]): void {
 }
 
 export async function writeReport(file: string, report: Report): Promise<void> {
-  const { title, command, introduction, figures, notes } = report;
+  const { title, introduction, figures, notes } = report;
   const scenarios = Map.groupBy(figures, ({ scenario }) => scenario);
   const lines = [
     `# ${title}`,
     "",
-    describeRun(command),
+    describeRun(),
     "",
     introduction,
     "",
@@ -71,7 +70,8 @@ export async function writeReport(file: string, report: Report): Promise<void> {
 }
 
 /** Where and with what a run was made. */
-export function describeRun(command: string): string {
+export function describeRun(): string {
+  const command = ["npm run bench", ...process.argv.slice(2).toSpliced(0, 0, "--")].join(" ").replace(/ --$/, "");
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
   const versions = `Bun ${Bun.version}, Node ${nodeVersion()}, ${loadTool}`;
   return `Made by \`${command}\` on ${new Date().toISOString().slice(0, 10)}: ${machine}; ${versions}.`;
@@ -100,7 +100,7 @@ function toRows(figures: readonly Figures[]): string[] {
       `${toMicros(row.cpu)} µs`,
       row === ours || !ours ? "" : toRatio(ours.cpu / row.cpu),
       row.perSecond < 100 ? row.perSecond.toFixed(1) : Math.round(row.perSecond),
-      `${row.p99.toFixed(2)} ms`,
+      Number.isFinite(row.p99) ? `${row.p99.toFixed(2)} ms` : "longer than the load",
       `${Math.round(row.memory / 2 ** 20)} MiB`,
     ]),
   );
