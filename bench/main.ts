@@ -1,6 +1,7 @@
 // `npm run bench`: this server beside servers that do nothing and one written by hand, in turn, in the same run.
 //   --peers [NAME...]  beside what users could pick in its place (those whose name contains one of the texts), which it
 //                      installs from the npm registry into a temporary folder: some minutes, some of it to compile
+//   --profile          where the time of a look-up and of a create goes, by thread, area and function
 //   --smoke            a short run that fails on errors, never on time
 //   --rounds N         how often each is measured (default 5); the medians count
 //   --only TEXT        only the scenarios whose name contains it
@@ -10,11 +11,13 @@ import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";
 import { inFolder } from "./folder.ts";
 import { benchPeers } from "./peers/run.ts";
+import { profile } from "./profile/run.ts";
 
 const { values: flags, positionals: names } = parseArgs({
   allowPositionals: true,
   options: {
     peers: { type: "boolean", default: false },
+    profile: { type: "boolean", default: false },
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
     only: { type: "string", default: "" },
@@ -26,6 +29,7 @@ const seconds = smoke ? 1 : 3;
 
 const errors = await inFolder((folder) => {
   const setting = { rounds, seconds, warmUp: !smoke, folder };
+  if (flags.profile) return profile(setting, smoke);
   return flags.peers ? benchPeers({ smoke, only }, names, setting) : benchBare({ smoke, only }, setting);
 });
 if (errors > 0) {

@@ -71,7 +71,8 @@ export async function writeReport(file: string, report: Report): Promise<void> {
 
 /** Where and with what a run was made. */
 export function describeRun(): string {
-  const command = ["npm run bench", ...process.argv.slice(2).toSpliced(0, 0, "--")].join(" ").replace(/ --$/, "");
+  const flags = process.argv.slice(2);
+  const command = ["npm run bench", ...(flags.length > 0 ? ["--", ...flags] : [])].join(" ");
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
   const versions = `Bun ${Bun.version}, Node ${nodeVersion()}, ${loadTool}`;
   return `Made by \`${command}\` on ${new Date().toISOString().slice(0, 10)}: ${machine}; ${versions}.`;

@@ -24,26 +24,26 @@ interface Started {
 
 /**
  * Measures the peers whose name contains one of `names`; all where there are none. A peer that cannot be installed or
- * started is left out, and the report says why.
+ * started, or that answers wrongly, is left out, and the report says why.
  * @returns how many requests failed
  */
 export async function benchPeers({ smoke, only }: Choice, names: readonly string[], setting: Setting): Promise<number> {
   const chosen = peers.filter(({ name }) => names.length === 0 || names.some((text) => contains(name, text)));
   const scenarios = scenariosFor(brands.length).filter(({ name }) => name.includes(only));
-  const skipped: string[] = [];
-  const started = await startAll(chosen, setting.folder, skipped);
+  const notes: string[] = [];
+  const started = await startAll(chosen, setting.folder, notes);
   const figures: Figures[] = [];
   for (const scenario of scenarios) {
-    const found = await benchScenario(scenario, started, setting);
+    const found = await benchScenario(scenario, started, setting, notes);
     printFigures(found);
     figures.push(...found);
   }
   const failed = figures.filter(({ errors }) => errors > 0);
-  const failures = failed.map(
-    ({ server, scenario, errors, requests }) => `${server}, ${scenario}: ${errors} of ${requests} requests failed.`,
-  );
+  for (const { server, scenario, errors, requests } of failed) {
+    notes.push(`${server}, ${scenario}: ${errors} of ${requests} requests failed.`);
+  }
   const isWhole = !smoke && only === "" && names.length === 0;
-  if (isWhole) await report(started, figures, [...skipped, ...failures]);
+  if (isWhole) await report(started, figures, notes);
   return failed.reduce((sum, { errors }) => sum + errors, 0);
 }
 
@@ -51,21 +51,18 @@ function contains(name: string, text: string): boolean {
   return name.toLowerCase().includes(text.toLowerCase());
 }
 
-/** This server first. What is left out is added to `skipped`. */
-async function startAll(chosen: readonly Peer[], folder: string, skipped: string[]): Promise<Started[]> {
+/** This server first. */
+async function startAll(chosen: readonly Peer[], folder: string, notes: string[]): Promise<Started[]> {
   const env = await installNode(join(folder, "node"));
   const started: Started[] = [];
   for (const [index, peer] of [storefront, ...chosen].entries()) {
     const own = join(folder, `peer-${index}`);
-    try {
-      console.error(`installing ${peer.name}`);
+    console.error(`installing ${peer.name}`);
+    const running = await attempt(peer, notes, async () => {
       await installPeer(own, peer, env);
-      started.push({ peer, running: await peer.start({ folder: own, env, brands }) });
-    } catch (error) {
-      if (peer === storefront) throw error;
-      skipped.push(`${peer.name} is left out: ${(error as Error).message}.`.replaceAll(folder, ""));
-      console.error(skipped.at(-1));
-    }
+      return peer.start({ folder: own, env, brands });
+    });
+    if (running) started.push({ peer, running });
   }
   return started;
 }
@@ -74,13 +71,37 @@ async function benchScenario(
   { name, connections, requestOf, check }: PeerScenario,
   started: readonly Started[],
   setting: Setting,
+  notes: string[],
 ): Promise<Figures[]> {
-  const checks = new Map<string, (answered: number) => Promise<void>>();
-  for (const { running } of started) checks.set(running.server.name, await check(running));
-  const contenders = started.map(({ running: { server, api } }) => ({ server, request: requestOf(api) }));
-  const figures = await measure(name, connections, contenders, setting);
-  for (const { server, requests, errors } of figures) await checks.get(server)?.(requests - errors);
-  return figures;
+  const checks: { peer: Peer; running: Running; checkAfter: (answered: number) => Promise<void> }[] = [];
+  for (const { peer, running } of started) {
+    const checkAfter = await attempt(peer, notes, () => check(running));
+    if (checkAfter) checks.push({ peer, running, checkAfter });
+  }
+  const contenders = checks.map(({ running: { server, api } }) => ({ server, request: requestOf(api) }));
+  const right: Figures[] = [];
+  for (const [index, figures] of (await measure(name, connections, contenders, setting)).entries()) {
+    const { peer, checkAfter } = checks[index] as (typeof checks)[number];
+    const checked = await attempt(peer, notes, async () => {
+      await checkAfter(figures.requests - figures.errors);
+      return figures;
+    });
+    if (checked) right.push(checked);
+  }
+  return right;
+}
+
+/** What `work` gives; nothing, with a note that says why, when it fails. This server must not fail. */
+async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (peer === storefront) throw error;
+    const note = `${peer.name} is left out: ${(error as Error).message}.`;
+    notes.push(note);
+    console.error(note);
+    return undefined;
+  }
 }
 
 async function report(started: readonly Started[], figures: readonly Figures[], notes: string[]): Promise<void> {
