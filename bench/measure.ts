@@ -68,9 +68,9 @@ async function sample(
   };
 }
 
-/** Waits until the server is done with what was under way, for half a minute at most. */
+/** Waits until the server is done with what was under way, for a minute at most. */
 async function settle(server: Measured): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 60_000;
   let [before, now] = [-1, server.cpu()];
   while (now !== before && performance.now() < deadline) {
     await Bun.sleep(100);

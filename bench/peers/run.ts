@@ -43,7 +43,8 @@ export async function benchPeers({ smoke, only }: Choice, names: readonly string
     notes.push(`${server}, ${scenario}: ${errors} of ${requests} requests failed.`);
   }
   const isWhole = !smoke && only === "" && names.length === 0;
-  if (isWhole) await report(started, figures, notes);
+  const printable = notes.map((note) => note.replaceAll(setting.folder, "..."));
+  if (isWhole) await report(started, figures, printable);
   return failed.reduce((sum, { errors }) => sum + errors, 0);
 }
 
@@ -104,7 +105,11 @@ async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<
   }
 }
 
-async function report(started: readonly Started[], figures: readonly Figures[], notes: string[]): Promise<void> {
+async function report(
+  started: readonly Started[],
+  figures: readonly Figures[],
+  notes: readonly string[],
+): Promise<void> {
   await writeReport(join(import.meta.dir, "../peers.md"), {
     title: "Beside what else could be picked",
     introduction: `Every server holds the same ${brands.length} brands and runs on this machine, the peers that need Node on the one from its npm package. CPU is the time
