@@ -11,13 +11,14 @@ const node = "22.23.3";
 /** How long one installation may take, in milliseconds: some packages are compiled. */
 const limit = 20 * 60_000;
 
-/** An environment with Node from its npm package, whose headers compile packages without asking another host. */
+/** An environment as in production, with Node from its npm package, whose headers compile packages without asking another host. */
 export async function installNode(folder: string): Promise<Record<string, string>> {
   await npmInstall(folder, { dependencies: { node }, allowScripts: { node: true } }, {});
   const modules = join(folder, "node_modules/node");
   const headers = join(modules, "node_modules", `node-${process.platform}-${process.arch}`);
   const PATH = [join(modules, "bin"), process.env.PATH].join(delimiter);
-  return existsSync(join(headers, "include")) ? { PATH, npm_config_nodedir: headers } : { PATH };
+  const env = { PATH, NODE_ENV: "production" };
+  return existsSync(join(headers, "include")) ? { ...env, npm_config_nodedir: headers } : env;
 }
 
 /** @throws saying in one line why the peer cannot be installed here */
