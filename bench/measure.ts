@@ -68,12 +68,12 @@ async function sample(
   };
 }
 
-/** Waits until the server is done with what was under way, for a minute at most. */
+/** Waits until the server is done with what was under way, for a minute at most: a quarter of a second idle, as one that waits for the disk is not done. */
 async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;
   let [before, now] = [-1, server.cpu()];
   while (now !== before && performance.now() < deadline) {
-    await Bun.sleep(100);
+    await Bun.sleep(250);
     [before, now] = [now, server.cpu()];
   }
 }
