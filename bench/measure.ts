@@ -68,7 +68,10 @@ async function sample(
   };
 }
 
-/** Waits until the server is done with what was under way, for a minute at most: a quarter of a second idle, as one that waits for the disk is not done. */
+/**
+ * Waits until the server is done with what was under way, for a minute at most: idle for a quarter of a second, because
+ * one that waits for the disk is not done.
+ */
 async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;
   let [before, now] = [-1, server.cpu()];
