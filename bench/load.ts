@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pinned } from "./process.ts";
+import { pinned, tracked } from "./process.ts";
 
 export interface Request {
   readonly method: string;
@@ -45,10 +45,21 @@ async function runWrk(
 ): Promise<Result> {
   const script = join(folder, "load.lua");
   writeFileSync(script, toLua(request));
-  const cmd = ["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "--latency", "-s", script, url + request.path];
+  const cmd = [
+    "wrk",
+    "-t1",
+    `-c${connections}`,
+    `-d${seconds}s`,
+    "--timeout",
+    "60s",
+    "--latency",
+    "-s",
+    script,
+    url + request.path,
+  ];
   const text = await outputOf(pinned(1, cmd));
   const [requests, micros, p99, errors] = /RESULT (\d+) (\d+) (\d+) (\d+)/.exec(text)?.slice(1).map(Number) ?? [];
-  if (!requests || !micros) throw new Error(`wrk said: ${text}`);
+  if (requests === undefined || !micros) throw new Error(`wrk said: ${text}`);
   return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
 }
 
@@ -87,6 +98,7 @@ async function runAutocannon(url: string, request: Request, connections: number,
     headers: request.headers,
     connections,
     duration: seconds,
+    timeout: 60,
     ...(request.body === undefined ? {} : { body: request.body, idReplacement: true }),
   };
   const code = `require("autocannon")(${JSON.stringify(options)}).then((r) => console.log("RESULT", JSON.stringify(r)))`;
@@ -97,7 +109,7 @@ async function runAutocannon(url: string, request: Request, connections: number,
 }
 
 async function outputOf(cmd: string[]): Promise<string> {
-  const child = Bun.spawn({ cmd, cwd: join(import.meta.dir, ".."), stdio: ["ignore", "pipe", "inherit"] });
+  const child = tracked(Bun.spawn(cmd, { cwd: join(import.meta.dir, ".."), stdio: ["ignore", "pipe", "inherit"] }));
   const text = await new Response(child.stdout).text();
   await child.exited;
   return text;

@@ -1,51 +1,121 @@
 // A server under test: started, measured by the CPU time of its whole process tree, and ended.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { descendants, memoryOf, sum, type Usage, usageOf } from "./proc.ts";
 
 export interface Measured {
   readonly name: string;
   readonly url: string;
+  readonly pid: number;
   /** CPU time of the process and all of its threads and children so far, in microseconds. */
   cpu(): number;
+  /** The same, in its two parts. */
+  usage(): Usage;
   /** Resident memory of the largest of them, in bytes: the one that serves, and not the launcher. */
   memory(): number;
   stop(): Promise<void>;
 }
 
+/** How a server is started that cannot say where it listens. */
+export interface Place {
+  /** Where it will answer. */
+  readonly url: string;
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** The file that takes what it prints. */
+  readonly log: string;
+}
+
 const canPin = availableParallelism() > 1 && Bun.which("taskset") !== null;
+const running = new Set<Bun.Subprocess>();
 
 /** The command, kept on one core where the machine has several: the server on the first, the load on the second. */
 export function pinned(core: number, cmd: readonly string[]): string[] {
   return canPin ? ["taskset", "-c", String(core), ...cmd] : [...cmd];
 }
 
+/** The same child; `endAll` ends it. */
+export function tracked<Child extends Bun.Subprocess>(child: Child): Child {
+  running.add(child);
+  void child.exited.then(() => running.delete(child));
+  return child;
+}
+
+/** Ends at once everything that was started here, with whatever it started. */
+export async function endAll(): Promise<void> {
+  const children = [...running];
+  for (const child of children) kill(descendants(child.pid));
+  await Promise.all(children.map((child) => child.exited));
+}
+
 /** Starts a server that prints its address in the first line, as `http://...` at the end of it. */
 export async function startServer(
   name: string,
   cmd: readonly string[],
-  env: Record<string, string> = {},
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Measured> {
-  const child = Bun.spawn({
-    cmd: pinned(0, cmd),
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = tracked(
+    Bun.spawn(pinned(0, cmd), { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] }),
+  );
   const url = await firstAddress(child.stdout);
   if (!url) throw new Error(`${name} did not start`);
+  return toMeasured(name, url, child);
+}
+
+/**
+ * Starts a server that will answer at `place.url`, within two minutes.
+ * @throws with the end of what it printed when it does not
+ */
+export async function startServerAt(name: string, cmd: readonly string[], place: Place): Promise<Measured> {
+  const log = Bun.file(place.log);
+  const env = { ...process.env, ...place.env };
+  const child = tracked(Bun.spawn(pinned(0, cmd), { cwd: place.cwd, env, stdio: ["ignore", log, log] }));
+  const deadline = performance.now() + 120_000;
+  while (!(await answers(place.url))) {
+    if (child.exitCode === null && performance.now() < deadline) await Bun.sleep(100);
+    else throw new Error(`${name} does not answer at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
+  }
+  return toMeasured(name, place.url, child);
+}
+
+/** A port that nobody listens on right now. */
+export function freePort(): number {
+  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const { port } = server;
+  void server.stop(true);
+  return port as number;
+}
+
+function toMeasured(name: string, url: string, child: Bun.Subprocess): Measured {
   const tree = () => descendants(child.pid);
+  const usage = () => sum(tree().map(usageOf));
   return {
     name,
     url,
-    cpu: () => tree().reduce((sum, pid) => sum + cpuOf(pid), 0),
+    pid: child.pid,
+    usage,
+    cpu() {
+      const { user, system } = usage();
+      return user + system;
+    },
     memory: () => Math.max(...tree().map(memoryOf)),
     async stop() {
       child.kill("SIGTERM");
-      const timer = setTimeout(() => tree().forEach((pid) => void process.kill(pid, "SIGKILL")), 5000);
+      const timer = setTimeout(() => kill(tree()), 5000);
       await child.exited;
       clearTimeout(timer);
     },
   };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await (await fetch(url)).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function firstAddress(output: ReadableStream<Uint8Array>): Promise<string | undefined> {
@@ -58,35 +128,12 @@ async function firstAddress(output: ReadableStream<Uint8Array>): Promise<string 
   return undefined;
 }
 
-/** `root` and every process below it. */
-function descendants(root: number): number[] {
-  const children = new Map<number, number[]>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^[0-9]+$/.test(name)) continue;
-    const parent = statOf(Number(name))?.[1];
-    if (parent === undefined) continue;
-    children.set(Number(parent), [...(children.get(Number(parent)) ?? []), Number(name)]);
+function kill(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It ended by itself meanwhile.
+    }
   }
-  const found = [root];
-  for (const pid of found) found.push(...(children.get(pid) ?? []));
-  return found;
-}
-
-/** The fields of /proc/<pid>/stat after the command's name. Ticks are hundredths of a second on Linux. */
-function statOf(pid: number): string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  } catch {
-    return undefined;
-  }
-}
-
-function cpuOf(pid: number): number {
-  const stat = statOf(pid);
-  return stat ? (Number(stat[11]) + Number(stat[12])) * 10_000 : 0;
-}
-
-function memoryOf(pid: number): number {
-  return Number(statOf(pid)?.[21] ?? 0) * 4096;
 }

@@ -1,32 +1,46 @@
 import { cpus, totalmem } from "node:os";
-import { join } from "node:path";
 import { loadTool } from "./load.ts";
 
-interface Sample {
+/** What one load told of one server. CPU in microseconds per request, memory in bytes. */
+export interface Sample {
+  readonly requests: number;
   readonly perSecond: number;
   readonly cpu: number;
+  /** Its two parts. */
+  readonly user: number;
+  readonly system: number;
+  /** Milliseconds; infinite when a connection had no answer before the load ended. */
   readonly p99: number;
   readonly memory: number;
+  readonly errors: number;
 }
 
-/** Medians of what was measured of one server in one scenario. */
+/** Medians of what was measured of one server in one scenario; requests and errors are all of them. */
 export interface Figures extends Sample {
   readonly scenario: string;
   readonly server: string;
 }
 
+export interface Report {
+  readonly title: string;
+  readonly introduction: string;
+  readonly figures: readonly Figures[];
+  readonly notes: readonly string[];
+}
+
 export function toFigures(scenario: string, server: string, samples: readonly Sample[]): Figures {
-  const median = (pick: (sample: Sample) => number) => {
-    const sorted = samples.map(pick).sort((a, b) => a - b);
-    return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-  };
+  const all = (pick: (sample: Sample) => number) => samples.map(pick);
   return {
     scenario,
     server,
-    perSecond: median((sample) => sample.perSecond),
-    cpu: median((sample) => sample.cpu),
-    p99: median((sample) => sample.p99),
-    memory: median((sample) => sample.memory),
+    requests: total(all((sample) => sample.requests)),
+    perSecond: median(all((sample) => sample.perSecond)),
+    cpu: median(all((sample) => sample.cpu)),
+    user: median(all((sample) => sample.user)),
+    system: median(all((sample) => sample.system)),
+    p99: median(all((sample) => sample.p99)),
+    memory: median(all((sample) => sample.memory)),
+    errors: total(all((sample) => sample.errors)),
   };
 }
 
@@ -35,48 +49,74 @@ export function printFigures(figures: readonly Figures[]): void {
   for (const line of toRows(figures)) console.log(line);
 }
 
-/** Writes `bench/results.md`. */
-export function writeReport(figures: readonly Figures[], notes: readonly string[]): void {
+export async function writeReport(file: string, report: Report): Promise<void> {
+  const { title, introduction, figures, notes } = report;
   const scenarios = Map.groupBy(figures, ({ scenario }) => scenario);
-  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
-  const versions = `Bun ${Bun.version}, Node ${nodeVersion()}, ${loadTool}`;
   const lines = [
-    "# Benchmark",
+    `# ${title}`,
     "",
-    `Made by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}: ${machine}; ${versions}.`,
+    describeRun(),
     "",
-    "CPU is the time of the server's whole process tree per request, the steadier figure; `x` is this server's CPU time divided by the other's. The bare",
-    "servers answer constant bytes with the same headers, check nothing and store nothing.",
+    introduction,
     "",
-    "| scenario | server | CPU | x | requests/s | p99 | memory |",
-    "|---|---|---|---|---|---|---|",
-    ...[...scenarios.values()].flatMap(toRows),
+    ...toTable(
+      ["scenario", "server", "CPU", "x", "requests/s", "p99", "memory"],
+      [...scenarios.values()].flatMap(toRows),
+    ),
     "",
     ...notes.flatMap((note) => [note, ""]),
   ];
-  void Bun.write(join(import.meta.dir, "results.md"), lines.join("\n"));
+  await Bun.write(file, lines.join("\n"));
+}
+
+/** Where and with what a run was made. */
+export function describeRun(): string {
+  const flags = process.argv.slice(2);
+  const command = ["npm run bench", ...(flags.length > 0 ? ["--", ...flags] : [])].join(" ");
+  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform}`;
+  const versions = `Bun ${Bun.version}, Node ${nodeVersion()}, ${loadTool}`;
+  return `Made by \`${command}\` on ${new Date().toISOString().slice(0, 10)}: ${machine}; ${versions}.`;
+}
+
+/** Markdown of a table; `rows` are made by `toRow`. */
+export function toTable(head: readonly string[], rows: readonly string[]): string[] {
+  return [toRow(head), `|${"---|".repeat(head.length)}`, ...rows];
+}
+
+export function toRow(cells: readonly (string | number)[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+/** As many digits as matter. */
+export function toMicros(cpu: number): string {
+  return cpu < 100 ? cpu.toFixed(1) : String(Math.round(cpu));
 }
 
 function toRows(figures: readonly Figures[]): string[] {
   const [ours] = figures;
-  return figures.map((row) => {
-    const ratio = row === ours || !ours ? "" : (ours.cpu / row.cpu).toFixed(2);
-    const memory = `${Math.round(row.memory / 2 ** 20)} MiB`;
-    const cells = [
+  return figures.map((row) =>
+    toRow([
       row.scenario,
       row.server,
       `${toMicros(row.cpu)} µs`,
-      ratio,
-      Math.round(row.perSecond),
-      `${row.p99.toFixed(2)} ms`,
-      memory,
-    ];
-    return `| ${cells.join(" | ")} |`;
-  });
+      row === ours || !ours ? "" : toRatio(ours.cpu / row.cpu),
+      row.perSecond < 100 ? row.perSecond.toFixed(1) : Math.round(row.perSecond),
+      Number.isFinite(row.p99) ? `${row.p99.toFixed(2)} ms` : "longer than the load",
+      `${Math.round(row.memory / 2 ** 20)} MiB`,
+    ]),
+  );
 }
 
-function toMicros(cpu: number): string {
-  return cpu < 100 ? cpu.toFixed(1) : String(Math.round(cpu));
+function toRatio(ratio: number): string {
+  return ratio < 0.1 ? ratio.toPrecision(2) : ratio.toFixed(2);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
 }
 
 function nodeVersion(): string {

@@ -33,6 +33,11 @@ export function sampleBrand(i: number) {
   };
 }
 
+/** Brands 1 to `count`, with their IDs. */
+export function sampleBrands(count: number) {
+  return Array.from({ length: count }, (_, i) => ({ ID: i + 1, ...sampleBrand(i + 1) }));
+}
+
 /** The sample brands as a CSV file for `storefront import`. */
 export function sampleCsv(count: number): string {
   const lines = [

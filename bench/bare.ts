@@ -1,0 +1,99 @@
+// This server beside servers that do nothing and one written by hand. Writes `bench/results.md`.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { measureAfterWrite } from "./after-write.ts";
+import { measure, type Setting } from "./measure.ts";
+import { type Measured, startServer } from "./process.ts";
+import { checkSame, recordReplies } from "./replies.ts";
+import { type Figures, printFigures, writeReport } from "./report.ts";
+import { type Scenario, sampleBrands, scenariosFor } from "./scenarios.ts";
+import { makeSite, startStorefront } from "./site.ts";
+
+export interface Choice {
+  readonly smoke: boolean;
+  /** Only the scenarios whose name contains it. */
+  readonly only: string;
+}
+
+const servers = join(import.meta.dir, "servers");
+const introduction = `CPU is the time of the server's whole process tree per request, the steadier figure; \`x\` is this server's CPU time divided by the other's. The bare
+servers answer constant bytes with the same headers, check nothing and store nothing.`;
+
+/** @returns how many requests failed */
+export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
+  const figures: Figures[] = [];
+  const notes: string[] = [];
+  const isWhole = !smoke && only === "";
+  for (const count of smoke ? [1000] : [1000, 10_000]) {
+    const found = await benchSite(
+      count,
+      ({ name, smoke: isShort }) => name.includes(only) && (isShort || !smoke),
+      setting,
+      isWhole ? notes : undefined,
+    );
+    figures.push(...found);
+  }
+  if (isWhole) {
+    const report = { title: "Benchmark", introduction, figures, notes };
+    await writeReport(join(import.meta.dir, "results.md"), report);
+  }
+  return figures.reduce((sum, { errors }) => sum + errors, 0);
+}
+
+/** `Bun.serve` that repeats the replies in the file `replies`. */
+export function startBareBun(replies: string): Promise<Measured> {
+  return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { REPLIES: replies });
+}
+
+/** Measures everything on a site of `count` brands; what a write does to a list is added to `notes`, where there are any. */
+async function benchSite(
+  count: number,
+  isWanted: (scenario: Scenario) => boolean,
+  setting: Setting,
+  notes: string[] | undefined,
+): Promise<Figures[]> {
+  const { folder } = setting;
+  const site = await makeSite(folder, count);
+  const product = await startStorefront(site);
+  const file = join(folder, `replies-${count}.json`);
+  const replies = await recordReplies(product.url, scenariosFor(count, site.key).filter(isWanted), file);
+  const bare = [
+    await startBareBun(file),
+    await startServer("bare node:http", ["node", join(servers, "bare-node.mjs")], { REPLIES: file }),
+  ];
+  const byHand = await startByHand(folder, count, site.key);
+  const figures: Figures[] = [];
+  try {
+    // Before anything is created, so that the list is as long as its name says.
+    if (notes) notes.push(await describeAfterWrite(count, product, site.key));
+    for (const [scenario, reply] of replies) {
+      for (const other of bare) await checkSame(other, scenario, reply);
+      const contenders = [product, ...bare, ...(scenario.byHand ? [byHand] : [])].map((server) => ({
+        server,
+        request: scenario.request,
+      }));
+      const found = await measure(scenario.name, scenario.connections, contenders, setting);
+      printFigures(found);
+      figures.push(...found);
+    }
+    return figures;
+  } finally {
+    for (const server of [product, ...bare, byHand]) await server.stop();
+  }
+}
+
+function startByHand(folder: string, count: number, key: string): Promise<Measured> {
+  const seed = join(folder, `seed-${count}.json`);
+  writeFileSync(seed, JSON.stringify(sampleBrands(count)));
+  const env = { FILE: join(folder, `hand-${count}.db`), KEY: key, SEED: seed };
+  return startServer("Hono + bun:sqlite by hand", [process.execPath, join(servers, "hono-sqlite.ts")], env);
+}
+
+async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {
+  const { kept, afterWrite } = await measureAfterWrite(server, key, 300);
+  const ratio = (afterWrite / kept).toFixed(2);
+  const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times a kept one (${Math.round(kept)} µs).`;
+  console.log(note);
+  return note;
+}

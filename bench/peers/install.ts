@@ -1,0 +1,61 @@
+// npm packages in a folder of their own, with a Node of a known version.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { tracked } from "../process.ts";
+import type { Peer } from "./peer.ts";
+
+/** Directus needs 22. */
+const node = "22.23.3";
+
+/** How long one installation may take, in milliseconds: some packages are compiled. */
+const limit = 20 * 60_000;
+
+/** An environment as in production, with Node from its npm package, whose headers compile packages without asking another host. */
+export async function installNode(folder: string): Promise<Record<string, string>> {
+  await npmInstall(folder, { dependencies: { node }, allowScripts: { node: true } }, {});
+  const modules = join(folder, "node_modules/node");
+  const headers = join(modules, "node_modules", `node-${process.platform}-${process.arch}`);
+  const PATH = [join(modules, "bin"), process.env.PATH].join(delimiter);
+  const env = { PATH, NODE_ENV: "production" };
+  return existsSync(join(headers, "include")) ? { ...env, npm_config_nodedir: headers } : env;
+}
+
+/** @throws saying in one line why the peer cannot be installed here */
+export async function installPeer(
+  folder: string,
+  { packages, overrides = {}, builds = [] }: Peer,
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (Object.keys(packages).length === 0) mkdirSync(folder);
+  else {
+    const allowScripts = Object.fromEntries(builds.map((name) => [name, true]));
+    await npmInstall(folder, { dependencies: packages, overrides, allowScripts }, env);
+  }
+}
+
+async function npmInstall(folder: string, manifest: object, env: Readonly<Record<string, string>>): Promise<void> {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, ...manifest }));
+  const cmd = ["npm", "install", "--no-audit", "--no-fund"];
+  const child = tracked(
+    Bun.spawn(cmd, {
+      cwd: folder,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "ignore", "pipe"],
+      timeout: limit,
+    }),
+  );
+  const output = await new Response(child.stderr).text();
+  if ((await child.exited) !== 0) throw new Error(explain(output));
+}
+
+function explain(output: string): string {
+  if (output.includes("gyp ERR!")) {
+    const name = /npm error path .*node_modules\/(\S+)/.exec(output)?.[1] ?? "a package";
+    return `${name} cannot be compiled here: that needs a C++ compiler, make and Python`;
+  }
+  const [code, ...lines] = [...output.matchAll(/^npm error (?!A complete log)(.+)$/gm)].map(([, line]) => line);
+  const reason = (lines[0] ?? code ?? "it ended early").replaceAll(/https?:\/\/\S+/g, "the registry");
+  return `npm could not install it: ${reason}`;
+}

@@ -1,0 +1,125 @@
+// `npm run bench -- --peers`: this server beside what users could pick in its place. Writes `bench/peers.md`.
+
+import { join } from "node:path";
+import type { Choice } from "../bare.ts";
+import { measure, type Setting } from "../measure.ts";
+import { type Figures, printFigures, writeReport } from "../report.ts";
+import { sampleBrands } from "../scenarios.ts";
+import { express, fastify, hono } from "./by-hand.ts";
+import { directus } from "./directus.ts";
+import { installNode, installPeer } from "./install.ts";
+import { jsonServer } from "./json-server.ts";
+import type { Peer, Running } from "./peer.ts";
+import { type PeerScenario, scenariosFor } from "./scenarios.ts";
+import { storefront } from "./storefront.ts";
+import { vendure } from "./vendure.ts";
+
+const peers: readonly Peer[] = [hono, fastify, express, jsonServer, vendure, directus];
+const brands = sampleBrands(1000);
+
+interface Started {
+  readonly peer: Peer;
+  readonly running: Running;
+}
+
+/**
+ * Measures the peers whose name contains one of `names`; all where there are none. A peer that cannot be installed or
+ * started, or that answers wrongly, is left out, and the report says why.
+ * @returns how many requests failed
+ */
+export async function benchPeers({ smoke, only }: Choice, names: readonly string[], setting: Setting): Promise<number> {
+  const chosen = peers.filter(({ name }) => names.length === 0 || names.some((text) => contains(name, text)));
+  const scenarios = scenariosFor(brands.length).filter(({ name }) => name.includes(only));
+  const notes: string[] = [];
+  const started = await startAll(chosen, setting.folder, notes);
+  const figures: Figures[] = [];
+  for (const scenario of scenarios) {
+    const found = await benchScenario(scenario, started, setting, notes);
+    printFigures(found);
+    figures.push(...found);
+  }
+  const failed = figures.filter(({ errors }) => errors > 0);
+  for (const { server, scenario, errors, requests } of failed) {
+    notes.push(`${server}, ${scenario}: ${errors} of ${requests} requests failed.`);
+  }
+  const isWhole = !smoke && only === "" && names.length === 0;
+  const printable = notes.map((note) => note.replaceAll(setting.folder, "..."));
+  if (isWhole) await report(started, figures, printable);
+  return failed.reduce((sum, { errors }) => sum + errors, 0);
+}
+
+function contains(name: string, text: string): boolean {
+  return name.toLowerCase().includes(text.toLowerCase());
+}
+
+/** This server first. */
+async function startAll(chosen: readonly Peer[], folder: string, notes: string[]): Promise<Started[]> {
+  const env = await installNode(join(folder, "node"));
+  const started: Started[] = [];
+  for (const [index, peer] of [storefront, ...chosen].entries()) {
+    const own = join(folder, `peer-${index}`);
+    console.error(`installing ${peer.name}`);
+    const running = await attempt(peer, notes, async () => {
+      await installPeer(own, peer, env);
+      return peer.start({ folder: own, env, brands });
+    });
+    if (running) started.push({ peer, running });
+  }
+  return started;
+}
+
+async function benchScenario(
+  { name, connections, requestOf, check }: PeerScenario,
+  started: readonly Started[],
+  setting: Setting,
+  notes: string[],
+): Promise<Figures[]> {
+  const checks: { peer: Peer; running: Running; checkAfter: (answered: number) => Promise<void> }[] = [];
+  for (const { peer, running } of started) {
+    const checkAfter = await attempt(peer, notes, () => check(running));
+    if (checkAfter) checks.push({ peer, running, checkAfter });
+  }
+  const contenders = checks.map(({ running: { server, api } }) => ({ server, request: requestOf(api) }));
+  const right: Figures[] = [];
+  for (const [index, figures] of (await measure(name, connections, contenders, setting)).entries()) {
+    const { peer, checkAfter } = checks[index] as (typeof checks)[number];
+    const checked = await attempt(peer, notes, async () => {
+      await checkAfter(figures.requests - figures.errors);
+      return figures;
+    });
+    if (checked) right.push(checked);
+  }
+  return right;
+}
+
+/** What `work` gives; nothing, with a note that says why, when it fails. This server must not fail. */
+async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (peer === storefront) throw error;
+    const note = `${peer.name} is left out: ${(error as Error).message}.`;
+    notes.push(note);
+    console.error(note);
+    return undefined;
+  }
+}
+
+async function report(
+  started: readonly Started[],
+  figures: readonly Figures[],
+  notes: readonly string[],
+): Promise<void> {
+  await writeReport(join(import.meta.dir, "../peers.md"), {
+    title: "Beside what else could be picked",
+    introduction: `Every server holds the same ${brands.length} brands and runs on this machine, the peers that need Node on the one from its npm package. CPU is the time
+of the server's whole process tree per request, the steadier figure; \`x\` is this server's CPU time divided by the other's.
+Before each scenario every server's answers are checked, and after it that its writes were done.`,
+    figures,
+    notes: [
+      "What each does with a brand:",
+      started.map(({ peer }) => `- **${peer.name}**: ${peer.note}`).join("\n"),
+      ...notes,
+    ],
+  });
+}

@@ -1,0 +1,81 @@
+// What is measured of every peer, and how its answers are known to be right.
+
+import type { Request } from "../load.ts";
+import { sampleBrand } from "../scenarios.ts";
+import { type Api, type Brand, perform, type Running } from "./peer.ts";
+
+export interface PeerScenario {
+  readonly name: string;
+  readonly connections: number;
+  requestOf(api: Api): Request;
+  /**
+   * Asks once; what comes back checks, after the load, that `answered` requests have done what they were answered to have done.
+   * @throws when an answer is not right
+   */
+  check(running: Running): Promise<(answered: number) => Promise<void>>;
+}
+
+/** In an order in which the list is as long as its name says. */
+export function scenariosFor(count: number): PeerScenario[] {
+  return [
+    {
+      name: "look-up",
+      connections: 32,
+      requestOf: (api) => api.lookUp(500).request,
+      check: (running) => always(() => checkBrand(running, 500, sampleBrand(500))),
+    },
+    {
+      name: `list of ${count}`,
+      connections: 32,
+      requestOf: (api) => api.list.request,
+      check: (running) => always(() => checkList(running, count)),
+    },
+    { name: "update, 64 connections", connections: 64, requestOf: (api) => api.update.request, check: checkUpdate },
+    { name: "create, 64 connections", connections: 64, requestOf: (api) => api.create.request, check: checkCreate },
+  ];
+}
+
+async function always(check: () => Promise<void>): Promise<() => Promise<void>> {
+  await check();
+  return check;
+}
+
+async function checkList({ server, api }: Running, count: number): Promise<void> {
+  const brands = await perform(server, api.list);
+  const wanted = Array.from({ length: count }, (_, i) => sampleBrand(i + 1));
+  const byName = (a: Brand, b: Brand) => (a.Name < b.Name ? -1 : 1);
+  if (!Bun.deepEquals(brands.toSorted(byName), wanted.toSorted(byName))) {
+    throw new Error(`${server.name} lists ${brands.length} brands, which are not the ${count} that it was given`);
+  }
+}
+
+async function checkUpdate(running: Running) {
+  const { server, api } = running;
+  await perform(server, api.update);
+  const changed = await nameOf(running, 7);
+  if (changed !== "Changed 0") throw new Error(`${server.name} keeps the name "${changed}" through an update`);
+  return async () => {
+    const name = await nameOf(running, 7);
+    if (!/^Changed [1-9]/.test(name)) throw new Error(`${server.name} keeps the name "${name}" through many updates`);
+  };
+}
+
+/** IDs count up, so they tell how many brands were made. */
+async function checkCreate(running: Running) {
+  const { server, api } = running;
+  const first = await perform(server, api.create);
+  await checkBrand(running, first, sampleBrand(0));
+  return async (answered: number) => {
+    const made = (await perform(server, api.create)) - first;
+    if (made < answered) throw new Error(`${server.name} answered ${answered} creates and made ${made} brands`);
+  };
+}
+
+async function checkBrand({ server, api }: Running, id: number, wanted: Brand): Promise<void> {
+  const brand = await perform(server, api.lookUp(id));
+  if (!Bun.deepEquals(brand, wanted)) throw new Error(`${server.name} has ${JSON.stringify(brand)} as brand ${id}`);
+}
+
+async function nameOf({ server, api }: Running, id: number): Promise<string> {
+  return (await perform(server, api.lookUp(id))).Name;
+}

@@ -1,0 +1,79 @@
+// What Bun's sampling profiler (`bun --cpu-prof`) wrote, as shares of its samples. It samples while JavaScript runs, calls
+// into Bun included; what Bun and the system do before and after a call of our code is not in it.
+
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export interface CpuProfile {
+  readonly samples: number;
+  readonly areas: readonly Area[];
+  readonly functions: readonly Hot[];
+}
+
+/** A folder of our sources, or a package. Shares of all samples, from 0 to 1. */
+export interface Area {
+  readonly name: string;
+  /** In its own code. */
+  readonly own: number;
+  /** In Bun's code that it called. */
+  readonly called: number;
+}
+
+export interface Hot {
+  /** With its file; a function of Bun with the file that called it. */
+  readonly name: string;
+  readonly share: number;
+}
+
+/** A node of the call tree, as Chrome's profile format has it. */
+interface Node {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string };
+  readonly hitCount: number;
+  readonly children?: readonly number[];
+}
+
+/** Reads a `.cpuprofile`; files are named as seen from `sources`. */
+export function readCpuProfile(file: string, sources: string): CpuProfile {
+  const { nodes } = JSON.parse(readFileSync(file, "utf8")) as { nodes: readonly Node[] };
+  const samples = nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
+  const parents = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)));
+  const areas = new Map<string, { own: number; called: number }>();
+  const functions = new Map<string, number>();
+  for (const node of nodes) {
+    if (node.hitCount === 0) continue;
+    const share = node.hitCount / samples;
+    const caller = callerOf(node, parents);
+    const place = caller ? placeOf(caller.callFrame.url, sources) : "Bun";
+    const area = areas.get(areaOf(place)) ?? { own: 0, called: 0 };
+    area[caller === node ? "own" : "called"] += share;
+    areas.set(areaOf(place), area);
+    const name = `\`${node.callFrame.functionName || "(unnamed)"}\` ${caller === node ? "in" : "of Bun, called by"} ${place}`;
+    functions.set(name, (functions.get(name) ?? 0) + share);
+  }
+  return {
+    samples,
+    areas: [...areas]
+      .map(([name, shares]) => ({ name, ...shares }))
+      .sort((a, b) => b.own + b.called - a.own - a.called),
+    functions: [...functions].map(([name, share]) => ({ name, share })).sort((a, b) => b.share - a.share),
+  };
+}
+
+/** The nearest function that is written in a file: the node's own, or the one that called Bun's code. */
+function callerOf(node: Node, parents: ReadonlyMap<number, Node>): Node | undefined {
+  let caller: Node | undefined = node;
+  while (caller && !caller.callFrame.url.startsWith("file:")) caller = parents.get(caller.id);
+  return caller;
+}
+
+function placeOf(url: string, sources: string): string {
+  const path = fileURLToPath(url);
+  return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? relative(sources, path);
+}
+
+/** `http/reply.ts` is in `http/`. */
+function areaOf(place: string): string {
+  return /^.*\//.exec(place)?.[0] ?? place;
+}

@@ -1,0 +1,90 @@
+import { describeRun, type Figures, toMicros, toRow, toTable } from "../report.ts";
+import type { CpuProfile } from "./cpu-profile.ts";
+import type { Share } from "./perf.ts";
+
+/** CPU time per request, in microseconds. */
+export interface Thread {
+  readonly name: string;
+  readonly user: number;
+  readonly system: number;
+}
+
+/** All that is told of one load. */
+export interface Section {
+  readonly name: string;
+  /** Of this server and of a bare one. */
+  readonly figures: readonly Figures[];
+  readonly threads: readonly Thread[];
+  /** Where perf could tell. */
+  readonly shares: readonly Share[] | undefined;
+  readonly profile: CpuProfile;
+}
+
+const kinds = ["system", "Bun", "JavaScript, compiled", "C library"] as const;
+
+export function printSection(section: Section): void {
+  console.log(toLines(section).join("\n"));
+}
+
+export async function writeProfile(file: string, sections: readonly Section[]): Promise<void> {
+  const lines = [
+    "# Where the time goes",
+    "",
+    describeRun(),
+    "",
+    "CPU time is per request, in microseconds. The share of a function is of the samples that were taken while JavaScript ran, calls into Bun",
+    "included: what Bun does around a call of ours (parsing, sockets) and the other threads are not among them. Of a thread's time,",
+    "Bun's is also its interpreter's, where JavaScript is not compiled.",
+    "",
+    ...sections.flatMap(toLines),
+  ];
+  await Bun.write(file, lines.join("\n"));
+}
+
+function toLines({ name, figures, threads, shares, profile }: Section): string[] {
+  return [
+    `## ${name}`,
+    "",
+    ...toTable(["server", "CPU", "in the program", "in the system", "requests/s"], figures.map(toServerRow)),
+    "",
+    ...toThreadTable(threads, shares),
+    "",
+    ...toTable(
+      ["area", "its own code", "Bun's, which it called"],
+      profile.areas
+        .filter(({ own, called }) => own + called >= 0.005)
+        .map((area) => toRow([area.name, toPercent(area.own), toPercent(area.called)])),
+    ),
+    "",
+    ...toTable(
+      [`function (${profile.samples} samples)`, "share"],
+      profile.functions.slice(0, 20).map((hot) => toRow([hot.name, toPercent(hot.share)])),
+    ),
+    "",
+  ];
+}
+
+function toServerRow({ server, cpu, user, system, perSecond }: Figures): string {
+  return toRow([server, toMicros(cpu), toMicros(user), toMicros(system), Math.round(perSecond)]);
+}
+
+/** perf's shares, where it could tell, split the thread's time further. */
+function toThreadTable(threads: readonly Thread[], shares: readonly Share[] | undefined): string[] {
+  const total = threads.reduce((sum, { user, system }) => sum + user + system, 0);
+  const busy = threads.filter(({ user, system }) => user + system >= total / 200);
+  if (!shares) {
+    const rows = busy.map(({ name, user, system }) => toRow([name, toMicros(user), toMicros(system)]));
+    return toTable(["thread", "in the program", "in the system"], rows);
+  }
+  const timeOf = (thread: string, kind: Share["kind"]) =>
+    shares.filter((row) => row.thread === thread && row.kind === kind).reduce((sum, { share }) => sum + share, 0) *
+    total;
+  return toTable(
+    ["thread", ...kinds],
+    busy.map(({ name }) => toRow([name, ...kinds.map((kind) => toMicros(timeOf(name, kind)))])),
+  );
+}
+
+function toPercent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`;
+}

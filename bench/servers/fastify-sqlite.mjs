@@ -1,0 +1,56 @@
+// What a good developer writes in an afternoon: Fastify over better-sqlite3, the key checked by its digest, bodies
+// checked and answers written by schemas.
+
+import Fastify from "fastify";
+import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";
+
+const text = { type: "string" };
+const texts = (...names) => object(Object.fromEntries(names.map((name) => [name, text])));
+const object = (properties) => ({ type: "object", properties, additionalProperties: false });
+const fields = {
+  Name: { type: "string", minLength: 1, maxLength: 255 },
+  AccountNumber: text,
+  Telephone: texts("Daytime", "Evening", "Mobile"),
+  Address: texts(
+    "Title",
+    "Firstname",
+    "Surname",
+    "AddressLine1",
+    "AddressLine2",
+    "Town",
+    "County",
+    "Postcode",
+    "Country",
+  ),
+};
+const brand = object({ ID: { type: "integer" }, ...fields });
+const list = { type: "array", items: brand };
+const newBrand = { ...object(fields), required: ["Name"] };
+const changed = { ...brand, required: ["ID"] };
+
+const app = Fastify();
+app.decorateRequest("site", 0);
+app.addHook("onRequest", async (request, reply) => {
+  const site = siteOf(request.headers["x-api-auth"]);
+  if (site === undefined) return reply.code(401).send({ error: "unauthorized" });
+  request.site = site;
+  reply.headers(readHeaders);
+});
+
+app.get("/restapi/brands.json", { schema: { response: { 200: list } } }, async ({ site }) => listBrands(site));
+app.get("/restapi/brands/:id(^[0-9]+).json", { schema: { response: { 200: brand } } }, async (request, reply) => {
+  return findBrand(request.site, Number(request.params.id)) ?? missing(reply);
+});
+app.post("/restapi/brands.json", { schema: { body: newBrand, response: { 201: brand } } }, async (request, reply) => {
+  return reply.code(201).send(createBrand(request.site, request.body));
+});
+app.put("/restapi/brands.json", { schema: { body: changed, response: { 200: brand } } }, async (request, reply) => {
+  const { ID, ...changes } = request.body;
+  return updateBrand(request.site, ID, changes) ?? missing(reply);
+});
+
+function missing(reply) {
+  return reply.code(404).send({ error: "not found" });
+}
+
+console.log(await app.listen({ port: 0, host: "127.0.0.1" }));

@@ -1,0 +1,42 @@
+// This server with a site of sample brands, made as an operator makes one.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Measured, startServer, tracked } from "./process.ts";
+import { sampleCsv } from "./scenarios.ts";
+
+export interface Site {
+  /** The address of its database. */
+  readonly database: string;
+  readonly key: string;
+}
+
+const root = join(import.meta.dir, "..");
+
+/** A new database in `folder` with a site of `count` brands and a key. */
+export async function makeSite(folder: string, count: number): Promise<Site> {
+  const database = `sqlite:${join(folder, `site-${count}.db`)}`;
+  const csv = join(folder, `${count}.csv`);
+  writeFileSync(csv, sampleCsv(count));
+  await storefront(database, ["site", "add", "shop", "--default"]);
+  await storefront(database, ["import", "--site", "shop", "brands", csv]);
+  const key = await storefront(database, ["key", "create", "--site", "shop"]);
+  return { database, key: key.trim() };
+}
+
+/** `program` is what runs it; as users do unless said otherwise. */
+export function startStorefront(
+  { database }: Site,
+  program: readonly string[] = ["node", join(root, "bin/storefront.js")],
+): Promise<Measured> {
+  const env = { STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
+  return startServer("storefront", [...program, "serve", "--port", "0"], env);
+}
+
+async function storefront(database: string, args: readonly string[]): Promise<string> {
+  const cmd = ["node", join(root, "bin/storefront.js"), ...args, "--database", database];
+  const child = tracked(Bun.spawn(cmd, { stdio: ["ignore", "pipe", "pipe"] }));
+  const [out, problem] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(`storefront ${args.join(" ")}: ${problem}`);
+  return out;
+}
