@@ -63,8 +63,8 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return answered.catch((error) => refuse(exchange, error)).then((response) => finish(exchange, started, response));
   }
 
-  function misread(refusal: Refusal): Reply {
-    return refuse(toExchange(unread), refusal);
+  function misread(error: unknown): Reply {
+    return refuse(toExchange(unread), error);
   }
 
   function toExchange(request: WireRequest): Exchange {

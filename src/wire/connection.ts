@@ -25,7 +25,7 @@ export interface WireRequest {
 export interface Handler {
   answer(request: WireRequest): Maybe<Reply>;
   /** The answer to bytes that are no request. The connection ends with it. */
-  misread(refusal: Refusal): Reply;
+  misread(error: unknown): Reply;
 }
 
 /** What all connections of a listener have in common. */

@@ -1,0 +1,128 @@
+// A client of bytes that knows when something came, so that no test has to wait for longer than it takes.
+
+import { connect, type Socket } from "node:net";
+
+export interface WireAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface WireClient {
+  readonly socket: Socket;
+  /** Everything that came, one character per byte. */
+  readonly received: string;
+  send(bytes: string | Uint8Array): void;
+  /** Sends each piece on its own, as soon as the one before it is with the system. */
+  sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
+  /** Everything that has come as soon as `holds` says that it is enough. Rejects when the connection closes before. */
+  until(holds: (received: string) => boolean): Promise<string>;
+  /** The first `count` answers, once they are there. */
+  answers(count: number): Promise<WireAnswer[]>;
+  /** Everything that came until the server ended the connection, and whether it was reset. */
+  ended(): Promise<{ received: string; isReset: boolean }>;
+}
+
+/** Connects to 127.0.0.1. The client's side stays open when the server ends its own, until `destroy` or `end`. */
+export async function openClient(port: number, through?: Socket): Promise<WireClient> {
+  const socket = through ?? connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+  const parts: Buffer[] = [];
+  let joined: string | undefined = "";
+  let isReset = false;
+  const end = new Promise<void>((resolve) => {
+    socket.once("end", resolve);
+    socket.once("close", resolve);
+  });
+  const changed = new Set<() => void>();
+  const tell = () => {
+    for (const callback of [...changed]) callback();
+  };
+  socket.on("data", (part: Buffer) => {
+    parts.push(part);
+    joined = undefined;
+    tell();
+  });
+  socket.on("error", () => {
+    isReset = true;
+  });
+  socket.on("close", tell);
+  socket.on("end", tell);
+  const client: WireClient = {
+    socket,
+    get received() {
+      joined ??= Buffer.concat(parts).toString("latin1");
+      return joined;
+    },
+    send: (bytes) => void socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes),
+    async sendPieces(pieces) {
+      for (const piece of pieces) {
+        if (socket.destroyed) return;
+        const bytes = typeof piece === "string" ? Buffer.from(piece, "latin1") : piece;
+        await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
+      }
+    },
+    until(holds) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          if (holds(client.received)) resolve(client.received);
+          else if (socket.readableEnded || socket.closed) {
+            reject(new Error(`the connection ended after ${JSON.stringify(client.received.slice(-500))}`));
+          } else return;
+          changed.delete(look);
+        };
+        changed.add(look);
+        look();
+      });
+    },
+    async answers(count) {
+      return toAnswers(await client.until((received) => toAnswers(received).length >= count));
+    },
+    async ended() {
+      await end;
+      return { received: client.received, isReset };
+    },
+  };
+  await new Promise<void>((resolve, reject) => {
+    if (!socket.connecting) resolve();
+    socket.once(through ? "secureConnect" : "connect", resolve);
+    socket.once("error", reject);
+  });
+  return client;
+}
+
+/** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
+export function toAnswers(received: string, isHead: (index: number) => boolean = () => false): WireAnswer[] {
+  const answers: WireAnswer[] = [];
+  for (let at = 0; ; ) {
+    const end = received.indexOf("\r\n\r\n", at);
+    if (end === -1) return answers;
+    const [first = "", ...lines] = received.slice(at, end).split("\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
+    if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
+    const headers = Object.fromEntries(
+      lines.map((line) => [line.split(":", 1)[0]?.toLowerCase(), line.replace(/^[^:]*: ?/, "")]),
+    );
+    const hasBody = status >= 200 && status !== 204 && status !== 304 && !isHead(answers.length);
+    const length = hasBody ? Number(headers["content-length"]) : 0;
+    at = end + 4 + length;
+    if (at > received.length) return answers;
+    answers.push({ status, headers, body: received.slice(end + 4, at) });
+  }
+}
+
+/** Sends `bytes` and the client's end, and returns the answers that came before the server's end. */
+export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<WireAnswer[]> {
+  const client = await openClient(port);
+  await client.sendPieces(typeof bytes === "string" ? [bytes] : bytes);
+  client.socket.end();
+  const { received } = await client.ended();
+  client.socket.destroy();
+  return toAnswers(received);
+}
+
+/** A request: its first line, its header lines, its body. `Host` is added unless it is there. */
+export function toRequest(line: string, lines: readonly string[] = [], body = ""): string {
+  const host = lines.some((header) => /^host:/i.test(header)) ? [] : ["Host: x"];
+  return `${[line, ...host, ...lines].join("\r\n")}\r\n\r\n${body}`;
+}
