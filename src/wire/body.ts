@@ -1,9 +1,10 @@
 // The body of a request as it arrives: of a length that is known (RFC 9112 section 6.2), or in chunks (section 7.1).
 
 import { Refusal } from "../model/errors.ts";
+import { parseFields } from "./fields.ts";
 import type { Framing } from "./head.ts";
 
-/** Longest line between chunks. Extensions and trailers are read over. */
+/** Longest line between chunks. What extensions and trailers say is passed over. */
 const longestLine = 1024;
 const longestTrailer = 16 * 1024;
 
@@ -163,6 +164,7 @@ class Chunks {
     else {
       this.#trailer += line.length;
       if (this.#trailer > longestTrailer) throw badChunk();
+      parseFields(line);
     }
   }
 

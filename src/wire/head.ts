@@ -74,8 +74,18 @@ function noRequest(): Refusal {
 
 function readSection(text: string): Section {
   const fields = parseFields(text);
+  refuseBadHost(fields.get("host") ?? "");
   return { text, fields, framing: toFraming(fields) };
 }
+
+/** RFC 9112 section 3.2: only one, and only a host. Where the next reader of this request would see another one, it is not ours to choose. */
+function refuseBadHost(host: string): void {
+  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
+  if (!hostAndPort.test(host)) throw new Refusal("bad-request", "the Host header names no host");
+}
+
+/** RFC 3986 section 3.2.2. Other letters than those of ASCII are let through, as some clients send them. */
+const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
 
 /** RFC 9112 section 6.3. A message that tells its length in two ways is refused, as that section allows. */
 function toFraming(fields: Fields): Framing {

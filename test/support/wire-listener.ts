@@ -27,7 +27,8 @@ export function text(body: string, status = 200, headers: Record<string, string>
 export async function echo(request: WireRequest): Promise<Reply> {
   try {
     const body = await request.body();
-    return text(`${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`);
+    const read = `${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`;
+    return { status: 200, headers: {}, body: Buffer.from(read, "latin1") };
   } catch (error) {
     return text((error as Refusal).code, 400);
   }
