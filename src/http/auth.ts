@@ -1,6 +1,6 @@
 import { Refusal } from "../model/errors.ts";
 import { digestOf } from "../model/key.ts";
-import type { WireRequest } from "../wire/connection.ts";
+import type { WireRequest } from "../wire/request.ts";
 import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 

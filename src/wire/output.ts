@@ -3,6 +3,10 @@
 import type { Socket } from "bun";
 import type { Outgoing } from "./reply.ts";
 
+const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+/** Asks for the body that its client holds back (RFC 9110 section 15.2.1). */
+export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, rest: [] };
+
 export class Output {
   readonly #socket: Socket<unknown>;
   #waiting: Uint8Array[] = [];

@@ -126,3 +126,21 @@ export function toRequest(line: string, lines: readonly string[] = [], body = ""
   const host = lines.some((header) => /^host:/i.test(header)) ? [] : ["Host: x"];
   return `${[line, ...host, ...lines].join("\r\n")}\r\n\r\n${body}`;
 }
+
+/** `stream` in pieces that end at `places`, each counted modulo its length. */
+export function cut(stream: string, places: readonly number[]): string[] {
+  const ends = [...places.map((place) => place % stream.length), stream.length].sort((a, b) => a - b);
+  return ends.map((end, index) => stream.slice(ends[index - 1] ?? 0, end)).filter((piece) => piece !== "");
+}
+
+/** `body` in chunks of these sizes, and one more with what is left. */
+export function toChunks(body: string, sizes: readonly number[], extension = "", trailers = ""): string {
+  let at = 0;
+  let chunks = "";
+  for (const size of [...sizes, body.length]) {
+    const part = body.slice(at, at + size);
+    at += size;
+    if (part !== "") chunks += `${part.length.toString(16)}${extension}\r\n${part}\r\n`;
+  }
+  return `${chunks}0${extension}\r\n${trailers}\r\n`;
+}

@@ -1,9 +1,9 @@
 // A listener of the wire alone, with an answer for every request that tells what was read.
 
 import { Refusal } from "../../src/model/errors.ts";
-import type { Handler, WireRequest } from "../../src/wire/connection.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/wire/listen.ts";
 import type { Reply } from "../../src/wire/reply.ts";
+import type { Handler, WireRequest } from "../../src/wire/request.ts";
 
 const defaults: ListenOptions = {
   host: "127.0.0.1",
