@@ -27,8 +27,8 @@ export interface WireClient {
 /** Connects to 127.0.0.1. The client's side stays open when the server ends its own, until `destroy` or `end`. */
 export async function openClient(port: number, through?: Socket): Promise<WireClient> {
   const socket = through ?? connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
-  const parts: Buffer[] = [];
-  let joined: string | undefined = "";
+  let received = "";
+  const reader = new AnswerReader();
   let isReset = false;
   const end = new Promise<void>((resolve) => {
     socket.once("end", resolve);
@@ -39,8 +39,7 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
     for (const callback of [...changed]) callback();
   };
   socket.on("data", (part: Buffer) => {
-    parts.push(part);
-    joined = undefined;
+    received += part.toString("latin1");
     tell();
   });
   socket.on("error", () => {
@@ -51,8 +50,7 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
   const client: WireClient = {
     socket,
     get received() {
-      joined ??= Buffer.concat(parts).toString("latin1");
-      return joined;
+      return received;
     },
     send: (bytes) => void socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes),
     async sendPieces(pieces) {
@@ -65,9 +63,9 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
     until(holds) {
       return new Promise((resolve, reject) => {
         const look = () => {
-          if (holds(client.received)) resolve(client.received);
+          if (holds(received)) resolve(received);
           else if (socket.readableEnded || socket.closed) {
-            reject(new Error(`the connection ended after ${JSON.stringify(client.received.slice(-500))}`));
+            reject(new Error(`the connection ended after ${JSON.stringify(received.slice(-500))}`));
           } else return;
           changed.delete(look);
         };
@@ -76,11 +74,12 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
       });
     },
     async answers(count) {
-      return toAnswers(await client.until((received) => toAnswers(received).length >= count));
+      await client.until(() => reader.read(received).length >= count);
+      return reader.answers;
     },
     async ended() {
       await end;
-      return { received: client.received, isReset };
+      return { received, isReset };
     },
   };
   await new Promise<void>((resolve, reject) => {
@@ -92,23 +91,46 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
 }
 
 /** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
-export function toAnswers(received: string, isHead: (index: number) => boolean = () => false): WireAnswer[] {
-  const answers: WireAnswer[] = [];
-  for (let at = 0; ; ) {
-    const end = received.indexOf("\r\n\r\n", at);
-    if (end === -1) return answers;
-    const [first = "", ...lines] = received.slice(at, end).split("\r\n");
+export function toAnswers(received: string, isHead?: (index: number) => boolean): WireAnswer[] {
+  return new AnswerReader(isHead).read(received);
+}
+
+class AnswerReader {
+  readonly answers: WireAnswer[] = [];
+  readonly #isHead: (index: number) => boolean;
+  #at = 0;
+  /** Less than this is not the whole of the next one. */
+  #least = 0;
+
+  constructor(isHead: (index: number) => boolean = () => false) {
+    this.#isHead = isHead;
+  }
+
+  /** Goes on in `received`, of which more has come. */
+  read(received: string): WireAnswer[] {
+    while (received.length >= this.#least && this.#readOne(received));
+    return this.answers;
+  }
+
+  #readOne(received: string): boolean {
+    const end = received.indexOf("\r\n\r\n", this.#at);
+    if (end === -1) return false;
+    const [first = "", ...lines] = received.slice(this.#at, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
     if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
-    const headers = Object.fromEntries(
-      lines.map((line) => [line.split(":", 1)[0]?.toLowerCase(), line.replace(/^[^:]*: ?/, "")]),
-    );
-    const hasBody = status >= 200 && status !== 204 && status !== 304 && !isHead(answers.length);
-    const length = hasBody ? Number(headers["content-length"]) : 0;
-    at = end + 4 + length;
-    if (at > received.length) return answers;
-    answers.push({ status, headers, body: received.slice(end + 4, at) });
+    const headers = Object.fromEntries(lines.map(toField));
+    const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.answers.length);
+    this.#least = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
+    if (this.#least > received.length) return false;
+    this.answers.push({ status, headers, body: received.slice(end + 4, this.#least) });
+    this.#at = this.#least;
+    return true;
   }
+}
+
+function toField(line: string): [string, string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }
 
 /** Sends `bytes` and the client's end, and returns the answers that came before the server's end. */
