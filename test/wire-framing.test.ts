@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Listener } from "../src/wire/listen.ts";
-import { exchangeOnce, toRequest } from "./support/wire-client.ts";
+import { exchangeOnce, openClient, toRequest } from "./support/wire-client.ts";
 import { echo, startListener } from "./support/wire-listener.ts";
 
 let listener: Listener;
@@ -101,6 +101,23 @@ describe("refused before the body", () => {
     const answers = await exchangeOnce(listener.port, bytes + smuggled);
     expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
     expect(answers[0]?.headers.connection).toBe("close");
+  });
+});
+
+describe("refused at once, before the head has ended", () => {
+  test.each([
+    ["a TLS hello", "\x16\x03\x01\x02"],
+    ["a NUL", "\0"],
+    ["lines that end in LF", "GET / HTTP/1.1\nHost: x\n\n"],
+    ["a line that ends in LF", "GET / HTTP/1.1\r\nHost: x\n"],
+    ["an empty line that is a LF", "\n"],
+    ["a head that is too long", `GET /${"x".repeat(16 * 1024)}`],
+  ])("%s", async (_, bytes) => {
+    const client = await openClient(listener.port);
+    client.send(bytes);
+    const [answer] = await client.answers(1);
+    expect(answer?.status).toBe(400);
+    client.socket.destroy();
   });
 });
 

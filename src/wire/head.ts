@@ -63,8 +63,9 @@ function unfinished(text: string, start: number): undefined {
   if (text.length > longestHead) {
     throw new Refusal("head-too-large", `the request's head, its URL included, has more than ${longestHead} bytes`);
   }
-  // Told at once, so that a client that speaks TLS to a plain port does not wait.
+  // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.
   if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw noRequest();
+  if (/[^\r]\n/.test(text)) throw new Refusal("bad-request", "a line of the request's head does not end in CR LF");
   return undefined;
 }
 
@@ -109,7 +110,11 @@ function toFraming(fields: Fields): Framing {
 }
 
 function keepsAlive(connection: string | null): boolean | undefined {
-  const options = connection?.toLowerCase().split(/[\t ]*,[\t ]*/) ?? [];
+  if (connection === null) return undefined;
+  const options = connection
+    .toLowerCase()
+    .split(",")
+    .map((option) => option.trim());
   if (options.includes("close")) return false;
   return options.includes("keep-alive") ? true : undefined;
 }
