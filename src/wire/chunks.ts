@@ -7,6 +7,11 @@ import { parseFields } from "./fields.ts";
 const longestLine = 1024;
 const longestTrailer = 16 * 1024;
 
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"`;
+/** A size and extensions. Blanks around those are refused, though they once were allowed: other readers refuse them too. */
+const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*\r\n$`);
+
 /** Where in a chunked body its reader is. */
 type Place = "size" | "data" | "after data" | "trailer" | "end";
 
@@ -65,12 +70,14 @@ export class Chunks {
     else {
       this.#trailer += line.length;
       if (this.#trailer > longestTrailer) throw badChunk();
-      parseFields(line);
+      const fields = parseFields(line);
+      // Too late to tell the length (RFC 9110 section 6.5.1).
+      if (fields.has("content-length") || fields.has("transfer-encoding")) throw badChunk();
     }
   }
 
   #startChunk(line: string): void {
-    const [, size] = /^([0-9A-Fa-f]{1,12})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?\r\n$/.exec(line) ?? [];
+    const [, size] = sizeLine.exec(line) ?? [];
     if (size === undefined) throw badChunk();
     this.#left = Number.parseInt(size, 16);
     this.#place = this.#left === 0 ? "trailer" : "data";
