@@ -47,6 +47,16 @@ describe("a listener that stops", () => {
     await expect(openClient(listener.port)).rejects.toThrow();
   });
 
+  test("answers what was sent before it began to stop", async () => {
+    const client = await openUsed();
+    client.send(get("/sent"));
+    const stopped = listener.stop(60);
+    const { received } = await client.ended();
+    expect(received).toContain("Connection: close");
+    expect(received).toEndWith("GET /sent ");
+    await stopped;
+  });
+
   test("finishes the request that is under way, and says that it is the last", async () => {
     const client = await openUsed();
     client.send(get("/held") + get("/behind"));

@@ -62,6 +62,8 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     async stop(seconds) {
       common.isStopping = true;
       listener.stop();
+      // Who has just sent a request is answered, and told that it was the last one.
+      await Bun.sleep(10);
       for (const connection of connections) connection.stop();
       const deadline = performance.now() + seconds * 1000;
       while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
