@@ -17,12 +17,14 @@ const statusOf = (answer: string) => Number(/^HTTP\/1\.[01] (\d+)/.exec(answer)?
 
 describe("hosts", () => {
   test("two Host lines are refused", async () => {
-    const answer = await exchangeBytes(
-      server.port,
-      request(["GET /restapi/brands.json HTTP/1.1", "Host: a", "Host: b", authorised()]),
-    );
-    expect(statusOf(answer)).toBe(400);
-    expect(answer).toContain("more than one Host header");
+    for (const target of ["/restapi/brands.json", "/healthz", "http://a/restapi/brands.json"]) {
+      const answer = await exchangeBytes(
+        server.port,
+        request([`GET ${target} HTTP/1.1`, "Host: a", "Host: b", authorised()]),
+      );
+      expect(statusOf(answer)).toBe(400);
+      expect(answer).toContain("more than one Host header");
+    }
   });
 
   test("HTTP/1.1 without a Host is refused", async () => {
@@ -53,6 +55,15 @@ describe("hosts", () => {
       );
       expect([200, 400]).toContain(statusOf(answer));
     }
+  });
+
+  test("a target without its slash is no path, and the client is told which one there is", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["GET restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
+    );
+    expect(statusOf(answer)).toBe(404);
+    expect(answer).toContain("did you mean `/restapi/brands.json`?");
   });
 
   test("an absolute target is answered as its path", async () => {
@@ -169,6 +180,16 @@ describe("connections", () => {
     ]) {
       expect(statusOf(await exchangeBytes(server.port, bytes, 150))).toBe(400);
     }
+  });
+
+  test("a method that is registered nowhere is 405 with the methods that there are, and an asterisk is nothing", async () => {
+    const answer = await exchangeBytes(
+      server.port,
+      request(["FOO /restapi/brands.json HTTP/1.1", "Host: x", authorised()]) +
+        request(["OPTIONS * HTTP/1.1", "Host: x"]),
+    );
+    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 405", "HTTP/1.1 404"]);
+    expect(answer).toContain("Allow: GET, HEAD, POST");
   });
 
   test("Expect: 100-continue is continued", async () => {

@@ -1,15 +1,12 @@
 import { Refusal } from "../model/errors.ts";
 import { digestOf } from "../model/key.ts";
-import type { WireRequest } from "../wire/connection.ts";
+import type { WireRequest } from "../wire/request.ts";
 import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
 const names = new Map<string, string>();
 
-/**
- * The request's host in lower case and without port; empty when it has none (HTTP/1.0).
- * @throws Refusal `bad-request` when it has several
- */
+/** The request's host in lower case and without port; empty when it has none (HTTP/1.0). */
 export function hostOf({ request, target }: Exchange, trustProxy: boolean): string {
   // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
   const own = target.host ?? request.fields.get("host") ?? "";
@@ -24,7 +21,6 @@ export function hostOf({ request, target }: Exchange, trustProxy: boolean): stri
 }
 
 function toHostname(host: string): string {
-  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
   const colon = host.startsWith("[") ? host.indexOf("]") + 1 : host.indexOf(":");
   return (colon > 0 ? host.slice(0, colon) : host).toLowerCase();
 }

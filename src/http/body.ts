@@ -1,7 +1,7 @@
 import { Refusal } from "../model/errors.ts";
 import type { Maybe } from "../model/maybe.ts";
-import type { WireRequest } from "../wire/connection.ts";
 import type { Fields } from "../wire/fields.ts";
+import type { WireRequest } from "../wire/request.ts";
 
 /** Most bytes of a request body. */
 export const longestBody = 1024 * 1024;

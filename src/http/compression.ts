@@ -77,9 +77,9 @@ function parse(header: string): ReadonlyMap<string, number> {
 
 function parseEntry(entry: string): [string, number] {
   const [coding = "", ...parameters] = entry
-    .trim()
     .toLowerCase()
-    .split(/\s*;\s*/);
+    .split(";")
+    .map((part) => part.trim());
   const weight = parameters.find((parameter) => parameter.startsWith("q="));
   return [coding === "x-gzip" ? "gzip" : coding, weight ? Number(weight.slice(2)) || 0 : 1];
 }

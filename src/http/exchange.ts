@@ -1,5 +1,5 @@
 import type { Format } from "../formats/format.ts";
-import type { WireRequest } from "../wire/connection.ts";
+import type { WireRequest } from "../wire/request.ts";
 import type { Route } from "./routes.ts";
 import type { Target } from "./target.ts";
 

@@ -1,6 +1,6 @@
 import { Refusal } from "../model/errors.ts";
-import type { WireRequest } from "../wire/connection.ts";
 import type { Reply } from "../wire/reply.ts";
+import type { WireRequest } from "../wire/request.ts";
 import type { Exchange } from "./exchange.ts";
 import { reply } from "./reply.ts";
 import type { Route } from "./routes.ts";

@@ -5,10 +5,10 @@ import { randomText } from "../model/key.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import { systemSite } from "../store/snapshots.ts";
-import type { WireRequest } from "../wire/connection.ts";
 import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Reply } from "../wire/reply.ts";
+import type { WireRequest } from "../wire/request.ts";
 import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
 import { longestBody } from "./body.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
@@ -66,8 +66,8 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     );
   }
 
-  function misread(refusal: Refusal): Reply {
-    return refuse(toExchange(unread), refusal);
+  function misread(error: unknown): Reply {
+    return refuse(toExchange(unread), error);
   }
 
   function toExchange(request: WireRequest): Exchange {

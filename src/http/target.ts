@@ -9,6 +9,9 @@ export interface Target {
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
 const dots = /\/(?:\.|%2e)/i;
 
+/** A path or an absolute URL without what the URL standard would read as something else: `\` as `/`, and `#` as an end. */
+const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
+
 /**
  * Splits the target of a request (RFC 9112 section 3.2) as it was sent, one character per byte: a path, or an absolute URL. One that
  * is neither stands for a path that does not exist.
@@ -16,8 +19,8 @@ const dots = /\/(?:\.|%2e)/i;
 export function toTarget(sent: string): Target {
   if (plain.test(sent) && !dots.test(sent)) return split(sent);
   const text = Buffer.from(sent, "latin1").toString();
-  const isAbsolute = /^https?:\/\//i.test(text);
-  const url = URL.parse(isAbsolute ? text : `http://unknown${text.startsWith("/") ? "" : "/"}${text}`);
+  const isAbsolute = !text.startsWith("/");
+  const url = readable.test(text) ? URL.parse(isAbsolute ? text : `http://unknown${text}`) : null;
   if (!url) return { path: text, query: "" };
   const target = split(url.pathname + url.search);
   return isAbsolute ? { ...target, host: url.host } : target;

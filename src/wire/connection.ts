@@ -1,32 +1,11 @@
 // One connection: requests in, answers out, one after the other (RFC 9112 section 9.3).
 
 import type { Socket } from "bun";
-import { Refusal } from "../model/errors.ts";
-import type { Maybe } from "../model/maybe.ts";
 import { ArrivingBody } from "./body.ts";
-import type { Fields } from "./fields.ts";
 import { type Head, readHead, type Section } from "./head.ts";
-import { Output } from "./output.ts";
+import { goOn, Output } from "./output.ts";
 import { encodeReply, type Manner, type Reply } from "./reply.ts";
-
-/** A request whose head has arrived. */
-export interface WireRequest {
-  readonly method: string;
-  /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
-  readonly target: string;
-  readonly fields: Fields;
-  /** The client's address. */
-  readonly address: string;
-  /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off */
-  body(): Maybe<Uint8Array>;
-}
-
-/** Who answers. Neither may throw. */
-export interface Handler {
-  answer(request: WireRequest): Maybe<Reply>;
-  /** The answer to bytes that are no request. The connection ends with it. */
-  misread(refusal: Refusal): Reply;
-}
+import { type Handler, Incoming } from "./request.ts";
 
 /** What all connections of a listener have in common. */
 export interface Common {
@@ -77,17 +56,14 @@ export class Connection {
   }
 
   receive(bytes: Buffer): void {
-    this.#activeAt = this.#common.now;
+    const { now } = this.#common;
+    // A client that an answer waits for shows by reading it that it is there, not by sending more.
+    if (this.#output.isEmpty) this.#activeAt = now;
     if (this.#isEnding) return;
-    this.#requestAt ??= this.#activeAt;
+    this.#requestAt ??= now;
     const rest = this.#feedBody(bytes);
-    if (!rest) return;
-    this.#input = this.#input ? Buffer.concat([this.#input, rest]) : rest;
+    if (rest) this.#input = this.#input ? Buffer.concat([this.#input, rest]) : rest;
     this.#proceed();
-    if (this.#isAnswering && this.#input && this.#input.length > longestWaiting && !this.#isPaused) {
-      this.#isPaused = true;
-      this.#socket.pause();
-    }
   }
 
   /** The system takes bytes again. */
@@ -95,15 +71,15 @@ export class Connection {
     if (this.#output.isEmpty) return;
     if (this.#output.flush()) this.#activeAt = this.#common.now;
     if (!this.#output.isEmpty) return;
-    if (this.#isEnding || this.#clientEnded) this.#shut();
+    if (this.#isEnding) this.#shut();
     else this.#proceed();
   }
 
-  /** The client sends no more; it may still wait for an answer. */
+  /** The client sends no more; it may still wait for answers. */
   clientEnd(): void {
     this.#clientEnded = true;
-    if (this.#body && !this.#body.isComplete) this.#body.abort();
-    if (!this.#isAnswering && this.#output.isEmpty) this.#shut();
+    this.#body?.abort();
+    this.#proceed();
   }
 
   closed(): void {
@@ -114,21 +90,30 @@ export class Connection {
 
   /** Ends the connection when its client keeps it waiting for too long. */
   sweep(): void {
+    // The system tells that it takes bytes again when much was read, which may take a slow reader longer than the patience.
+    this.drain();
+    if (this.#isAnswering && !this.#body?.isAwaited) return;
     const { now, patience } = this.#common;
-    const waitsForUs = this.#isAnswering && (this.#body?.isComplete ?? true);
-    if (waitsForUs) return;
-    const idle = now - this.#activeAt > patience;
-    const begun = this.#requestAt ?? now;
-    const isSlow = now - begun > (this.#body ? slowest * patience : patience) && this.#output.isEmpty;
-    if (idle || isSlow) this.#socket.terminate();
+    const longest = this.#body || this.#isEnding ? slowest * patience : patience;
+    const isIdle = now - this.#activeAt > patience;
+    const isSlow = this.#output.isEmpty && now - (this.#requestAt ?? now) > longest;
+    if (isIdle || isSlow) this.end();
   }
 
-  /** Ends the connection now, unless it is busy: then after what is under way. */
+  /** Ends the connection, unless it is busy: then after what is under way. */
   stop(): void {
     if (!this.isBusy) this.#endAfterOutput();
   }
 
-  terminate(): void {
+  /** Ends the connection now. What the system has taken still reaches the client; an answer that is cut off ends in a reset. */
+  end(): void {
+    if (this.#output.isEmpty) this.#socket.end();
+    else this.#socket.terminate();
+  }
+
+  /** Ends the connection after a fault of our own. */
+  fail(error: unknown): void {
+    this.#common.handler.misread(error);
     this.#socket.terminate();
   }
 
@@ -136,37 +121,42 @@ export class Connection {
   #feedBody(bytes: Buffer): Buffer | undefined {
     const body = this.#body;
     if (!body || body.isComplete) return bytes;
-    try {
-      const used = body.take(bytes);
-      if (body.isComplete && !this.#isAnswering) this.#endRequest();
-      return used < bytes.length ? bytes.subarray(used) : undefined;
-    } catch {
-      // Whoever waits for the body answers it. When it was answered already, nothing more can be understood.
-      if (!this.#isAnswering) this.#endAfterOutput();
-      return undefined;
+    const used = body.take(bytes);
+    if (!this.#isAnswering) {
+      // It was answered already, so nobody else can say that nothing more can be understood.
+      if (body.isMalformed) this.#endAfterOutput();
+      else if (body.isComplete) this.#endRequest();
     }
+    return used < bytes.length ? bytes.subarray(used) : undefined;
   }
 
   /** Answers request after request, as far as they have come. */
   #proceed(): void {
     while (this.#input && !this.#isEnding && !this.#isAnswering && !this.#body && this.#output.isEmpty) {
-      let head: Head | undefined;
-      try {
-        head = readHead(this.#input, this.#section);
-      } catch (error) {
-        this.#refuse(error);
-        return;
-      }
-      if (!head) return;
+      const head = this.#readHead(this.#input);
+      if (!head) break;
       this.#begin(head, this.#input);
     }
-    this.#resume();
+    if (this.#clientEnded && !this.#isAnswering && this.#output.isEmpty) this.#shut();
+    this.#regulate();
   }
 
-  #resume(): void {
-    if (!this.#isPaused || this.#isAnswering) return;
-    this.#isPaused = false;
-    this.#socket.resume();
+  /** Lets a client wait that sends faster than it is answered. */
+  #regulate(): void {
+    const isFull = this.#input !== undefined && this.#input.length > longestWaiting;
+    if (isFull === this.#isPaused) return;
+    this.#isPaused = isFull;
+    if (isFull) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  #readHead(input: Buffer): Head | undefined {
+    try {
+      return readHead(input, this.#section);
+    } catch (error) {
+      this.#refuse(error);
+      return undefined;
+    }
   }
 
   #begin(head: Head, input: Buffer): void {
@@ -176,17 +166,26 @@ export class Connection {
     this.#input = head.bytes < input.length ? input.subarray(head.bytes) : undefined;
     this.#isAnswering = true;
     if (framing.isChunked || framing.length > 0) {
-      this.#body = new ArrivingBody(framing, this.#common.longestBody);
+      const ask = framing.awaitsContinue && !head.isHttp10 ? () => this.#askForBody() : undefined;
+      this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);
       this.#input = this.#input && this.#feedBody(this.#input);
     }
     const reply = this.#common.handler.answer(new Incoming(head, this.#body, this.#socket));
-    if (reply instanceof Promise) void reply.then((later) => this.#answerLater(head, later));
+    if (reply instanceof Promise) this.#answerLater(head, reply);
     else this.#answer(head, reply);
   }
 
-  #answerLater(head: Head, reply: Reply): void {
-    this.#answer(head, reply);
-    this.#proceed();
+  #answerLater(head: Head, promise: Promise<Reply>): void {
+    const answer = (reply: Reply) => {
+      this.#answer(head, reply);
+      this.#proceed();
+    };
+    promise.then(answer).catch((error) => this.fail(error));
+  }
+
+  #askForBody(): void {
+    this.#output.send(goOn);
+    this.#activeAt = this.#common.now;
   }
 
   #answer(head: Head, reply: Reply): void {
@@ -202,15 +201,9 @@ export class Connection {
 
   #toManner({ method, isHttp10, section }: Head): Manner {
     const { keepsAlive = !isHttp10 } = section.framing;
-    const goesOn = keepsAlive && !this.#common.isStopping && !this.#clientEnded && !this.#isLost(section);
-    const connection = goesOn ? (isHttp10 ? "keep-alive" : undefined) : "close";
+    const isLast = this.#common.isStopping || (this.#clientEnded && !this.#input) || this.#body?.hasNoEnd;
+    const connection = !keepsAlive || isLast ? "close" : isHttp10 ? "keep-alive" : undefined;
     return { headOnly: method === "HEAD", connection };
-  }
-
-  /** Whether nobody can tell where the next request begins. */
-  #isLost({ framing }: Section): boolean {
-    const body = this.#body;
-    return body !== undefined && !body.isComplete && (body.isMalformed || framing.awaitsContinue);
   }
 
   #endRequest(): void {
@@ -219,7 +212,6 @@ export class Connection {
   }
 
   #refuse(error: unknown): void {
-    if (!(error instanceof Refusal)) throw error;
     const reply = this.#common.handler.misread(error);
     this.#output.send(encodeReply(reply, { headOnly: false, connection: "close" }));
     this.#endAfterOutput();
@@ -234,38 +226,8 @@ export class Connection {
   /** Nothing more will be sent. The client's end is waited for, so that it sees the last answer before the connection goes. */
   #shut(): void {
     this.#isEnding = true;
+    this.#requestAt ??= this.#common.now;
     if (this.#clientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }
 }
-
-class Incoming implements WireRequest {
-  readonly method: string;
-  readonly target: string;
-  readonly fields: Fields;
-  readonly #awaitsContinue: boolean;
-  readonly #body: ArrivingBody | undefined;
-  readonly #socket: Socket<unknown>;
-
-  constructor({ method, target, section }: Head, body: ArrivingBody | undefined, socket: Socket<unknown>) {
-    this.method = method;
-    this.target = target;
-    this.fields = section.fields;
-    this.#awaitsContinue = section.framing.awaitsContinue;
-    this.#body = body;
-    this.#socket = socket;
-  }
-
-  get address(): string {
-    return this.#socket.remoteAddress;
-  }
-
-  body(): Maybe<Uint8Array> {
-    if (!this.#body) return nothing;
-    const body = this.#body.whole();
-    if (this.#awaitsContinue && body instanceof Promise) this.#socket.write("HTTP/1.1 100 Continue\r\n\r\n");
-    return body;
-  }
-}
-
-const nothing = new Uint8Array();

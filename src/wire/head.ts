@@ -63,8 +63,9 @@ function unfinished(text: string, start: number): undefined {
   if (text.length > longestHead) {
     throw new Refusal("head-too-large", `the request's head, its URL included, has more than ${longestHead} bytes`);
   }
-  // Told at once, so that a client that speaks TLS to a plain port does not wait.
+  // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.
   if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw noRequest();
+  if (/[^\r]\n/.test(text)) throw new Refusal("bad-request", "a line of the request's head does not end in CR LF");
   return undefined;
 }
 
@@ -74,8 +75,18 @@ function noRequest(): Refusal {
 
 function readSection(text: string): Section {
   const fields = parseFields(text);
+  refuseBadHost(fields.get("host") ?? "");
   return { text, fields, framing: toFraming(fields) };
 }
+
+/** RFC 9112 section 3.2: only one, and only a host. Where the next reader of this request would see another one, it is not ours to choose. */
+function refuseBadHost(host: string): void {
+  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
+  if (!hostAndPort.test(host)) throw new Refusal("bad-request", "the Host header names no host");
+}
+
+/** RFC 3986 section 3.2.2. Other letters than those of ASCII are let through, as some clients send them. */
+const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
 
 /** RFC 9112 section 6.3. A message that tells its length in two ways is refused, as that section allows. */
 function toFraming(fields: Fields): Framing {
@@ -99,7 +110,11 @@ function toFraming(fields: Fields): Framing {
 }
 
 function keepsAlive(connection: string | null): boolean | undefined {
-  const options = connection?.toLowerCase().split(/[\t ]*,[\t ]*/) ?? [];
+  if (connection === null) return undefined;
+  const options = connection
+    .toLowerCase()
+    .split(",")
+    .map((option) => option.trim());
   if (options.includes("close")) return false;
   return options.includes("keep-alive") ? true : undefined;
 }

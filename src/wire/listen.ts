@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { type Common, Connection, type Handler } from "./connection.ts";
+import { type Common, Connection } from "./connection.ts";
+import type { Handler } from "./request.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -47,7 +48,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
         connections.delete(socket.data);
         socket.data.closed();
       },
-      error: (socket) => void socket.terminate(),
+      error: (socket, error) => socket.data.fail(error),
     },
   });
   const timer = setInterval(() => {
@@ -61,11 +62,13 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     async stop(seconds) {
       common.isStopping = true;
       listener.stop();
+      // Who has just sent a request is answered, and told that it was the last one.
+      await Bun.sleep(10);
       for (const connection of connections) connection.stop();
       const deadline = performance.now() + seconds * 1000;
       while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
       clearInterval(timer);
-      for (const connection of connections) connection.terminate();
+      for (const connection of connections) connection.end();
     },
   };
 }

@@ -3,6 +3,10 @@
 import type { Socket } from "bun";
 import type { Outgoing } from "./reply.ts";
 
+const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+/** Asks for the body that its client holds back (RFC 9110 section 15.2.1). */
+export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, rest: [] };
+
 export class Output {
   readonly #socket: Socket<unknown>;
   #waiting: Uint8Array[] = [];
@@ -20,11 +24,11 @@ export class Output {
 
   send({ bytes, start, end, rest }: Outgoing): void {
     if (!this.isEmpty) {
-      this.#waiting.push(bytes.slice(start, end), ...rest);
+      this.#waiting.push(copied(bytes, start, end), ...rest);
       return;
     }
     const written = this.#write(bytes, start, end);
-    if (written < end - start) this.#waiting.push(bytes.slice(start + written, end), ...rest);
+    if (written < end - start) this.#waiting.push(copied(bytes, start + written, end), ...rest);
     else if (rest.length > 0) {
       this.#waiting = [...rest];
       this.flush();
@@ -51,4 +55,9 @@ export class Output {
   #write(bytes: Uint8Array, start: number, end: number): number {
     return start === end ? 0 : Math.max(0, this.#socket.write(bytes as Bun.BufferSource, start, end - start));
   }
+}
+
+/** `slice` would do for a Uint8Array; that of a Buffer copies nothing. */
+function copied(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return Buffer.from(bytes.subarray(start, end));
 }

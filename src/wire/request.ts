@@ -1,0 +1,52 @@
+// A request whose head has arrived, and who answers it.
+
+import type { Socket } from "bun";
+import type { Maybe } from "../model/maybe.ts";
+import type { ArrivingBody } from "./body.ts";
+import type { Fields } from "./fields.ts";
+import type { Head } from "./head.ts";
+import type { Reply } from "./reply.ts";
+
+export interface WireRequest {
+  readonly method: string;
+  /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
+  readonly target: string;
+  readonly fields: Fields;
+  /** The client's address. */
+  readonly address: string;
+  /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off */
+  body(): Maybe<Uint8Array>;
+}
+
+/** Who answers. Neither may throw. */
+export interface Handler {
+  answer(request: WireRequest): Maybe<Reply>;
+  /** The answer to bytes that are no request (a Refusal), with which the connection ends. Told of a fault of the wire's own as well. */
+  misread(error: unknown): Reply;
+}
+
+export class Incoming implements WireRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: Fields;
+  readonly #body: ArrivingBody | undefined;
+  readonly #socket: Socket<unknown>;
+
+  constructor({ method, target, section }: Head, body: ArrivingBody | undefined, socket: Socket<unknown>) {
+    this.method = method;
+    this.target = target;
+    this.fields = section.fields;
+    this.#body = body;
+    this.#socket = socket;
+  }
+
+  get address(): string {
+    return this.#socket.remoteAddress;
+  }
+
+  body(): Maybe<Uint8Array> {
+    return this.#body ? this.#body.whole() : nothing;
+  }
+}
+
+const nothing = new Uint8Array();

@@ -1,0 +1,33 @@
+// What Node's own parser reads: run by `node`, told the names of the fields to report, prints its port.
+
+import { createServer } from "node:http";
+
+const names = process.argv.slice(2);
+
+const server = createServer((request, response) => {
+  const parts = [];
+  request.on("data", (part) => parts.push(part));
+  request.on("end", () => {
+    const { method, url, rawHeaders } = request;
+    const fields = names.map((name) =>
+      rawHeaders.filter((_, at) => at % 2 && rawHeaders[at - 1].toLowerCase() === name),
+    );
+    const body = Buffer.concat(parts).toString("latin1");
+    const read = {
+      method,
+      target: url,
+      fields: fields.map((values) => (values.length ? values.join(", ") : null)),
+      body,
+    };
+    const bytes = Buffer.from(JSON.stringify(read), "latin1");
+    response.setHeader("Content-Length", bytes.length);
+    response.end(bytes);
+  });
+});
+// Every method and expectation is let through: what is compared is how requests are read.
+server.on("checkExpectation", (request, response) => server.emit("request", request, response));
+// After the answers to what was read before.
+server.on("clientError", (_, socket) => setImmediate(() => socket.end(refusal)));
+const refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+process.stdin.on("end", () => process.exit()).resume();

@@ -1,0 +1,168 @@
+// A client of bytes that knows when something came, so that no test has to wait for longer than it takes.
+
+import { connect, type Socket } from "node:net";
+
+export interface WireAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface WireClient {
+  readonly socket: Socket;
+  /** Everything that came, one character per byte. */
+  readonly received: string;
+  send(bytes: string | Uint8Array): void;
+  /** Sends each piece on its own, as soon as the one before it is with the system. */
+  sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
+  /** Everything that has come as soon as `holds` says that it is enough. Rejects when the connection closes before. */
+  until(holds: (received: string) => boolean): Promise<string>;
+  /** The first `count` answers, once they are there. */
+  answers(count: number): Promise<WireAnswer[]>;
+  /** Everything that came until the server ended the connection, and whether it was reset. */
+  ended(): Promise<{ received: string; isReset: boolean }>;
+}
+
+/** Connects to 127.0.0.1. The client's side stays open when the server ends its own, until `destroy` or `end`. */
+export async function openClient(port: number, through?: Socket): Promise<WireClient> {
+  const socket = through ?? connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
+  let received = "";
+  const reader = new AnswerReader();
+  let isReset = false;
+  const end = new Promise<void>((resolve) => {
+    socket.once("end", resolve);
+    socket.once("close", resolve);
+  });
+  const changed = new Set<() => void>();
+  const tell = () => {
+    for (const callback of [...changed]) callback();
+  };
+  socket.on("data", (part: Buffer) => {
+    received += part.toString("latin1");
+    tell();
+  });
+  socket.on("error", () => {
+    isReset = true;
+  });
+  socket.on("close", tell);
+  socket.on("end", tell);
+  const client: WireClient = {
+    socket,
+    get received() {
+      return received;
+    },
+    send: (bytes) => void socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes),
+    async sendPieces(pieces) {
+      for (const piece of pieces) {
+        if (socket.destroyed) return;
+        const bytes = typeof piece === "string" ? Buffer.from(piece, "latin1") : piece;
+        await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
+      }
+    },
+    until(holds) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          if (holds(received)) resolve(received);
+          else if (socket.readableEnded || socket.closed) {
+            reject(new Error(`the connection ended after ${JSON.stringify(received.slice(-500))}`));
+          } else return;
+          changed.delete(look);
+        };
+        changed.add(look);
+        look();
+      });
+    },
+    async answers(count) {
+      await client.until(() => reader.read(received).length >= count);
+      return reader.answers;
+    },
+    async ended() {
+      await end;
+      return { received, isReset };
+    },
+  };
+  await new Promise<void>((resolve, reject) => {
+    if (!socket.connecting) resolve();
+    socket.once(through ? "secureConnect" : "connect", resolve);
+    socket.once("error", reject);
+  });
+  return client;
+}
+
+/** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
+export function toAnswers(received: string, isHead?: (index: number) => boolean): WireAnswer[] {
+  return new AnswerReader(isHead).read(received);
+}
+
+class AnswerReader {
+  readonly answers: WireAnswer[] = [];
+  readonly #isHead: (index: number) => boolean;
+  #at = 0;
+  /** Less than this is not the whole of the next one. */
+  #least = 0;
+
+  constructor(isHead: (index: number) => boolean = () => false) {
+    this.#isHead = isHead;
+  }
+
+  /** Goes on in `received`, of which more has come. */
+  read(received: string): WireAnswer[] {
+    while (received.length >= this.#least && this.#readOne(received));
+    return this.answers;
+  }
+
+  #readOne(received: string): boolean {
+    const end = received.indexOf("\r\n\r\n", this.#at);
+    if (end === -1) return false;
+    const [first = "", ...lines] = received.slice(this.#at, end).split("\r\n");
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
+    if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
+    const headers = Object.fromEntries(lines.map(toField));
+    const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.answers.length);
+    this.#least = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
+    if (this.#least > received.length) return false;
+    this.answers.push({ status, headers, body: received.slice(end + 4, this.#least) });
+    this.#at = this.#least;
+    return true;
+  }
+}
+
+function toField(line: string): [string, string] {
+  const colon = line.indexOf(":");
+  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+}
+
+/** Sends `bytes` and the client's end, and returns the answers that came before the server's end. */
+export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<WireAnswer[]> {
+  const client = await openClient(port);
+  await client.sendPieces(typeof bytes === "string" ? [bytes] : bytes);
+  client.socket.end();
+  const { received } = await client.ended();
+  client.socket.destroy();
+  return toAnswers(received);
+}
+
+/** A request: its first line, its header lines, its body. `Host` is added unless it is there. */
+export function toRequest(line: string, lines: readonly string[] = [], body = ""): string {
+  const host = lines.some((header) => /^host:/i.test(header)) ? [] : ["Host: x"];
+  return `${[line, ...host, ...lines].join("\r\n")}\r\n\r\n${body}`;
+}
+
+/** `stream` in pieces that end at `places`, each counted modulo its length. */
+export function cut(stream: string, places: readonly number[]): string[] {
+  const ends = [...places.map((place) => place % stream.length), stream.length].sort((a, b) => a - b);
+  return ends.map((end, index) => stream.slice(ends[index - 1] ?? 0, end)).filter((piece) => piece !== "");
+}
+
+/** `body` in chunks of these sizes, and one more with what is left. */
+export function toChunks(body: string, sizes: readonly number[], extension = "", trailers = ""): string {
+  let at = 0;
+  let chunks = "";
+  for (const size of [...sizes, body.length]) {
+    const part = body.slice(at, at + size);
+    at += size;
+    if (part !== "") chunks += `${part.length.toString(16)}${extension}\r\n${part}\r\n`;
+  }
+  return `${chunks}0${extension}\r\n${trailers}\r\n`;
+}

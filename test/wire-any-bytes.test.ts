@@ -1,0 +1,74 @@
+// Whatever comes: an answer or an end, nothing else; and nothing is left behind.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import fc from "fast-check";
+import type { Listener } from "../src/wire/listen.ts";
+import { cut, exchangeOnce, openClient, toRequest } from "./support/wire-client.ts";
+import { echo, startListener } from "./support/wire-listener.ts";
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(echo);
+});
+afterAll(() => listener.stop(0));
+
+const good = toRequest("GET /good HTTP/1.1");
+const latin = (maxLength: number) =>
+  fc.array(fc.integer({ min: 0, max: 255 }), { maxLength }).map((codes) => String.fromCharCode(...codes));
+/** What requests are made of, and what they are not. */
+const word = fc.constantFrom(
+  ...["GET ", "POST ", "/x", " HTTP/1.1", " HTTP/1.0", "\r\n", "\r\n\r\n", "\n", "\r", "\0", " ", "\t", ":", ",", ";"],
+  ...["Host: x\r\n", "Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "A: b\r\n"],
+  ...["Expect: 100-continue\r\n", "3\r\nabc\r\n", "0\r\n\r\n", "abc", "-1", "ffffffffff", "\x16\x03\x01", "\xff", good],
+);
+const words = fc
+  .array(fc.oneof({ weight: 6, arbitrary: word }, latin(8)), { maxLength: 25 })
+  .map((all) => all.join(""));
+const anything = fc.oneof(
+  latin(300),
+  words,
+  words.map((text) => good + text),
+);
+
+test("any bytes get answers and an end, in whatever pieces they come", async () => {
+  const property = fc.asyncProperty(anything, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
+    const whole = await exchangeOnce(listener.port, bytes);
+    for (const { status } of whole) expect([100, 200, 400]).toContain(status);
+    const known = ({ status, body }: { status: number; body: string }) => `${status} ${body}`;
+    const inPieces = bytes === "" ? [] : await exchangeOnce(listener.port, cut(bytes, cuts));
+    const final = ({ status }: { status: number }) => status !== 100;
+    expect(inPieces.filter(final).map(known)).toEqual(whole.filter(final).map(known));
+  });
+  await fc.assert(property, { numRuns: 400 });
+  expect(await exchangeOnce(listener.port, good)).toHaveLength(1);
+});
+
+test("no connection is left behind, however it ended", async () => {
+  const open = () => readdirSync("/proc/self/fd").length;
+  await exchangeOnce(listener.port, good);
+  const before = open();
+  const beginnings = [
+    "",
+    "\r\n",
+    "GET /",
+    good,
+    "BAD\r\n\r\n",
+    toRequest("POST /x HTTP/1.1", ["Content-Length: 9"], "abc"),
+  ];
+  for (let round = 0; round < 20; round++) {
+    for (const bytes of [...beginnings, toRequest("GET /x HTTP/1.1", ["Connection: close"]), good + good]) {
+      const client = await openClient(listener.port);
+      if (bytes !== "") await client.sendPieces([bytes]);
+      if (round % 4 === 0) client.socket.resetAndDestroy();
+      else if (round % 4 === 1) client.socket.destroy();
+      else {
+        client.socket.end();
+        await client.ended();
+        client.socket.destroy();
+      }
+    }
+  }
+  for (let turn = 0; turn < 1000 && open() > before; turn++) await exchangeOnce(listener.port, good);
+  expect(open()).toBeLessThanOrEqual(before);
+}, 20_000);

@@ -1,0 +1,166 @@
+// Bodies: in chunks, held back, cut off, not asked for.
+
+import { heapStats } from "bun:jsc";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { ArrivingBody } from "../src/wire/body.ts";
+import type { Listener } from "../src/wire/listen.ts";
+import type { Reply } from "../src/wire/reply.ts";
+import type { WireRequest } from "../src/wire/request.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest } from "./support/wire-client.ts";
+import { echo, startListener, text } from "./support/wire-listener.ts";
+
+/** Answers to requests for `/later`, in the order in which they are to be given. */
+const later: ((reply: Reply) => void)[] = [];
+
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target === "/later") return new Promise((resolve) => later.push(resolve));
+  if (request.target === "/unread") return text("unread");
+  return echo(request);
+}
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(answer);
+});
+afterAll(() => listener.stop(0));
+
+const next = toRequest("GET /next HTTP/1.1");
+const chunked = (target: string) => toRequest(`POST ${target} HTTP/1.1`, ["Transfer-Encoding: chunked"]);
+const bodiesOf = async (bytes: string | string[]) => (await exchangeOnce(listener.port, bytes)).map(({ body }) => body);
+
+describe("chunks", () => {
+  test("are joined wherever they and what carries them are cut", async () => {
+    const bytes = fc.string({ unit: "binary-ascii", maxLength: 200 });
+    const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 10 });
+    const cuts = fc.array(fc.nat(), { maxLength: 12 });
+    const property = fc.asyncProperty(bytes, sizes, cuts, async (body, sizes, cuts) => {
+      const stream = chunked("/x") + toChunks(body, sizes) + next;
+      expect(await bodiesOf(cut(stream, cuts))).toEqual([`POST /x ${body}`, "GET /next "]);
+    });
+    await fc.assert(property, { numRuns: 150 });
+  });
+
+  test("come byte by byte", async () => {
+    const stream = chunked("/x") + toChunks("hello world", [1, 2, 3], ";a=b", "T: railer\r\n") + next;
+    expect(await bodiesOf([...stream])).toEqual(["POST /x hello world", "GET /next "]);
+  });
+
+  test("of one byte, a million of them, are kept as bytes and not as a million things", async () => {
+    const body = new ArrivingBody(
+      { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined },
+      2 ** 20,
+    );
+    const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);
+    Bun.gc(true);
+    const before = heapStats().objectCount;
+    expect(body.take(stream)).toBe(stream.length);
+    Bun.gc(true);
+    expect(heapStats().objectCount - before).toBeLessThan(10_000);
+    expect((await body.whole()).length).toBe(2 ** 20);
+  });
+
+  test("that are none are not taken up again by what follows, whenever the answer comes", async () => {
+    const client = await openClient(listener.port);
+    client.send(chunked("/later"));
+    client.send("zz\r\n");
+    await turns();
+    client.send(`0\r\n\r\n${toRequest("GET /smuggled HTTP/1.1")}`);
+    await turns();
+    later.pop()?.(text("late"));
+    client.socket.end();
+    const { received } = await client.ended();
+    expect(received).toContain("Connection: close");
+    expect(received).not.toContain("smuggled");
+    client.socket.destroy();
+  });
+});
+
+/** Lets what was sent arrive: an exchange on another connection is answered after it. */
+async function turns(): Promise<void> {
+  for (let count = 0; count < 3; count++) await exchangeOnce(listener.port, next);
+}
+
+describe("a body that nobody asks for", () => {
+  test.each([
+    ["of a length", toRequest("POST /unread HTTP/1.1", ["Content-Length: 200000"], "x".repeat(200_000))],
+    ["in chunks", chunked("/unread") + toChunks("x".repeat(200_000), [1000, 50_000])],
+    ["longer than any may be", toRequest("POST /unread HTTP/1.1", ["Content-Length: 2000000"], "x".repeat(2_000_000))],
+  ])("%s is passed over", async (_, stream) => {
+    expect(await bodiesOf(stream + next)).toEqual(["unread", "GET /next "]);
+  });
+
+  test("and is malformed ends the connection after the answer", async () => {
+    const client = await openClient(listener.port);
+    client.send(chunked("/unread"));
+    await client.answers(1);
+    client.send(`zz\r\n0\r\n\r\n${next}`);
+    const { received } = await client.ended();
+    expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
+    client.socket.destroy();
+  });
+});
+
+describe("a body that is held back", () => {
+  const held = (version: string, more: string[] = []) =>
+    toRequest(`POST /x HTTP/${version}`, ["Content-Length: 5", "Expect: 100-Continue", ...more]);
+
+  test("is asked for once, and the connection goes on", async () => {
+    const client = await openClient(listener.port);
+    client.send(held("1.1"));
+    await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("hello");
+    await client.answers(2);
+    client.send(next);
+    expect((await client.answers(3)).map(({ status, body }) => `${status} ${body}`)).toEqual([
+      "100 ",
+      "200 POST /x hello",
+      "200 GET /next ",
+    ]);
+    client.socket.destroy();
+  });
+
+  test("is not asked for when it comes by itself", async () => {
+    expect(await bodiesOf(`${held("1.1")}hello${next}`)).toEqual(["POST /x hello", "GET /next "]);
+  });
+
+  test("is not asked for in HTTP/1.0", async () => {
+    const client = await openClient(listener.port);
+    client.send(held("1.0"));
+    await turns();
+    expect(client.received).toBe("");
+    client.send("hello");
+    expect((await client.answers(1)).map(({ body }) => body)).toEqual(["POST /x hello"]);
+    client.socket.destroy();
+  });
+
+  test("is not asked for when the answer needs none, and the connection ends, as nobody can tell what follows", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST /unread HTTP/1.1", ["Content-Length: 5", "Expect: 100-continue"]));
+    const { received } = await client.ended();
+    expect(received).toStartWith("HTTP/1.1 200");
+    expect(received).toContain("Connection: close");
+    client.socket.destroy();
+  });
+
+  test("and is too long is refused without being asked for", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 9999999", "Expect: 100-continue"]));
+    const { received } = await client.ended();
+    expect(received).toStartWith("HTTP/1.1 400");
+    expect(received).toEndWith("too-large");
+    client.socket.destroy();
+  });
+});
+
+describe("a body that is cut off", () => {
+  test.each([
+    ["of a length", toRequest("POST /x HTTP/1.1", ["Content-Length: 5"], "hell")],
+    ["in the middle of a chunk", `${chunked("/x")}5\r\nhell`],
+    ["before the last chunk", `${chunked("/x")}5\r\nhello\r\n`],
+    ["in the middle of the last chunk", `${chunked("/x")}5\r\nhello\r\n0\r\n`],
+  ])("%s is refused, to a client that still listens", async (_, stream) => {
+    const answers = await exchangeOnce(listener.port, stream);
+    expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+  });
+});

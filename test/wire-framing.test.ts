@@ -1,0 +1,198 @@
+// What a proxy in front could read as another request than we do (RFC 9112 section 11.2): refused, and nothing behind it is read.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Listener } from "../src/wire/listen.ts";
+import { exchangeOnce, openClient, toRequest } from "./support/wire-client.ts";
+import { echo, startListener } from "./support/wire-listener.ts";
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(echo);
+});
+afterAll(() => listener.stop(0));
+
+const smuggled = toRequest("GET /smuggled HTTP/1.1");
+const post = (...lines: string[]) => toRequest("POST /x HTTP/1.1", lines);
+const get = (...lines: string[]) => toRequest("GET /x HTTP/1.1", lines);
+
+describe("refused before the body", () => {
+  test.each<[string, string]>([
+    ["both lengths", `${post("Content-Length: 5", "Transfer-Encoding: chunked")}0\r\n\r\n`],
+    ["both lengths, the other way round", `${post("Transfer-Encoding: chunked", "Content-Length: 5")}0\r\n\r\n`],
+    ["both lengths, one in odd case", `${post("CONTENT-LENGTH: 5", "tRANSFER-eNCODING: CHUNKED")}0\r\n\r\n`],
+    ["two lengths", `${post("Content-Length: 5", "Content-Length: 6")}hello`],
+    ["two equal lengths", `${post("Content-Length: 5", "Content-Length: 5")}hello`],
+    ["a list of lengths", `${post("Content-Length: 5, 5")}hello`],
+    ["a length with a plus", `${post("Content-Length: +5")}hello`],
+    ["a length with a minus", `${post("Content-Length: -5")}hello`],
+    ["a length in hexadecimal", `${post("Content-Length: 0x5")}hello`],
+    ["a length with a fraction", `${post("Content-Length: 5.0")}hello`],
+    ["a length with an exponent", `${post("Content-Length: 5e0")}hello`],
+    ["a length with a blank inside", `${post("Content-Length: 1 0")}hello`],
+    ["a length with letters behind it", `${post("Content-Length: 5a")}hello`],
+    ["a length in other digits", `${post("Content-Length: \xb2")}hello`],
+    ["a length beyond every number", `${post(`Content-Length: ${"9".repeat(30)}`)}hello`],
+    ["an empty length", `${post("Content-Length: ")}hello`],
+    ["an unknown coding", `${post("Transfer-Encoding: cow")}0\r\n\r\n`],
+    ["a coding before chunked", `${post("Transfer-Encoding: gzip, chunked")}0\r\n\r\n`],
+    ["chunked twice", `${post("Transfer-Encoding: chunked, chunked")}0\r\n\r\n`],
+    ["chunked on two lines", `${post("Transfer-Encoding: chunked", "Transfer-Encoding: chunked")}0\r\n\r\n`],
+    ["chunked and identity", `${post("Transfer-Encoding: chunked", "Transfer-Encoding: identity")}0\r\n\r\n`],
+    ["identity", `${post("Transfer-Encoding: identity")}`],
+    ["chunked with a comma", `${post("Transfer-Encoding: chunked,")}0\r\n\r\n`],
+    ["chunked with a parameter", `${post("Transfer-Encoding: chunked;q=1")}0\r\n\r\n`],
+    ["chunked in quotes", `${post('Transfer-Encoding: "chunked"')}0\r\n\r\n`],
+    ["chunked behind a vertical tab", `${post("Transfer-Encoding: \x0bchunked")}0\r\n\r\n`],
+    ["chunked behind a no-break space", `${post("Transfer-Encoding: \xa0chunked")}0\r\n\r\n`],
+    ["an empty coding", `${post("Transfer-Encoding: ")}0\r\n\r\n`],
+    ["chunked in HTTP/1.0", `${toRequest("POST /x HTTP/1.0", ["Transfer-Encoding: chunked"])}0\r\n\r\n`],
+    ["a blank before the colon", `${post("Transfer-Encoding : chunked")}0\r\n\r\n`],
+    ["a tab before the colon", `${post("Content-Length\t: 5")}hello`],
+    ["a blank before the name", post(" Content-Length: 5")],
+    ["a folded line", post("X-A: b", " Content-Length: 5")],
+    ["a folded value", post("Transfer-Encoding:", " chunked")],
+    ["a folded line right after the request line", "GET /x HTTP/1.1\r\n Host: x\r\n\r\n"],
+    ["a line without a colon", post("Content-Length 5")],
+    ["an empty name", post(": 5")],
+    ["a name with a blank inside", post("Content Length: 5")],
+    ["a name with a control character", post("Content-\x00Length: 5")],
+    ["a name of other letters", post("Content-L\xebngth: 5")],
+    ["a NUL in a value", get("X-A: a\0b")],
+    ["a bare CR in a value", get("X-A: a\rTransfer-Encoding: chunked")],
+    ["a bare CR at the end of a value", get("X-A: a\r")],
+    ["a bare LF in a value", get("X-A: a\nTransfer-Encoding: chunked")],
+    ["a bare LF at the end of a line", `GET /x HTTP/1.1\r\nHost: x\nX-A: b\r\n\r\n`],
+    ["bare LFs alone", "GET /x HTTP/1.1\nHost: x\n\n"],
+    ["bare CRs alone", "GET /x HTTP/1.1\rHost: x\r\r"],
+    ["CR CR LF at the end of a line", `GET /x HTTP/1.1\r\r\nHost: x\r\n\r\n`],
+    ["a delete character in a value", get("X-A: a\x7fb")],
+    ["no Host", "GET /x HTTP/1.1\r\nX-A: b\r\n\r\n"],
+    ["two Hosts", get("Host: a", "Host: b")],
+    ["two equal Hosts", get("Host: a", "Host: a")],
+    ["two Hosts in HTTP/1.0", toRequest("GET /x HTTP/1.0", ["Host: a", "Host: b"])],
+    ["two Hosts and an absolute target", toRequest("GET http://a/x HTTP/1.1", ["Host: a", "Host: b"])],
+    ["Hosts in a list", get("Host: a, b")],
+    ["a Host with a blank", get("Host: a b")],
+    ["a Host with a path", get("Host: a/b")],
+    ["a Host with a user", get("Host: a@b")],
+    ["a Host with a port that is none", get("Host: a:b")],
+    ["a Host with half a bracket", get("Host: [::1")],
+    ["no version", "GET /x\r\nHost: x\r\n\r\n"],
+    ["HTTP/0.9", "GET /x\r\n\r\n"],
+    ["HTTP/2.0", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a version of more digits", toRequest("GET /x HTTP/1.10")],
+    ["a version with a zero", toRequest("GET /x HTTP/01.1")],
+    ["a version in lower case", toRequest("GET /x http/1.1")],
+    ["another protocol", toRequest("GET /x RTSP/1.1")],
+    ["two blanks before the target", toRequest("GET  /x HTTP/1.1")],
+    ["two blanks behind the target", toRequest("GET /x  HTTP/1.1")],
+    ["a tab in place of a blank", toRequest("GET\t/x HTTP/1.1")],
+    ["a blank in the target", toRequest("GET /x y HTTP/1.1")],
+    ["a blank behind the version", toRequest("GET /x HTTP/1.1 ")],
+    ["a blank before the method", ` ${toRequest("GET /x HTTP/1.1")}`],
+    ["no target", toRequest("GET  HTTP/1.1")],
+    ["a control character in the target", toRequest("GET /\x01 HTTP/1.1")],
+    ["a method that is no token", toRequest("G@T /x HTTP/1.1")],
+    ["no method", toRequest(" /x HTTP/1.1")],
+    ["a NUL before the request", `\0${toRequest("GET /x HTTP/1.1")}`],
+    ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00"],
+    ["a SOCKS hello", "\x05\x01\x00"],
+  ])("%s", async (_, bytes) => {
+    const answers = await exchangeOnce(listener.port, bytes + smuggled);
+    expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+    expect(answers[0]?.headers.connection).toBe("close");
+  });
+});
+
+describe("refused at once, before the head has ended", () => {
+  test.each([
+    ["a TLS hello", "\x16\x03\x01\x02"],
+    ["a NUL", "\0"],
+    ["lines that end in LF", "GET / HTTP/1.1\nHost: x\n\n"],
+    ["a line that ends in LF", "GET / HTTP/1.1\r\nHost: x\n"],
+    ["an empty line that is a LF", "\n"],
+    ["a head that is too long", `GET /${"x".repeat(16 * 1024)}`],
+  ])("%s", async (_, bytes) => {
+    const client = await openClient(listener.port);
+    client.send(bytes);
+    const [answer] = await client.answers(1);
+    expect(answer?.status).toBe(400);
+    client.socket.destroy();
+  });
+});
+
+describe("chunks that are none", () => {
+  test.each<[string, string]>([
+    ["a size with 0x", "0x5\r\nhello\r\n0\r\n\r\n"],
+    ["a size with a plus", "+5\r\nhello\r\n0\r\n\r\n"],
+    ["a size with a minus", "-5\r\nhello\r\n0\r\n\r\n"],
+    ["a blank before the size", " 5\r\nhello\r\n0\r\n\r\n"],
+    ["a blank behind the size", "5 \r\nhello\r\n0\r\n\r\n"],
+    ["an underscore in the size", "1_0\r\nhello\r\n0\r\n\r\n"],
+    ["no size", "\r\nhello\r\n0\r\n\r\n"],
+    ["an extension without a name", "5;\r\nhello\r\n0\r\n\r\n"],
+    ["an extension without a value", "5;a=\r\nhello\r\n0\r\n\r\n"],
+    ["an extension behind a blank", "5 ;a\r\nhello\r\n0\r\n\r\n"],
+    ["an extension in quotes that do not end", '5;a="b\r\nhello\r\n0\r\n\r\n'],
+    ["an extension alone", ";a=b\r\nhello\r\n0\r\n\r\n"],
+    ["a size beyond 64 bits", "10000000000000005\r\nhello\r\n0\r\n\r\n"],
+    ["a size beyond every number", `${"f".repeat(400)}\r\nhello\r\n0\r\n\r\n`],
+    ["a size that ends in LF", "5\nhello\r\n0\r\n\r\n"],
+    ["a size that ends in CR", "5\rhello\r\n0\r\n\r\n"],
+    ["a bare LF in an extension", "5;a\nhello\r\n0\r\n\r\n"],
+    ["a bare CR in an extension", "5;a\rb\r\nhello\r\n0\r\n\r\n"],
+    ["a NUL in an extension", "5;a\0b\r\nhello\r\n0\r\n\r\n"],
+    ["an extension without end", `5;${"a".repeat(3000)}\r\nhello\r\n0\r\n\r\n`],
+    ["data longer than their size", "5\r\nhello!\r\n0\r\n\r\n"],
+    ["data that end in LF", "5\r\nhello\n0\r\n\r\n"],
+    ["data that end in CR CR LF", "5\r\nhello\r\r\n0\r\n\r\n"],
+    ["data without an end", "5\r\nhello0\r\n\r\n"],
+    ["a last line that ends in LF", "5\r\nhello\r\n0\r\n\n"],
+    ["a trailer that is no field", "5\r\nhello\r\n0\r\nno field\r\n\r\n"],
+    ["a trailer with a bare CR", "5\r\nhello\r\n0\r\nA: b\rc\r\n\r\n"],
+    ["a trailer with a bare LF", "5\r\nhello\r\n0\r\nA: b\n\r\n\r\n"],
+    ["a trailer that tells a length", "5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n"],
+    ["a trailer that tells a coding", "5\r\nhello\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n"],
+    ["a folded trailer", "5\r\nhello\r\n0\r\nA: b\r\n c\r\n\r\n"],
+    ["trailers without end", `5\r\nhello\r\n0\r\n${"A: b\r\n".repeat(4000)}\r\n`],
+  ])("%s", async (_, body) => {
+    const head = post("Transfer-Encoding: chunked");
+    for (const pieces of [[head + body + smuggled], [head, body + smuggled], [head, body, smuggled]]) {
+      const answers = await exchangeOnce(listener.port, pieces);
+      expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+      expect(answers[0]?.headers.connection).toBe("close");
+    }
+  });
+});
+
+describe("read as they are meant", () => {
+  const hello = "POST /x hello";
+  test.each<[string, string, string]>([
+    ["a length", `${post("Content-Length: 5")}hello`, hello],
+    ["a length with zeros before it", `${post("Content-Length: 0005")}hello`, hello],
+    ["a length with blanks around it", `${post("Content-Length: \t 5 \t")}hello`, hello],
+    ["a length right behind the colon", `${post("content-length:5")}hello`, hello],
+    ["no length", post(), "POST /x "],
+    ["a body of a GET", `${get("Content-Length: 5")}hello`, "GET /x hello"],
+    ["chunks", `${post("Transfer-Encoding: chunked")}2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n`, hello],
+    ["chunks in odd case", `${post("transfer-encoding:\tCHUNKED ")}5\r\nhello\r\n0\r\n\r\n`, hello],
+    [
+      "sizes with zeros and in both cases",
+      `${post("Transfer-Encoding: chunked")}0a\r\n0123456789\r\nA\r\n0123456789\r\n000\r\n\r\n`,
+      "POST /x 01234567890123456789",
+    ],
+    ["extensions", `${post("Transfer-Encoding: chunked")}5;a=b;c="d e"\r\nhello\r\n0;z\r\n\r\n`, hello],
+    ["trailers", `${post("Transfer-Encoding: chunked")}5\r\nhello\r\n0\r\nA: b\r\nC:\r\n\r\n`, hello],
+    ["an empty line before the request", `\r\n${get()}`, "GET /x "],
+    ["an absolute target", toRequest("GET http://y/x?z HTTP/1.1"), "GET http://y/x?z "],
+    ["an asterisk", toRequest("OPTIONS * HTTP/1.1"), "OPTIONS * "],
+    ["a method of one's own", toRequest("M-SEARCH! /x HTTP/1.1"), "M-SEARCH! /x "],
+    ["other bytes in the target and in a value", toRequest("GET /\xe9 HTTP/1.1", ["X: \xe9\xff"]), "GET /\xe9 "],
+    ["an address as Host", get("Host: [::1]:80"), "GET /x "],
+    ["an empty Host", get("Host: "), "GET /x "],
+    ["names of other fields that objects have", get("__proto__: a", "constructor: b", "toString: c"), "GET /x "],
+  ])("%s", async (_, bytes, read) => {
+    const answers = await exchangeOnce(listener.port, bytes + toRequest("GET /next HTTP/1.1"));
+    expect(answers.map(({ body }) => body)).toEqual([read, "GET /next "]);
+  });
+});

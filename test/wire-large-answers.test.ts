@@ -1,0 +1,78 @@
+// Answers that are larger than what the system takes at once, and clients that do not read them.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Listener } from "../src/wire/listen.ts";
+import { openClient, toRequest } from "./support/wire-client.ts";
+import { startListener, text } from "./support/wire-listener.ts";
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(({ target }) => {
+    const [, kind, letter = "", size] = target.split("/");
+    if (kind === "pieces") return { status: 200, headers: "", body: pieces };
+    return text(letter.repeat(Number(size)));
+  });
+});
+afterAll(() => listener.stop(0));
+
+/** 12 MiB in which every place is told from every other. */
+const pieces = Array.from({ length: 96 }, (_, piece) => {
+  const numbers = new Uint32Array(32 * 1024);
+  for (let index = 0; index < numbers.length; index++) numbers[index] = piece * numbers.length + index;
+  return new Uint8Array(numbers.buffer);
+});
+
+test("a client that reads now and then gets every byte", async () => {
+  const client = await openClient(listener.port);
+  const other = await openClient(listener.port);
+  let left = 0;
+  client.socket.on("data", (part: Buffer) => {
+    left -= part.length;
+    if (left < 0) client.socket.pause();
+  });
+  client.send(toRequest("GET /pieces HTTP/1.1") + toRequest("GET /text/n/1 HTTP/1.1"));
+  for (let count = 1; count <= 60; count++) {
+    left = 200_000;
+    client.socket.resume();
+    other.send(toRequest("GET /text/o/60000 HTTP/1.1"));
+    expect((await other.answers(count))[count - 1]?.body).toBe("o".repeat(60_000));
+  }
+  left = Number.POSITIVE_INFINITY;
+  client.socket.resume();
+  const [list, next] = await client.answers(2);
+  expect(Buffer.from(list?.body ?? "", "latin1").equals(Buffer.concat(pieces))).toBe(true);
+  expect(next?.body).toBe("n");
+  client.socket.destroy();
+  other.socket.destroy();
+});
+
+test("a client that goes away in the middle of an answer disturbs nobody", async () => {
+  const other = await openClient(listener.port);
+  for (let count = 1; count <= 20; count++) {
+    const client = await openClient(listener.port);
+    client.send(toRequest("GET /pieces HTTP/1.1"));
+    await client.until((received) => received !== "");
+    if (count % 2) client.socket.resetAndDestroy();
+    else client.socket.destroy();
+    other.send(toRequest("GET /text/o/1 HTTP/1.1"));
+    await other.answers(count);
+  }
+  other.socket.destroy();
+});
+
+test("a client that reads late gets its own answers, not bytes of those that others got meanwhile", async () => {
+  const slow = await openClient(listener.port);
+  slow.socket.pause();
+  const count = 300;
+  slow.send(toRequest("GET /text/a/50000 HTTP/1.1").repeat(count));
+  const other = await openClient(listener.port);
+  for (let index = 1; index <= 20; index++) {
+    other.send(toRequest("GET /text/b/60000 HTTP/1.1"));
+    expect(await other.answers(index)).toHaveLength(index);
+  }
+  slow.socket.resume();
+  const answers = await slow.answers(count);
+  expect(answers.every(({ body }) => body === "a".repeat(50_000))).toBe(true);
+  slow.socket.destroy();
+  other.socket.destroy();
+});

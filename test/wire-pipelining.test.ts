@@ -1,0 +1,143 @@
+// Requests that do not wait for the answers to those before them (RFC 9112 section 9.3.2).
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { Listener } from "../src/wire/listen.ts";
+import type { Reply } from "../src/wire/reply.ts";
+import type { WireRequest } from "../src/wire/request.ts";
+import { cut, exchangeOnce, openClient, toAnswers, toChunks, toRequest } from "./support/wire-client.ts";
+import { echo, echoNow, startListener, text } from "./support/wire-listener.ts";
+
+const large = "l".repeat(300_000);
+const held: (() => void)[] = [];
+
+/** `/now`, `/turn` and `/large` say when and how the answer comes; `/held` waits until it is let go. */
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target.startsWith("/now")) return echoNow(request);
+  if (request.target === "/large") return text(large);
+  if (request.target !== "/held") return echo(request);
+  return new Promise((resolve) => held.push(() => resolve(text("held"))));
+}
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(answer);
+});
+afterAll(() => listener.stop(0));
+
+const sequence = (count: number) => Array.from({ length: count }, (_, index) => index);
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+interface Case {
+  readonly bytes: string;
+  readonly body: string;
+  readonly isHead?: boolean;
+}
+
+const target = fc.constantFrom("/now", "/turn", "/now?a=b&c");
+const bodyText = fc.string({ unit: "binary-ascii", minLength: 1, maxLength: 60 });
+const request: fc.Arbitrary<Case> = fc.oneof(
+  target.map((path) => ({ bytes: get(path), body: path.startsWith("/now") ? `GET ${path}` : `GET ${path} ` })),
+  target.map((path) => ({ bytes: toRequest(`HEAD ${path} HTTP/1.1`), body: "", isHead: true })),
+  bodyText.map((body) => ({
+    bytes: toRequest("POST /turn HTTP/1.1", [`Content-Length: ${body.length}`], body),
+    body: `POST /turn ${body}`,
+  })),
+  fc.tuple(bodyText, fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 5 })).map(([body, sizes]) => ({
+    bytes: toRequest("PUT /turn HTTP/1.1", ["Transfer-Encoding: chunked"], toChunks(body, sizes)),
+    body: `PUT /turn ${body}`,
+  })),
+  fc.constant({ bytes: `\r\n${get("/now")}`, body: "GET /now" }),
+  fc.constant({ bytes: get("/large"), body: large }),
+  fc.constant({ bytes: toRequest("POST /now HTTP/1.1", ["Content-Length: 3"], "abc"), body: "POST /now" }),
+);
+
+describe("a stream of requests", () => {
+  test("is answered the same however it is cut into pieces", async () => {
+    const cuts = fc.array(fc.nat(), { maxLength: 20 });
+    const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 8 }), cuts, async (cases, cuts) => {
+      const client = await openClient(listener.port);
+      await client.sendPieces(cut(cases.map(({ bytes }) => bytes).join(""), cuts));
+      client.socket.end();
+      const { received } = await client.ended();
+      client.socket.destroy();
+      const answers = toAnswers(received, (index) => cases[index]?.isHead ?? false);
+      expect(answers.map(({ body }) => body)).toEqual(cases.map(({ body }) => body));
+    });
+    await fc.assert(property, { numRuns: 120 });
+  });
+
+  test("of many thousands is answered in order", async () => {
+    const count = 20_000;
+    const answers = await exchangeOnce(
+      listener.port,
+      sequence(count)
+        .map((index) => get(`/now/${index}`))
+        .join(""),
+    );
+    expect(answers.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
+  });
+
+  test("of many thousands whose answers come later is answered in order", async () => {
+    const count = 5000;
+    const answers = await exchangeOnce(
+      listener.port,
+      sequence(count)
+        .map((index) => get(`/turn/${index}`))
+        .join(""),
+    );
+    expect(answers.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /turn/${index} `));
+  });
+
+  test("that ends is answered to its end, also behind an answer that comes later or is large", async () => {
+    const answers = await exchangeOnce(listener.port, [get("/turn"), get("/large") + get("/turn") + get("/now")]);
+    expect(answers.map(({ body }) => body)).toEqual(["GET /turn ", large, "GET /turn ", "GET /now"]);
+  });
+
+  test("that ends in the middle of a request is answered as far as it goes", async () => {
+    const answers = await exchangeOnce(listener.port, `${get("/turn") + get("/now")}GET /ha`);
+    expect(answers.map(({ body }) => body)).toEqual(["GET /turn ", "GET /now"]);
+  });
+
+  test("that ends in what is no request is answered, and refused, also when it is much", async () => {
+    const stream = `${get("/turn")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
+    const answers = await exchangeOnce(listener.port, stream);
+    expect(answers).toHaveLength(5002);
+    expect(answers.at(-1)?.body).toBe("bad-request");
+  });
+
+  test("behind `Connection: close` is not answered", async () => {
+    const last = toRequest("GET /now HTTP/1.1", ["Connection: foo , Close"]);
+    const answers = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
+    expect(answers.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
+  });
+});
+
+describe("a client that sends and does not read", () => {
+  const much = Buffer.from(get("/now").repeat(2 ** 20));
+
+  test.each([
+    ["while its request is answered", 1, "/held"],
+    ["while large answers wait for it", 40, "/large"],
+  ])("%s is made to wait, disturbs nobody, and is answered when it reads", async (_, count, first) => {
+    const client = await openClient(listener.port);
+    client.socket.pause();
+    client.send(get(first).repeat(count));
+    let isTaken = false;
+    client.socket.write(much, () => {
+      isTaken = true;
+    });
+    const other = await openClient(listener.port);
+    for (let exchange = 1; exchange <= 200; exchange++) {
+      other.send(get("/now"));
+      await other.answers(exchange);
+    }
+    expect(isTaken).toBe(false);
+    other.socket.destroy();
+    for (const letGo of held.splice(0)) letGo();
+    client.socket.resume();
+    const answers = await client.answers(count + 100);
+    expect(answers[count + 99]?.body).toBe("GET /now");
+    client.socket.destroy();
+  });
+});

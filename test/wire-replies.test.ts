@@ -1,0 +1,104 @@
+// Answers: what depends on the request's method and version, and what must not be sent.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Listener } from "../src/wire/listen.ts";
+import { type Reply, toLines } from "../src/wire/reply.ts";
+import type { WireRequest } from "../src/wire/request.ts";
+import { exchangeOnce, openClient, toAnswers, toRequest } from "./support/wire-client.ts";
+import { echoNow, startListener, text } from "./support/wire-listener.ts";
+
+const bytes = new TextEncoder().encode("bytes");
+const replies: Record<string, Reply> = {
+  "/text": text("tëxt", 200, { "X-A": "b" }),
+  "/bytes": { status: 200, headers: "", body: bytes },
+  "/pieces": { status: 201, headers: "", body: [bytes, new Uint8Array(), bytes] },
+  "/large": text("€".repeat(100_000)),
+  "/none": { status: 200, headers: "", body: null },
+  "/204": { status: 204, headers: "", body: null },
+  "/304": { status: 304, headers: toLines({ ETag: '"a"' }), body: null },
+  "/long-header": text("x", 200, { "X-Long": "h".repeat(20_000) }),
+};
+
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target === "/throw") throw new Error("a fault");
+  if (request.target === "/reject") return Promise.reject(new Error("a fault"));
+  return replies[request.target] ?? echoNow(request);
+}
+
+let listener: Listener;
+beforeAll(() => {
+  listener = startListener(answer);
+});
+afterAll(() => listener.stop(0));
+
+const next = toRequest("GET /next HTTP/1.1");
+
+describe("an answer", () => {
+  test.each([
+    ["text", "/text", "t\xc3\xabxt"],
+    ["bytes", "/bytes", "bytes"],
+    ["pieces", "/pieces", "bytesbytes"],
+    ["text that is larger than a buffer", "/large", "\xe2\x82\xac".repeat(100_000)],
+    ["no body", "/none", ""],
+    ["a long header", "/long-header", "x"],
+  ])("of %s has its length and the date, and HEAD has the same without the body", async (_, path, body) => {
+    const [got] = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`));
+    expect(got?.body).toBe(body);
+    expect(Date.parse(got?.headers.date ?? "")).toBeGreaterThan(Date.now() - 5000);
+    const client = await openClient(listener.port);
+    client.send(toRequest(`HEAD ${path} HTTP/1.1`) + next);
+    const received = await client.until((sofar) => sofar.endsWith("GET /next"));
+    const [head] = toAnswers(received, (index) => index === 0);
+    expect({ ...head, headers: { ...head?.headers, date: "" } }).toEqual({
+      status: got?.status as number,
+      headers: { ...got?.headers, date: "" },
+      body: "",
+    });
+    client.socket.destroy();
+  });
+
+  test.each(["/204", "/304"])("%s has neither a body nor a length", async (path) => {
+    const answers = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`) + next);
+    expect(answers).toHaveLength(2);
+    expect(answers[0]?.headers["content-length"]).toBeUndefined();
+  });
+});
+
+describe("the connection", () => {
+  test.each<[string, string, string[], string | undefined]>([
+    ["goes on in HTTP/1.1", "1.1", [], undefined],
+    ["goes on in HTTP/1.1 that says so", "1.1", ["Connection: keep-alive"], undefined],
+    ["ends in HTTP/1.1 when the client says so", "1.1", ["Connection: close"], "close"],
+    ["ends when the client says both", "1.1", ["Connection: keep-alive", "Connection: CLOSE"], "close"],
+    ["goes on when the client says something else", "1.1", ["Connection: closed, x-close"], undefined],
+    ["ends in HTTP/1.0", "1.0", [], "close"],
+    ["goes on in HTTP/1.0 when the client says so", "1.0", ["Connection: foo, Keep-Alive"], "keep-alive"],
+    ["ends in HTTP/1.0 when the client says both", "1.0", ["Connection: keep-alive, close"], "close"],
+  ])("%s", async (_, version, lines, said) => {
+    const answers = await exchangeOnce(listener.port, toRequest(`GET /text HTTP/${version}`, lines) + next);
+    expect(answers[0]?.headers.connection).toBe(said as string);
+    expect(answers).toHaveLength(said === "close" ? 1 : 2);
+  });
+});
+
+test.each([
+  "b\r\nX-Injected: yes",
+  "b\nX-Injected: yes",
+  "b\rX-Injected: yes",
+  "b\0",
+  "\u010d\u010a",
+])("the header value %j, which would be read as more than one line, is not sent", (value) => {
+  expect(() => toLines({ "X-A": value })).toThrow("X-A cannot be sent");
+});
+
+describe("a fault in the handler", () => {
+  test.each(["/throw", "/reject"])("%s ends its connection, and no other", async (path) => {
+    const other = await openClient(listener.port);
+    const client = await openClient(listener.port);
+    client.send(toRequest(`GET ${path} HTTP/1.1`));
+    expect((await client.ended()).received).toBe("");
+    other.send(next);
+    expect(await other.answers(1)).toHaveLength(1);
+    other.socket.destroy();
+  });
+});

@@ -1,0 +1,122 @@
+// A listener that stops: what is under way is finished, and nothing else holds it up.
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Listener } from "../src/wire/listen.ts";
+import type { Reply } from "../src/wire/reply.ts";
+import type { WireRequest } from "../src/wire/request.ts";
+import { openClient, toRequest, type WireClient } from "./support/wire-client.ts";
+import { echo, startListener, text } from "./support/wire-listener.ts";
+
+const large = "l".repeat(12 * 2 ** 20);
+let listener: Listener;
+let held: (() => void)[];
+
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target === "/large") return text(large);
+  if (request.target !== "/held") return echo(request);
+  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+}
+
+beforeEach(() => {
+  held = [];
+  listener = startListener(answer);
+});
+
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+/** A connection on which one request was answered already. */
+async function openUsed(): Promise<WireClient> {
+  const client = await openClient(listener.port);
+  client.send(get("/first"));
+  await client.answers(1);
+  return client;
+}
+
+/** Waits until the listener has got what was sent: it answers another connection later. */
+const arrived = async () => (await openUsed()).socket.destroy();
+
+describe("a listener that stops", () => {
+  test("ends connections that wait for nothing", async () => {
+    const clients = [await openUsed(), await openClient(listener.port)];
+    await listener.stop(60);
+    for (const client of clients) expect((await client.ended()).isReset).toBe(false);
+  });
+
+  test("takes no new connection", async () => {
+    await listener.stop(60);
+    await expect(openClient(listener.port)).rejects.toThrow();
+  });
+
+  test("answers what was sent before it began to stop", async () => {
+    const client = await openUsed();
+    client.send(get("/sent"));
+    const stopped = listener.stop(60);
+    const { received } = await client.ended();
+    expect(received).toContain("Connection: close");
+    expect(received).toEndWith("GET /sent ");
+    await stopped;
+  });
+
+  test("finishes the request that is under way, and says that it is the last", async () => {
+    const client = await openUsed();
+    client.send(get("/held") + get("/behind"));
+    await arrived();
+    const stopped = listener.stop(60);
+    held.pop()?.();
+    const { received } = await client.ended();
+    expect(received).toEndWith("GET /held ");
+    expect(received.match(/Connection: close/g)).toHaveLength(1);
+    await stopped;
+  });
+
+  test("finishes a request whose body is still coming", async () => {
+    const client = await openUsed();
+    client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 6"], "abc"));
+    await arrived();
+    const stopped = listener.stop(60);
+    client.send("def");
+    expect((await client.ended()).received).toEndWith("POST /x abcdef");
+    await stopped;
+  });
+
+  test("finishes a large answer to a client that reads late", async () => {
+    const client = await openUsed();
+    client.socket.pause();
+    client.send(get("/large"));
+    await arrived();
+    const stopped = listener.stop(60);
+    client.socket.resume();
+    const { received, isReset } = await client.ended();
+    expect({ isReset, length: received.length }).toEqual({
+      isReset: false,
+      length: received.indexOf("lll") + large.length,
+    });
+    await stopped;
+  });
+
+  test("leaves to the client what the system holds for it", async () => {
+    const client = await openUsed();
+    client.socket.pause();
+    client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
+    await arrived();
+    await listener.stop(60);
+    client.socket.resume();
+    const { received, isReset } = await client.ended();
+    expect(isReset).toBe(false);
+    expect(received).toEndWith("m".repeat(1_000_000));
+  });
+
+  test("waits no longer than it is told to", async () => {
+    const client = await openClient(listener.port);
+    client.send(get("/held"));
+    const late = await openClient(listener.port);
+    late.socket.pause();
+    late.send(get("/large"));
+    await arrived();
+    await listener.stop(0.1);
+    await client.ended();
+    late.socket.resume();
+    await late.ended();
+    expect(late.received.length).toBeLessThan(large.length);
+  });
+});

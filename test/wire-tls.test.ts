@@ -1,0 +1,115 @@
+// The same over TLS, and what has nothing to do with it on its port.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:tls";
+import type { Listener } from "../src/wire/listen.ts";
+import type { Reply } from "../src/wire/reply.ts";
+import type { WireRequest } from "../src/wire/request.ts";
+import { writeCertificate } from "./support/certificate.ts";
+import { openClient, toAnswers, toRequest, type WireClient } from "./support/wire-client.ts";
+import { echo, startListener } from "./support/wire-listener.ts";
+
+const numbers = new Uint32Array(3 * 2 ** 20);
+for (let index = 0; index < numbers.length; index++) numbers[index] = index;
+/** 12 MiB in which every place is told from every other. */
+const whole = new Uint8Array(numbers.buffer);
+const pieces = [whole.subarray(0, 100), whole.subarray(100, 1_000_000), whole.subarray(1_000_000)];
+
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  return request.target === "/large" ? { status: 200, headers: "", body: pieces } : echo(request);
+}
+
+let listener: Listener;
+beforeAll(() => {
+  const files = writeCertificate();
+  listener = startListener(answer, { tls: files });
+  files.remove();
+});
+afterAll(() => listener.stop(0));
+
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+function openSecure(): Promise<WireClient> {
+  const options = { port: listener.port, host: "127.0.0.1", rejectUnauthorized: false, allowHalfOpen: true };
+  return openClient(listener.port, connect(options));
+}
+
+describe("over TLS", () => {
+  test("requests are answered, one after the other and all at once", async () => {
+    const client = await openSecure();
+    client.send(get("/a"));
+    await client.answers(1);
+    client.send(get("/b").repeat(2000) + toRequest("POST /c HTTP/1.1", ["Content-Length: 5"], "hello"));
+    const answers = await client.answers(2002);
+    expect(answers.at(-1)?.body).toBe("POST /c hello");
+    client.socket.destroy();
+  });
+
+  test("a large answer comes as it is to a client that reads late", async () => {
+    const client = await openSecure();
+    client.socket.pause();
+    client.send(get("/large") + get("/next"));
+    const other = await openSecure();
+    for (let count = 1; count <= 20; count++) {
+      other.send(get("/other"));
+      await other.answers(count);
+    }
+    other.socket.destroy();
+    client.socket.resume();
+    const [large, next] = await client.answers(2);
+    expect(Buffer.from(large?.body ?? "", "latin1").equals(whole)).toBe(true);
+    expect(next?.body).toBe("GET /next ");
+    client.socket.destroy();
+  });
+
+  test("a client that sends much and does not read is made to wait", async () => {
+    const client = await openSecure();
+    client.socket.pause();
+    client.send(get("/large") + get("/x").repeat(20_000));
+    const other = await openSecure();
+    for (let count = 1; count <= 20; count++) {
+      other.send(get("/other"));
+      await other.answers(count);
+    }
+    other.socket.destroy();
+    client.socket.resume();
+    expect((await client.answers(20_001)).at(-1)?.body).toBe("GET /x ");
+    client.socket.destroy();
+  });
+
+  test("a client that sends no more still gets its answers", async () => {
+    const client = await openSecure();
+    client.send(get("/a") + get("/large"));
+    client.socket.end();
+    const { received, isReset } = await client.ended();
+    expect(isReset).toBe(false);
+    expect(toAnswers(received).map(({ body }) => body.length)).toEqual([7, whole.length]);
+    client.socket.destroy();
+  });
+
+  test("the last answer comes whole before the end", async () => {
+    const client = await openSecure();
+    client.send(toRequest("GET /large HTTP/1.1", ["Connection: close"]));
+    const { received, isReset } = await client.ended();
+    expect(isReset).toBe(false);
+    expect(toAnswers(received)[0]?.body.length).toBe(whole.length);
+    client.socket.destroy();
+  });
+});
+
+describe("on the wrong port", () => {
+  test("HTTP without TLS is ended", async () => {
+    const client = await openClient(listener.port);
+    client.send(get("/"));
+    expect((await client.ended()).received).not.toContain("HTTP/1.1 200");
+    client.socket.destroy();
+  });
+
+  test("TLS without TLS is told at once that it is no request", async () => {
+    const plain = startListener(echo);
+    const socket = connect({ port: plain.port, host: "127.0.0.1", rejectUnauthorized: false });
+    const error = await new Promise<Error>((resolve) => socket.once("error", resolve));
+    expect(error).toBeInstanceOf(Error);
+    await plain.stop(0);
+  });
+});
