@@ -3,12 +3,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { measureAfterWrite } from "./after-write.ts";
+import type { Request } from "./load.ts";
 import { measure, type Setting } from "./measure.ts";
 import { type Measured, startServer } from "./process.ts";
 import { checkSame, recordReplies } from "./replies.ts";
 import { type Figures, printFigures, writeReport } from "./report.ts";
 import { type Scenario, sampleBrands, scenariosFor } from "./scenarios.ts";
 import { makeSite, startStorefront } from "./site.ts";
+import { measureUnderWrites } from "./under-writes.ts";
 
 export interface Choice {
   readonly smoke: boolean;
@@ -77,6 +79,8 @@ async function benchSite(
       printFigures(found);
       figures.push(...found);
     }
+    if (notes && count === 1000)
+      notes.push(...(await describeUnderWrites([product, ...bare, byHand], [...replies.keys()], setting)));
     return figures;
   } finally {
     for (const server of [product, ...bare, byHand]) await server.stop();
@@ -88,6 +92,29 @@ function startByHand(folder: string, count: number, key: string): Promise<Measur
   writeFileSync(seed, JSON.stringify(sampleBrands(count)));
   const env = { FILE: join(folder, `hand-${count}.db`), KEY: key, SEED: seed };
   return startServer("Hono + bun:sqlite by hand", [process.execPath, join(servers, "hono-sqlite.ts")], env);
+}
+
+/** A server that gives all requests the same turn shows what the loads take from each other. */
+async function describeUnderWrites(
+  servers: readonly Measured[],
+  scenarios: readonly Scenario[],
+  setting: Setting,
+): Promise<string[]> {
+  const requestOf = (start: string) => scenarios.find(({ name }) => name.startsWith(start))?.request as Request;
+  const notes: string[] = [];
+  for (const server of servers) {
+    const { quiet, busy, writes } = await measureUnderWrites(
+      server,
+      requestOf("look-up, JSON"),
+      requestOf("create"),
+      setting,
+    );
+    const kept = Math.round((busy.perSecond / quiet.perSecond) * 100);
+    const note = `Look-ups under full write load, ${server.name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (quiet: ${quiet.p99.toFixed(2)} ms); ${Math.round(writes.perSecond)} creates/s beside them.`;
+    console.log(note);
+    notes.push(note);
+  }
+  return notes;
 }
 
 async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {

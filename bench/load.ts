@@ -43,7 +43,7 @@ async function runWrk(
   seconds: number,
   folder: string,
 ): Promise<Result> {
-  const script = join(folder, "load.lua");
+  const script = join(folder, `${request.method}.lua`);
   writeFileSync(script, toLua(request));
   const cmd = [
     "wrk",

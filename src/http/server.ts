@@ -102,7 +102,11 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     exchange.method = methodOf(exchange.request, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
     const key = admit(exchange, site);
-    if (exchange.method === "GET" || exchange.method === "HEAD") return read(exchange, route, snapshot);
+    if (exchange.method === "GET" || exchange.method === "HEAD") writes.noteRead();
+    if (exchange.method === "GET" || exchange.method === "HEAD") {
+      writes.noteRead();
+      return read(exchange, route, snapshot);
+    }
     requireWrite(key);
     return write(exchange, route, { key, epoch: snapshot.epoch, at: now() }, writes, idempotencies);
   }

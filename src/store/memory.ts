@@ -1,8 +1,8 @@
 import { Tally } from "./tally.ts";
 
 /** After how much growth garbage is collected: bytes, and a share of what is kept. */
-const leastGrowth = 16 * 1024 * 1024;
-const growthShare = 1 / 8;
+const leastGrowth = 32 * 1024 * 1024;
+const growthShare = 1 / 4;
 
 /**
  * What is kept of all sites. To make records and lists leaves more garbage than is kept of them, and the runtime lets that

@@ -10,6 +10,10 @@ const longestBatch = 512;
 const longestQueue = 10_000;
 /** Most turns of the event loop that a batch waits for company. */
 const mostTurns = 8;
+/** While reads keep coming, a batch waits for this many of them for each write of the last one: that leaves writes a tenth of the time or so. */
+const readsPerWrite = 30;
+/** After how many turns of the event loop without a read nobody reads any more. */
+const quietTurns = 4;
 
 interface Waiting {
   readonly intent: Intent;
@@ -24,6 +28,7 @@ export class Writes {
   #committing = false;
   /** How many writes the last batch had. */
   #lastSize = 0;
+  #reads = 0;
 
   constructor(engine: Engine, snapshots: Snapshots) {
     this.#engine = engine;
@@ -44,6 +49,11 @@ export class Writes {
     return promise;
   }
 
+  /** Says that a read was answered: reads go before writes. */
+  noteRead(): void {
+    this.#reads++;
+  }
+
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#queue.length > 0) {
@@ -51,7 +61,9 @@ export class Writes {
       if (this.#lastSize > 1) await this.#gather();
       const batch = this.#queue.splice(0, longestBatch);
       this.#lastSize = batch.length;
+      const before = this.#reads;
       await this.#commit(batch);
+      if (this.#reads > before) await this.#giveWay(batch.length * readsPerWrite);
     }
     this.#committing = false;
   }
@@ -64,7 +76,17 @@ export class Writes {
     let seen = 0;
     for (let turn = 0; turn < mostTurns && seen < this.#queue.length && seen < longestBatch; turn++) {
       seen = this.#queue.length;
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
+    }
+  }
+
+  /** Lets so many reads be answered, or as many as there are. */
+  async #giveWay(reads: number): Promise<void> {
+    const until = this.#reads + reads;
+    for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
+      const before = this.#reads;
+      await nextTurn();
+      quiet = this.#reads === before ? quiet + 1 : 0;
     }
   }
 
@@ -86,4 +108,9 @@ export class Writes {
       this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.version);
     });
   }
+}
+
+/** After one turn of the event loop: what clients have sent meanwhile is read. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

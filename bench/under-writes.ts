@@ -1,0 +1,32 @@
+// What becomes of reads while others write as fast as they can.
+
+import { load, type Request } from "./load.ts";
+import type { Setting } from "./measure.ts";
+import type { Measured } from "./process.ts";
+
+interface Rate {
+  readonly perSecond: number;
+  /** Milliseconds. */
+  readonly p99: number;
+}
+
+export interface UnderWrites {
+  readonly quiet: Rate;
+  readonly busy: Rate;
+  readonly writes: Rate;
+}
+
+/** Sends `read` over 32 connections, first alone and then beside `write` over 64. Both loads share a core. */
+export async function measureUnderWrites(
+  { url }: Measured,
+  read: Request,
+  write: Request,
+  { folder, seconds }: Setting,
+): Promise<UnderWrites> {
+  await load(url, read, 32, 1, folder);
+  const quiet = await load(url, read, 32, seconds, folder);
+  const writing = load(url, write, 64, seconds + 2, folder);
+  await Bun.sleep(1000);
+  const busy = await load(url, read, 32, seconds, folder);
+  return { quiet, busy, writes: await writing };
+}
