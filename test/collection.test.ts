@@ -114,16 +114,50 @@ test.each([
   ["an update of the first", 1, "changed"],
   ["a new record", 10_001, "new"],
   ["a delete", 5000, null],
-])("after %s, a list shares all chunks but one with the list before, which stays as it was", (_, id, name) => {
+])("after %s, a list shares all parts but one with the list before, which stays as it was", (_, id, name) => {
   const collection = filled(10_000);
   const before = collection.list(json);
   const text = textOf(before);
   collection.set(id, 10_001, name === null ? null : toJson(id, name));
   const after = collection.list(json);
-  const shared = new Set(before.chunks);
-  expect(after.chunks.filter((chunk) => !shared.has(chunk))).toHaveLength(1);
+  const shared = new Set(before.parts);
+  expect(after.parts.filter((part) => !shared.has(part))).toHaveLength(1);
   expect(textOf(before)).toBe(text);
   expect(textOf(after)).not.toBe(text);
+});
+
+test("a list that is asked for again is in one piece, which the list after a write goes on using", () => {
+  const collection = filled(1000);
+  const list = collection.list(json);
+  const [first, text] = [list.chunks, textOf(list)];
+  expect(first.length).toBeGreaterThan(1);
+  expect(list.chunks).toHaveLength(1);
+  expect(textOf(list)).toBe(text);
+  expect(Buffer.concat(first).toString()).toBe(text);
+  collection.set(500, 1001, toJson(500, "changed"));
+  const after = collection.list(json);
+  const memories = new Set(after.parts.map(({ bytes }) => bytes.buffer));
+  expect(memories.has((list.chunks[0] as Buffer).buffer)).toBe(true);
+  expect(memories.size).toBeLessThanOrEqual(3);
+  expect(textOf(after)).toBe(text.replace(/(?<={"ID":500,"Name":")[^"]*/, "changed"));
+  expect([...collection].map(({ json: one }) => one).join()).toBe(textOf(after).slice(1, -1));
+});
+
+test("changes that nobody asks for are settled block by block, and none is lost", () => {
+  const collection = filled(20_000);
+  collection.settle();
+  const expected = new Map(Array.from({ length: 20_000 }, (_, i) => [i + 1, toJson(i + 1, `name ${i + 1}`)]));
+  for (let i = 0; i < 30_000; i++) {
+    const id = 1 + ((i * 7919) % 26_000);
+    const body = i % 11 === 0 ? null : toJson(id, `changed ${i}`);
+    collection.set(id, 20_001 + i, body);
+    if (body === null) expected.delete(id);
+    else expected.set(id, body);
+  }
+  for (const id of [1, 7920, 15_000, 25_999]) expect(collection.get(id)?.json).toBe(expected.get(id) as string);
+  const all = [...expected].sort(([a], [b]) => a - b).map(([, body]) => body);
+  expect(textOf(collection.list(json))).toBe(`[${all.join()}]`);
+  expect(collection.size).toBe(all.length);
 });
 
 test("records with IDs far apart, and what many deletes leave, lie in few chunks", () => {

@@ -28,9 +28,9 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** An empty block that says it is the last (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
-function gzipTrailer({ chunks, length }: List): Buffer {
+function gzipTrailer({ parts, length }: List): Buffer {
   const trailer = Buffer.alloc(8);
-  const check = chunks.reduce((before, chunk) => Bun.hash.crc32(chunk as Uint8Array<ArrayBuffer>, before), 0);
+  const check = parts.reduce((before, { bytes }) => Bun.hash.crc32(bytes as Uint8Array<ArrayBuffer>, before), 0);
   trailer.writeUInt32LE(check, 0);
   trailer.writeUInt32LE(length % 2 ** 32, 4);
   return trailer;

@@ -4,7 +4,7 @@ import type { Kept } from "./kept.ts";
 import type { Tally } from "./tally.ts";
 
 /** Most records of a block. Two neighbours have more than half of that together. */
-const mostRecords = 128;
+export const mostRecords = 128;
 
 /** What became of records: undefined for one that was deleted. */
 export type Changed = ReadonlyMap<number, Kept | undefined>;
@@ -42,7 +42,14 @@ export class Blocks implements Iterable<Block> {
       this.#replace(place, block ? [block] : [], records);
       to = from;
     }
-    this.#joinSmall();
+    if (ids.length > 0) this.#joinSmall(this.#placeOf(ids[0] as number), this.#placeOf(ids.at(-1) as number));
+  }
+
+  /** The IDs from and up to which records belong to the same block as `id`. */
+  rangeOf(id: number): readonly [number, number] {
+    const place = this.#placeOf(id);
+    const next = this.#blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
+    return [place === 0 ? 0 : (this.#blocks[place] as Block).first, next - 1];
   }
 
   #replace(place: number, before: readonly Block[], records: readonly Kept[]): void {
@@ -52,8 +59,9 @@ export class Blocks implements Iterable<Block> {
     for (const block of before) block.tally.drop();
   }
 
-  #joinSmall(): void {
-    for (let place = this.#blocks.length - 2; place >= 0; place--) {
+  /** Joins small neighbours among the blocks of these places and the ones beside them. */
+  #joinSmall(from: number, to: number): void {
+    for (let place = Math.min(to, this.#blocks.length - 2); place >= Math.max(0, from - 1); place--) {
       const [one, next] = [this.#blocks[place] as Block, this.#blocks[place + 1] as Block];
       if (one.size + next.size <= mostRecords / 2) this.#replace(place, [one, next], [...one.rows, ...next.rows]);
     }

@@ -1,7 +1,7 @@
 import type { Encoding } from "../model/encoding.ts";
 import type { Resource } from "../model/resource.ts";
 import { Row } from "./block.ts";
-import { Blocks } from "./blocks.ts";
+import { Blocks, type Changed, mostRecords } from "./blocks.ts";
 import type { Kept } from "./kept.ts";
 import { List, Part } from "./list.ts";
 import { Pages } from "./pages.ts";
@@ -62,15 +62,31 @@ export class Collection {
     for (const list of this.#lists.values()) list.tally.drop();
     this.#lists.clear();
     this.pages.clear();
-    if (this.#waiting.size > Math.max(1024, this.size / 4)) this.settle();
+    if (this.#waiting.size > Math.max(1024, this.size / 4)) this.#settleOldest();
   }
 
   /** Lets no change wait any longer: everything is kept as compactly as it can be. */
   settle(): void {
-    if (this.#waiting.size === 0) return;
-    this.#blocks.change(this.#waiting);
-    for (const kept of this.#waiting.values()) this.#tally.add(-weightOf(kept?.json));
-    this.#waiting.clear();
+    if (this.#waiting.size > 0) this.#settle(this.#waiting);
+  }
+
+  #settle(changed: Changed): void {
+    this.#blocks.change(changed);
+    for (const [id, kept] of changed) {
+      this.#tally.add(-weightOf(kept?.json));
+      this.#waiting.delete(id);
+    }
+  }
+
+  /** Lets the oldest change wait no longer, nor those of the same block: one block at a time, so that nobody waits for long. */
+  #settleOldest(): void {
+    const oldest = this.#waiting.keys().next().value as number;
+    const [from, to] = this.#blocks.rangeOf(oldest);
+    const some = new Map<number, Kept | undefined>();
+    for (let id = Math.max(from, oldest - mostRecords); id <= Math.min(to, oldest + mostRecords); id++) {
+      if (this.#waiting.has(id)) some.set(id, this.#waiting.get(id));
+    }
+    this.#settle(some);
   }
 
   /** The IDs of the records that changed since there were `changes`; undefined when they are too many to be known. */

@@ -21,12 +21,15 @@ export class Compressed {
   }
 }
 
-/** A stretch of a list. Its bytes never change: they may be on their way to a slow client. */
+/** Longest list to join. Of a longer one, the system takes a part at a time anyway. */
+const longestJoined = 1024 * 1024;
+
+/** A stretch of a list. Its bytes never change, since they may be on their way to a slow client; they may move to other memory. */
 export class Part {
-  readonly bytes: Uint8Array;
+  bytes: Buffer;
   readonly compressed: Compressed;
 
-  constructor(bytes: Uint8Array, tally: Tally) {
+  constructor(bytes: Buffer, tally: Tally) {
     this.bytes = bytes;
     this.compressed = new Compressed(tally);
   }
@@ -35,20 +38,40 @@ export class Part {
 /** The whole list in one encoding, at one state of its records. */
 export class List {
   readonly parts: readonly Part[];
-  /** The bytes of the parts. */
-  readonly chunks: readonly Uint8Array[];
   /** How many bytes they are together. */
   readonly length: number;
   /** The whole of it. */
   readonly compressed: Compressed;
   readonly tally: Tally;
+  #chunks: readonly Buffer[];
+  #isAsked = false;
 
   constructor(parts: readonly Part[], whole: Tally) {
     this.parts = parts;
-    this.chunks = parts.map(({ bytes }) => bytes);
-    this.length = this.chunks.reduce((length, chunk) => length + chunk.length, 0);
+    this.#chunks = parts.map(({ bytes }) => bytes);
+    this.length = this.#chunks.reduce((length, chunk) => length + chunk.length, 0);
     this.tally = new Tally(whole);
     this.tally.add(1500 + 16 * parts.length);
     this.compressed = new Compressed(this.tally);
+  }
+
+  /** Its bytes, in as few chunks as is worth while: a list that is asked for again is joined. */
+  get chunks(): readonly Buffer[] {
+    if (this.#isAsked && this.#chunks.length > 1 && this.length <= longestJoined) this.#join();
+    this.#isAsked = true;
+    return this.#chunks;
+  }
+
+  /** Puts all parts into one piece of memory, in which they then lie for the lists after this one as well. */
+  #join(): void {
+    const whole = Buffer.allocUnsafeSlow(this.length);
+    let at = 0;
+    for (const part of this.parts) {
+      at += part.bytes.copy(whole, at);
+      part.bytes = whole.subarray(at - part.bytes.length, at);
+    }
+    this.#chunks = [whole];
+    // The first block keeps its bytes as well, with the separator.
+    this.tally.add(this.parts[1]?.bytes.length ?? 0);
   }
 }

@@ -1,37 +1,31 @@
 import { Tally } from "./tally.ts";
 
-/** After how much growth garbage is collected: bytes, and a share of what is kept. */
-const leastGrowth = 32 * 1024 * 1024;
-const growthShare = 1 / 4;
+/** After how much was loaded garbage is collected: bytes, and a share of what is kept. */
+const leastLoaded = 16 * 1024 * 1024;
+const loadedShare = 1 / 8;
 
 /**
- * What is kept of all sites. To make records and lists leaves more garbage than is kept of them, and the runtime lets that
- * stand until it is as large as all that lives. So it is collected when much was made: what is kept is few and large
- * objects, which takes milliseconds.
+ * What is kept of all sites. To load a site leaves more garbage than is kept of it, and the runtime lets that stand until it is
+ * as large as all that lives. So it is collected when much was loaded. What writes leave behind is left to the runtime: it
+ * comes when everybody is in a hurry.
  */
 export class Memory extends Tally {
-  /** What was kept after the last collection, or the least since, less what was let go to make room. */
-  #before = 0;
+  /** Bytes since the last collection. */
+  #loaded = 0;
   #isDue = false;
 
-  override add(bytes: number): void {
-    super.add(bytes);
-    if (this.bytes < this.#before) this.#before = this.bytes;
-    if (this.#isDue || this.bytes - this.#before < Math.max(leastGrowth, this.bytes * growthShare)) return;
+  /** Counts a site that was loaded; it is in `bytes` already. */
+  noteLoaded(site: Tally): void {
+    this.#loaded += site.bytes;
+    if (this.#isDue || this.#loaded < Math.max(leastLoaded, this.bytes * loadedShare)) return;
     this.#isDue = true;
     // Not now: somebody waits for what is being made.
     setImmediate(() => this.#collect());
   }
 
-  /** Lets go what was counted in `part`; what takes its room counts as growth. */
-  free(part: Tally): void {
-    this.#before -= part.bytes;
-    part.drop();
-  }
-
   #collect(): void {
     Bun.gc(true);
-    this.#before = this.bytes;
+    this.#loaded = 0;
     this.#isDue = false;
   }
 }

@@ -149,6 +149,7 @@ export class Snapshots {
       this.#drop(site);
       const snapshot = new Snapshot(site, contents, this.#resources, this.#memory);
       this.#loaded.set(site, snapshot);
+      this.#memory.noteLoaded(snapshot.tally);
       if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
       return snapshot;
     });
@@ -183,7 +184,7 @@ export class Snapshots {
   #drop(site: number): void {
     const snapshot = this.#loaded.get(site);
     if (!snapshot) return;
-    this.#memory.free(snapshot.tally);
+    snapshot.tally.drop();
     this.#loaded.delete(site);
   }
 }

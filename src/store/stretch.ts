@@ -16,13 +16,13 @@ export class Stretch {
   readonly encoding: Encoding;
   /** Whether anybody asked for it since its records changed. */
   isUsed = false;
-  readonly #bytes: Buffer;
+  readonly #part: Part;
   /** Where each item ends. */
   readonly #ends: readonly number[];
   readonly #separator: number;
   readonly #tally: Tally;
-  #part: Part | undefined;
-  #isFirst = false;
+  /** The same without the separator where the list begins. */
+  #firstPart: Part | undefined;
 
   /** @param items those that lie in another stretch of this encoding are copied from there, as bytes */
   constructor(encoding: Encoding, items: readonly (Item | string)[], tally: Tally) {
@@ -35,28 +35,26 @@ export class Stretch {
       } else item.stretch.#copy(item.index);
       return scratch.length;
     });
-    this.#bytes = scratch.take();
+    this.#part = new Part(scratch.take(), tally);
     this.#tally = tally;
     // An allocation is rounded up, by an eighth at most.
-    tally.add(500 + this.#bytes.length * 1.125 + 8 * items.length);
+    tally.add(500 + this.#part.bytes.length * 1.125 + 8 * items.length);
   }
 
   text(index: number): string {
-    return this.#bytes.toString("utf8", this.#start(index) + this.#separator, this.#ends[index]);
+    return this.#part.bytes.toString("utf8", this.#start(index) + this.#separator, this.#ends[index]);
   }
 
   /** This as a part of the list, without the separator where the list begins. */
   part(isFirst: boolean): Part {
     this.isUsed = true;
-    if (!this.#part || this.#isFirst !== isFirst) {
-      this.#part = new Part(isFirst ? this.#bytes.subarray(this.#separator) : this.#bytes, this.#tally);
-      this.#isFirst = isFirst;
-    }
-    return this.#part;
+    if (!isFirst) return this.#part;
+    this.#firstPart ??= new Part(this.#part.bytes.subarray(this.#separator), this.#tally);
+    return this.#firstPart;
   }
 
   #copy(index: number): void {
-    scratch.copy(this.#bytes, this.#start(index), this.#ends[index] as number);
+    scratch.copy(this.#part.bytes, this.#start(index), this.#ends[index] as number);
   }
 
   #start(index: number): number {

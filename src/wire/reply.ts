@@ -35,8 +35,9 @@ export interface Manner {
 // right before the body, whose length it tells.
 const scratch = Buffer.allocUnsafe(256 * 1024);
 const bodyAt = 4 * 1024;
-/** Longer parts are sent from where they are: to copy them would cost more than to hand them over by themselves. */
-const longestCopied = 16 * 1024;
+/** A body of so many bytes is copied, to leave in one write with its head; of a longer one, only the start. */
+const longestCopied = 64 * 1024;
+const longestStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = scratch.subarray(bodyAt);
 
@@ -64,19 +65,23 @@ function encodeText(reply: Reply, manner: Manner, text: string): Outgoing {
   return withHead(reply, manner, written, written, []);
 }
 
-/** Small parts are copied, so that they leave in one packet; large ones are sent from where they are. */
+/** What fits a packet or a few leaves with the head; the rest is sent from where it is. */
 function encodeParts(reply: Reply, manner: Manner, parts: readonly Uint8Array[]): Outgoing {
   let length = 0;
   for (const part of parts) length += part.length;
+  const room = length <= longestCopied ? longestCopied : longestStart;
   let copied = 0;
   let index = 0;
-  for (; index < parts.length; index++) {
+  const rest: Uint8Array[] = [];
+  for (; index < parts.length && copied < room; index++) {
     const part = parts[index] as Uint8Array;
-    if (part.length > longestCopied || copied + part.length > bodySpace.length) break;
-    bodySpace.set(part, copied);
-    copied += part.length;
+    const fits = part.length <= room - copied ? part : part.subarray(0, room - copied);
+    bodySpace.set(fits, copied);
+    copied += fits.length;
+    if (fits !== part) rest.push(part.subarray(fits.length));
   }
-  return withHead(reply, manner, length, copied, parts.slice(index));
+  for (; index < parts.length; index++) rest.push(parts[index] as Uint8Array);
+  return withHead(reply, manner, length, copied, rest);
 }
 
 function withHead(reply: Reply, manner: Manner, length: number, copied: number, rest: readonly Uint8Array[]): Outgoing {
