@@ -1,6 +1,7 @@
 // Answers that are larger than what the system takes at once, and clients that do not read them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { joinWithRoom } from "../src/model/roomy.ts";
 import type { Listener } from "../src/wire/listen.ts";
 import { openClient, toRequest } from "./support/wire-client.ts";
 import { startListener, text } from "./support/wire-listener.ts";
@@ -10,6 +11,7 @@ beforeAll(() => {
   listener = startListener(({ target }) => {
     const [, kind, letter = "", size] = target.split("/");
     if (kind === "pieces") return { status: 200, headers: "", body: pieces };
+    if (kind === "roomy") return { status: 200, headers: "", body: roomy };
     return text(letter.repeat(Number(size)));
   });
 });
@@ -22,7 +24,9 @@ const pieces = Array.from({ length: 96 }, (_, piece) => {
   return new Uint8Array(numbers.buffer);
 });
 
-test("a client that reads now and then gets every byte", async () => {
+const roomy = joinWithRoom(pieces);
+
+test.each(["pieces", "roomy"])("a client that reads now and then gets every byte of %s", async (kind) => {
   const client = await openClient(listener.port);
   const other = await openClient(listener.port);
   let left = 0;
@@ -30,10 +34,12 @@ test("a client that reads now and then gets every byte", async () => {
     left -= part.length;
     if (left < 0) client.socket.pause();
   });
-  client.send(toRequest("GET /pieces HTTP/1.1") + toRequest("GET /text/n/1 HTTP/1.1"));
+  client.send(toRequest(`GET /${kind} HTTP/1.1`) + toRequest("GET /text/n/1 HTTP/1.1"));
   for (let count = 1; count <= 60; count++) {
     left = 200_000;
     client.socket.resume();
+    // Its head is written into the same room again.
+    if (count === 30) await (await openClient(listener.port)).send(toRequest(`GET /${kind} HTTP/1.1`));
     other.send(toRequest("GET /text/o/60000 HTTP/1.1"));
     expect((await other.answers(count))[count - 1]?.body).toBe("o".repeat(60_000));
   }

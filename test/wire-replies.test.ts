@@ -1,6 +1,7 @@
 // Answers: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { joinWithRoom } from "../src/model/roomy.ts";
 import type { Listener } from "../src/wire/listen.ts";
 import { type Reply, toLines } from "../src/wire/reply.ts";
 import type { WireRequest } from "../src/wire/request.ts";
@@ -13,6 +14,8 @@ const replies: Record<string, Reply> = {
   "/bytes": { status: 200, headers: "", body: bytes },
   "/pieces": { status: 201, headers: "", body: [bytes, new Uint8Array(), bytes] },
   "/large": text("€".repeat(100_000)),
+  "/roomy": { status: 200, headers: "", body: joinWithRoom([bytes, bytes]) },
+  "/roomy-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithRoom([bytes]) },
   "/none": { status: 200, headers: "", body: null },
   "/204": { status: 204, headers: "", body: null },
   "/304": { status: 304, headers: toLines({ ETag: '"a"' }), body: null },
@@ -39,6 +42,8 @@ describe("an answer", () => {
     ["bytes", "/bytes", "bytes"],
     ["pieces", "/pieces", "bytesbytes"],
     ["text that is larger than a buffer", "/large", "\xe2\x82\xac".repeat(100_000)],
+    ["bytes with room", "/roomy", "bytesbytes"],
+    ["bytes with too little room", "/roomy-long-header", "bytes"],
     ["no body", "/none", ""],
     ["a long header", "/long-header", "x"],
   ])("of %s has its length and the date, and HEAD has the same without the body", async (_, path, body) => {

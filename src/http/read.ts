@@ -54,7 +54,7 @@ function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, coll
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
   const type = format.contentType;
-  if (!coding) return reply(exchange, 200, { type, body: list.chunks }, fixed);
+  if (!coding) return reply(exchange, 200, { type, body: list.body }, fixed);
   return reply(exchange, 200, { type, body: compressed(list, coding) }, { "Content-Encoding": coding, ...fixed });
 }
 

@@ -1,5 +1,6 @@
 // Lists as they are sent: in parts that neighbouring states of a list share.
 
+import { joinWithRoom, type Roomy } from "../model/roomy.ts";
 import { Tally } from "./tally.ts";
 
 /** Bytes by content coding, made when first asked for. */
@@ -44,6 +45,7 @@ export class List {
   readonly compressed: Compressed;
   readonly tally: Tally;
   #chunks: readonly Buffer[];
+  #joined: Roomy | undefined;
   #isAsked = false;
 
   constructor(parts: readonly Part[], whole: Tally) {
@@ -55,23 +57,24 @@ export class List {
     this.compressed = new Compressed(this.tally);
   }
 
-  /** Its bytes, in as few chunks as is worth while: a list that is asked for again is joined. */
-  get chunks(): readonly Buffer[] {
-    if (this.#isAsked && this.#chunks.length > 1 && this.length <= longestJoined) this.#join();
+  /** Its bytes, in the parts' own memory, or joined where it is asked for again and not too long. */
+  get body(): readonly Buffer[] | Roomy {
+    if (this.#isAsked && this.length <= longestJoined) this.#joined ??= this.#join();
     this.#isAsked = true;
-    return this.#chunks;
+    return this.#joined ?? this.#chunks;
   }
 
   /** Puts all parts into one piece of memory, in which they then lie for the lists after this one as well. */
-  #join(): void {
-    const whole = Buffer.allocUnsafeSlow(this.length);
-    let at = 0;
+  #join(): Roomy {
+    const joined = joinWithRoom(this.#chunks);
+    let at = joined.start;
     for (const part of this.parts) {
-      at += part.bytes.copy(whole, at);
-      part.bytes = whole.subarray(at - part.bytes.length, at);
+      part.bytes = joined.memory.subarray(at, at + part.bytes.length);
+      at += part.bytes.length;
     }
-    this.#chunks = [whole];
+    this.#chunks = [];
     // The first block keeps its bytes as well, with the separator.
-    this.tally.add(this.parts[1]?.bytes.length ?? 0);
+    this.tally.add(joined.start + (this.parts[1]?.bytes.length ?? 0));
+    return joined;
   }
 }

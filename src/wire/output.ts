@@ -5,7 +5,7 @@ import type { Outgoing } from "./reply.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Asks for the body that its client holds back (RFC 9110 section 15.2.1). */
-export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, rest: [] };
+export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, stableFrom: 0, rest: [] };
 
 export class Output {
   readonly #socket: Socket<unknown>;
@@ -22,13 +22,14 @@ export class Output {
     return this.#waiting.length === 0;
   }
 
-  send({ bytes, start, end, rest }: Outgoing): void {
+  send(outgoing: Outgoing): void {
+    const { bytes, start, end, rest } = outgoing;
     if (!this.isEmpty) {
-      this.#waiting.push(copied(bytes, start, end), ...rest);
+      this.#waiting.push(lasting(outgoing, start), ...rest);
       return;
     }
     const written = this.#write(bytes, start, end);
-    if (written < end - start) this.#waiting.push(copied(bytes, start + written, end), ...rest);
+    if (written < end - start) this.#waiting.push(lasting(outgoing, start + written), ...rest);
     else if (rest.length > 0) {
       this.#waiting = [...rest];
       this.flush();
@@ -57,7 +58,8 @@ export class Output {
   }
 }
 
-/** `slice` would do for a Uint8Array; that of a Buffer copies nothing. */
-function copied(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  return Buffer.from(bytes.subarray(start, end));
+/** What is to be sent from `start` on, copied where it does not stay as it is. (`slice` of a Buffer would copy nothing.) */
+function lasting({ bytes, end, stableFrom }: Outgoing, start: number): Uint8Array {
+  const left = bytes.subarray(start, end);
+  return start >= stableFrom ? left : Buffer.from(left);
 }

@@ -1,7 +1,9 @@
 // Answers, and their bytes on the wire (RFC 9112 sections 2 and 4).
 
+import type { Roomy } from "../model/roomy.ts";
+
 /** A body is text (sent as UTF-8), bytes, or bytes in pieces. They must not change once they were handed over. */
-export type Body = string | Uint8Array | readonly Uint8Array[] | null;
+export type Body = string | Uint8Array | readonly Uint8Array[] | Roomy | null;
 
 export interface Reply {
   readonly status: number;
@@ -43,10 +45,12 @@ const bodySpace = scratch.subarray(bodyAt);
 
 /** Bytes to send: those of `bytes` from `start` to `end`, and then `rest`. */
 export interface Outgoing {
-  /** Only good until the next reply is encoded. */
+  /** Up to `stableFrom`, only good until the next reply is encoded. */
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
+  /** From where on `bytes` stay as they are. */
+  readonly stableFrom: number;
   readonly rest: readonly Uint8Array[];
 }
 
@@ -54,8 +58,9 @@ export interface Outgoing {
 export function encodeReply(reply: Reply, manner: Manner): Outgoing {
   const { body } = reply;
   if (typeof body === "string") return encodeText(reply, manner, body);
-  const parts = body === null ? [] : body instanceof Uint8Array ? [body] : body;
-  return encodeParts(reply, manner, parts);
+  if (body === null) return encodeParts(reply, manner, []);
+  if ("memory" in body) return encodeRoomy(reply, manner, body);
+  return encodeParts(reply, manner, body instanceof Uint8Array ? [body] : body);
 }
 
 function encodeText(reply: Reply, manner: Manner, text: string): Outgoing {
@@ -84,16 +89,23 @@ function encodeParts(reply: Reply, manner: Manner, parts: readonly Uint8Array[])
   return withHead(reply, manner, length, copied, rest);
 }
 
+function encodeRoomy(reply: Reply, manner: Manner, { memory, start }: Roomy): Outgoing {
+  const head = toHead(reply, manner, memory.length - start);
+  if (head.length > start || manner.headOnly) return encodeParts(reply, manner, [memory.subarray(start)]);
+  memory.write(head, start - head.length, "latin1");
+  return { bytes: memory, start: start - head.length, end: memory.length, stableFrom: start, rest: [] };
+}
+
 function withHead(reply: Reply, manner: Manner, length: number, copied: number, rest: readonly Uint8Array[]): Outgoing {
   const head = toHead(reply, manner, length);
   const end = bodyAt + (manner.headOnly ? 0 : copied);
   if (head.length > bodyAt) {
     const bytes = Buffer.concat([Buffer.from(head, "latin1"), scratch.subarray(bodyAt, end)]);
-    return { bytes, start: 0, end: bytes.length, rest: manner.headOnly ? [] : rest };
+    return { bytes, start: 0, end: bytes.length, stableFrom: 0, rest: manner.headOnly ? [] : rest };
   }
   const start = bodyAt - head.length;
   scratch.write(head, start, "latin1");
-  return { bytes: scratch, start, end, rest: manner.headOnly ? [] : rest };
+  return { bytes: scratch, start, end, stableFrom: end, rest: manner.headOnly ? [] : rest };
 }
 
 function toHead({ status, headers }: Reply, { connection }: Manner, length: number): string {
