@@ -23,7 +23,7 @@ export class Compressed {
 }
 
 /** Longest list to join. Of a longer one, the system takes a part at a time anyway. */
-const longestJoined = 1024 * 1024;
+const longestJoined = 16 * 1024 * 1024;
 
 /** A stretch of a list. Its bytes never change, since they may be on their way to a slow client; they may move to other memory. */
 export class Part {
