@@ -51,6 +51,15 @@ export class Collection {
 
   /** Puts the record `id` in, or takes it out where `json` is null. */
   set(id: number, revision: number, json: string | null): void {
+    this.put(id, revision, json);
+    for (const list of this.#lists.values()) list.tally.drop();
+    this.#lists.clear();
+    this.pages.clear();
+    if (this.#waiting.size > Math.max(1024, this.size / 4)) this.#settleOldest();
+  }
+
+  /** The same for many records, before anybody has asked for any: `settle` follows. */
+  put(id: number, revision: number, json: string | null): void {
     const isKnown = this.get(id) !== undefined;
     this.size += (json === null ? 0 : 1) - (isKnown ? 1 : 0);
     this.#tally.add(weightOf(json) - (this.#waiting.has(id) ? weightOf(this.#waiting.get(id)?.json) : 0));
@@ -59,10 +68,6 @@ export class Collection {
     this.#lately.push(id);
     if (this.#lately.length > 2 * mostLately) this.#lately = this.#lately.slice(-mostLately);
     this.revision = Math.max(this.revision, revision);
-    for (const list of this.#lists.values()) list.tally.drop();
-    this.#lists.clear();
-    this.pages.clear();
-    if (this.#waiting.size > Math.max(1024, this.size / 4)) this.#settleOldest();
   }
 
   /** Lets no change wait any longer: everything is kept as compactly as it can be. */

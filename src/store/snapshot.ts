@@ -27,12 +27,12 @@ export class Snapshot {
     this.tally = new Tally(memory);
     this.tally.add(1500);
     this.#resources = resources;
-    for (const { resource, id, revision, body } of contents.rows) this.#set(resource, id, revision, body);
+    for (const { resource, id, revision, body } of contents.rows) this.#named(resource)?.put(id, revision, body);
     for (const collection of this.#collections.values()) collection.settle();
   }
 
   collection(resource: Resource): Collection {
-    return this.#collections.get(resource.name) ?? (this.#make(resource.name) as Collection);
+    return this.#named(resource.name) as Collection;
   }
 
   /** Whether this is what `head` stands for. */
@@ -46,7 +46,7 @@ export class Snapshot {
     if (change.revision !== this.revision + 1) return false;
     this.revision = change.revision;
     const body = change.operation === "delete" ? null : change.body;
-    this.#set(change.resource, change.id, change.revision, body);
+    this.#named(change.resource)?.set(change.id, change.revision, body);
     return true;
   }
 
@@ -55,9 +55,8 @@ export class Snapshot {
     return versionOf(this.epoch, revision);
   }
 
-  #set(resource: string, id: number, revision: number, body: string | null): void {
-    const known = this.#collections.get(resource) ?? this.#make(resource);
-    known?.set(id, revision, body);
+  #named(resource: string): Collection | undefined {
+    return this.#collections.get(resource) ?? this.#make(resource);
   }
 
   /** Collections are made when they are first needed: most sites have records of few resources. */
