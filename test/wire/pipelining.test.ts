@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { cut, exchangeOnce, openClient, toAnswers, toChunks, toRequest } from "./support/wire-client.ts";
-import { echo, echoNow, startListener, text } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { cut, exchangeOnce, openClient, toAnswers, toChunks, toRequest } from "../support/wire-client.ts";
+import { echo, echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const large = "l".repeat(300_000);
 const held: (() => void)[] = [];

@@ -1,9 +1,9 @@
 // What a proxy in front could read as another request than we do (RFC 9112 section 11.2): refused, and nothing behind it is read.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Listener } from "../src/wire/listen.ts";
-import { exchangeOnce, openClient, toRequest } from "./support/wire-client.ts";
-import { echo, startListener } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import { exchangeOnce, openClient, toRequest } from "../support/wire-client.ts";
+import { echo, startListener } from "../support/wire-listener.ts";
 
 let listener: Listener;
 beforeAll(() => {

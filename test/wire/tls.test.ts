@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { writeCertificate } from "./support/certificate.ts";
-import { openClient, toAnswers, toRequest, type WireClient } from "./support/wire-client.ts";
-import { echo, startListener } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { writeCertificate } from "../support/certificate.ts";
+import { openClient, toAnswers, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener } from "../support/wire-listener.ts";
 
 const numbers = new Uint32Array(3 * 2 ** 20);
 for (let index = 0; index < numbers.length; index++) numbers[index] = index;

@@ -1,12 +1,12 @@
 // Answers: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { joinWithRoom } from "../src/model/roomy.ts";
-import type { Listener } from "../src/wire/listen.ts";
-import { type Reply, toLines } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { exchangeOnce, openClient, toAnswers, toRequest } from "./support/wire-client.ts";
-import { echoNow, startListener, text } from "./support/wire-listener.ts";
+import { joinWithRoom } from "../../src/model/roomy.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import { type Reply, toLines } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { exchangeOnce, openClient, toAnswers, toRequest } from "../support/wire-client.ts";
+import { echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const bytes = new TextEncoder().encode("bytes");
 const replies: Record<string, Reply> = {

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { METHODS } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { exchangeOnce, toChunks, toRequest, type WireAnswer } from "./support/wire-client.ts";
-import { startListener, text } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { exchangeOnce, toChunks, toRequest, type WireAnswer } from "../support/wire-client.ts";
+import { startListener, text } from "../support/wire-listener.ts";
 
 const names = ["host", "a", "b-c", "content-length", "transfer-encoding", "connection", "__proto__"];
 
@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 async function startNode() {
-  const script = join(import.meta.dir, "support", "node-echo.mjs");
+  const script = join(import.meta.dir, "..", "support", "node-echo.mjs");
   const child = Bun.spawn(["node", script, ...names], { stdin: "pipe", stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
   const stop = () => {

@@ -1,10 +1,10 @@
 // Answers that are larger than what the system takes at once, and clients that do not read them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { joinWithRoom } from "../src/model/roomy.ts";
-import type { Listener } from "../src/wire/listen.ts";
-import { openClient, toRequest } from "./support/wire-client.ts";
-import { startListener, text } from "./support/wire-listener.ts";
+import { joinWithRoom } from "../../src/model/roomy.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
+import { startListener, text } from "../support/wire-listener.ts";
 
 let listener: Listener;
 beforeAll(() => {

@@ -2,12 +2,12 @@
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { connect } from "node:net";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { writeCertificate } from "./support/certificate.ts";
-import { openClient, toRequest, type WireClient } from "./support/wire-client.ts";
-import { echo, startListener, text } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { writeCertificate } from "../support/certificate.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const patience = 10;
 const large = "l".repeat(12 * 2 ** 20);

@@ -1,8 +1,8 @@
 // Heads made to be slow to read. Each test ends in time by far, unless reading takes the square of the length.
 
 import { expect, test } from "bun:test";
-import { startTestServer } from "./support/server.ts";
-import { openClient, toRequest } from "./support/wire-client.ts";
+import { startTestServer } from "../support/server.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
 
 const blanks = (count: number) => " ".repeat(count);
 const length = 16_000;

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
-import { startTestServer, type TestServer } from "./support/server.ts";
-import { closesWithin, exchangeBytes } from "./support/wire.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+import { closesWithin, exchangeBytes } from "../support/wire.ts";
 
 let server: TestServer;
 beforeAll(async () => {

@@ -3,12 +3,12 @@
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ArrivingBody } from "../src/wire/body.ts";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { cut, exchangeOnce, openClient, toChunks, toRequest } from "./support/wire-client.ts";
-import { echo, startListener, text } from "./support/wire-listener.ts";
+import { ArrivingBody } from "../../src/wire/body.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire-client.ts";
+import { echo, startListener, text } from "../support/wire-listener.ts";
 
 /** Answers to requests for `/later`, in the order in which they are to be given. */
 const later: ((reply: Reply) => void)[] = [];

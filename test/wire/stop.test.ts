@@ -1,11 +1,11 @@
 // A listener that stops: what is under way is finished, and nothing else holds it up.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { Listener } from "../src/wire/listen.ts";
-import type { Reply } from "../src/wire/reply.ts";
-import type { WireRequest } from "../src/wire/request.ts";
-import { openClient, toRequest, type WireClient } from "./support/wire-client.ts";
-import { echo, startListener, text } from "./support/wire-listener.ts";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const large = "l".repeat(12 * 2 ** 20);
 let listener: Listener;
