@@ -1,4 +1,4 @@
-// Who may import whom (docs/decisions.md, "The house"), and what else holds everywhere in `src`.
+// Who may import whom, and what else holds everywhere in `src`.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const src = fileURLToPath(new URL("../src", import.meta.url));
 
-/** The parts of the house, and the other parts that each may import. A new folder needs a line here. */
+/** The parts of `src`, and the other parts that each may import. A new folder needs a line here. */
 const mayImport: Record<string, readonly string[]> = {
   model: [],
   resources: ["model"],
@@ -22,7 +22,6 @@ const mayImport: Record<string, readonly string[]> = {
   operator: ["store", "formats", "resources", "model"],
   http: ["wire", "store", "formats", "resources", "model", "openapi", "schemas", "docs"],
   client: [],
-  console: ["client", "model"],
   config: ["model"],
   start: ["http", "wire", "operator", "store", "resources", "model", "config"],
   commands: ["start", "operator", "store", "resources", "model", "config"],
@@ -68,9 +67,14 @@ function partOf(file: string): string {
   return folder in mayImport ? folder : (folder.split("/")[0] as string);
 }
 
-describe("the house", () => {
+describe("the source layout", () => {
   test("has a rule for each of its parts", () => {
     expect([...new Set(sources.map(({ file }) => partOf(file)))].filter((part) => !(part in mayImport))).toEqual([]);
+  });
+
+  test("has no rule for a part that does not exist", () => {
+    const parts = new Set(sources.map(({ file }) => partOf(file)));
+    expect(Object.keys(mayImport).filter((part) => !parts.has(part))).toEqual([]);
   });
 
   test("nobody imports whom it may not", () => {
@@ -112,6 +116,12 @@ describe("the house", () => {
     expect(readers.map(({ file }) => file)).toEqual(["config.ts"]);
   });
 
+  test("every section that a comment cites is a heading of that page", () => {
+    const cited = cites("{src,test,scripts,bench}/**/*.{ts,mjs,sql}");
+    expect(cited.length).toBeGreaterThan(10);
+    expect(cited.filter(({ page, section }) => !headings(page).has(section))).toEqual([]);
+  });
+
   test("a resource is data: the parts that serve name none", () => {
     const naming = sources.filter(({ file, imports }) => {
       const named = imports.filter((path) => /^resources\/(brand|order-status|location)\.ts$/.test(path));
@@ -120,3 +130,25 @@ describe("the house", () => {
     expect(naming.map(({ file }) => file)).toEqual([]);
   });
 });
+
+/** Each "contract section 3" and "interface 2.4 and 2.5" in the comments of the files that match `pattern`. */
+function cites(pattern: string): { file: string; page: string; section: string }[] {
+  const root = join(src, "..");
+  return [...new Bun.Glob(pattern).scanSync(root)]
+    .filter((file) => !file.includes("node_modules/"))
+    .flatMap((file) => {
+      const text = readFileSync(join(root, file), "utf8").replaceAll(/\n\s*(?:\*|\/\/)\s*/g, " ");
+      const found = text.matchAll(
+        /\b(contract|interface)(?: sections?)? ([0-9](?:[0-9.]|, (?=[0-9])| and (?=[0-9]))*)/g,
+      );
+      return [...found].flatMap(([, page = "", sections = ""]) =>
+        sections.split(/, | and /).map((section) => ({ file, page, section: section.replace(/\.$/, "") })),
+      );
+    });
+}
+
+/** The numbers of a page's headings. */
+function headings(page: string): ReadonlySet<string> {
+  const text = readFileSync(join(src, "../docs", `${page}.md`), "utf8");
+  return new Set([...text.matchAll(/^#+ ([0-9][0-9.]*?)\.? /gm)].map(([, number]) => number as string));
+}

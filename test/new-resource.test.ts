@@ -1,4 +1,4 @@
-// The test of the house: a resource is its declaration, and nothing else.
+// A resource is its declaration, and nothing else.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { group, matching, text } from "../src/model/field.ts";
