@@ -32,7 +32,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("make a website")
     .argument("<name>", "what you call it: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "a host under which it answers; may be given several times", collect)
+    .option("--hostname <host>", "a host under which it is served; may be given several times", collect)
     .option("--default", "answer for every host that no site has")
     .action(async (name: string, options: SiteOptions) => {
       const settings = { hostnames: options.hostname, isDefault: options.default };
@@ -58,13 +58,14 @@ function setCommand(): Command {
     .option("--name <name>", "a new name")
     .option(
       "--hostname <host>",
-      'a host under which it answers, in place of those it had; may be given several times; "" for none',
+      'a host under which it is served, in place of those it had; may be given several times; "" for none',
       collect,
     )
     .option("--default", "answer for every host that no site has")
     .option("--no-default", "answer for its own hosts only")
     .action(async (name: string, options: SiteOptions) => {
-      const settings = { name: options.name, hostnames: options.hostname, isDefault: options.default };
+      const hostnames = options.hostname?.join() === "" ? [] : options.hostname;
+      const settings = { name: options.name, hostnames, isDefault: options.default };
       if (Object.values(settings).every((value) => value === undefined)) {
         throw new Misuse("nothing to change: give --name, --hostname, --default or --no-default");
       }

@@ -1,4 +1,5 @@
 import { Refusal } from "../model/errors.ts";
+import { hostnameOf } from "../model/hostname.ts";
 import { digestOf } from "../model/key.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { Directory, Key, Site } from "./directory.ts";
@@ -6,7 +7,7 @@ import type { Exchange } from "./exchange.ts";
 
 const names = new Map<string, string>();
 
-/** The request's host in lower case and without port; empty when it has none (HTTP/1.0). */
+/** The request's host in its normal form; empty when it has none (HTTP/1.0). */
 export function hostOf({ request, target }: Exchange, trustProxy: boolean): string {
   // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
   const own = target.host ?? request.fields.get("host") ?? "";
@@ -14,15 +15,10 @@ export function hostOf({ request, target }: Exchange, trustProxy: boolean): stri
   const host = forwarded || own;
   const known = names.get(host);
   if (known !== undefined) return known;
-  const name = toHostname(host);
+  const name = hostnameOf(host);
   if (names.size >= 1024) names.clear();
   names.set(host, name);
   return name;
-}
-
-function toHostname(host: string): string {
-  const colon = host.startsWith("[") ? host.indexOf("]") + 1 : host.indexOf(":");
-  return (colon > 0 ? host.slice(0, colon) : host).toLowerCase();
 }
 
 /** The refusal of a host that no site answers for (RFC 9110 section 15.5.20). */

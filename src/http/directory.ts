@@ -1,6 +1,7 @@
 // Which host belongs to which site, and which key opens it: the system site's records, arranged for look-up.
 
 import type { Change } from "../model/change.ts";
+import { hostnameOf } from "../model/hostname.ts";
 import type { Scope } from "../model/key.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
@@ -34,7 +35,7 @@ export class Directory implements Follower {
   readonly #digests = new Map<string, Key>();
   #default: Site | undefined;
 
-  /** The site that answers for `host` (lower case, without port): its own, or the default site. */
+  /** The site that serves `host` (in its normal form): its own, or the default site. */
   siteOf(host: string): Site | undefined {
     return this.#hosts.get(host) ?? this.#default;
   }
@@ -82,7 +83,8 @@ export class Directory implements Follower {
 
 function toSite(id: number, body: string): Site {
   const { Name, Hostnames, Default } = JSON.parse(body);
-  return { id, name: Name, hostnames: Hostnames === "" ? [] : Hostnames.split(" "), isDefault: Default === "yes" };
+  const hostnames = Hostnames === "" ? [] : Hostnames.split(" ").map(hostnameOf);
+  return { id, name: Name, hostnames, isDefault: Default === "yes" };
 }
 
 function toKey(id: number, body: string): Key {

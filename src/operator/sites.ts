@@ -1,5 +1,6 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
+import { hostnameOf, readHostname } from "../model/hostname.ts";
 import { nearest } from "../model/nearest.ts";
 import type { Intent } from "../model/write.ts";
 import { key as keyResource } from "../resources/key.ts";
@@ -9,7 +10,7 @@ import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } f
 export interface SiteRecord {
   readonly ID: number;
   readonly Name: string;
-  /** In lower case, separated by blanks. */
+  /** In their normal form (model/hostname.ts), separated by blanks. */
   readonly Hostnames: string;
   readonly Default: "" | "yes";
 }
@@ -93,15 +94,7 @@ function toValues({ hostnames, isDefault }: SiteSettings) {
 }
 
 function toHostnames(given: readonly string[]): string {
-  const hosts = given.flatMap((text) => text.split(/\s+/)).filter((host) => host !== "");
-  return [...new Set(hosts.map(asSent))].join(" ");
-}
-
-/** A host as clients send it: in lower case, and other letters than ASCII in their ASCII form (`xn--...`, RFC 5891). */
-function asSent(host: string): string {
-  const lower = host.toLowerCase();
-  const isPlain = /^[\x20-\x7e]*$/.test(lower);
-  return isPlain ? lower : (URL.parse(`http://${lower}/`)?.hostname ?? lower);
+  return [...new Set(given.map(readHostname))].join(" ");
 }
 
 function refuseTaken(
@@ -112,7 +105,9 @@ function refuseTaken(
   for (const other of sites) {
     if (other.ID === own) continue;
     if (other.Name === wanted.Name) throw new Refusal("conflict", `there is a site "${other.Name}" already`);
-    const hosts = other.Hostnames.split(" ").filter((host) => host !== "");
+    const hosts = other.Hostnames.split(" ")
+      .filter((host) => host !== "")
+      .map(hostnameOf);
     const taken = wanted.Hostnames?.split(" ").find((host) => hosts.includes(host));
     if (taken) throw new Refusal("conflict", `the hostname ${taken} belongs to the site "${other.Name}" already`);
   }

@@ -53,12 +53,35 @@ describe("site", () => {
   test("keeps a hostname as clients send it", async () => {
     const site = await shop.must(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
     expect(JSON.parse(site).Hostnames).toBe("xn--bcher-kva.example");
+    const changed = await shop.must([
+      "site",
+      "set",
+      "idn",
+      "--hostname",
+      "BÜCHER.example.",
+      "--hostname",
+      "::1",
+      "--json",
+    ]);
+    expect(JSON.parse(changed).Hostnames).toBe("xn--bcher-kva.example [::1]");
+    const key = (await shop.must(["key", "create", "--site", "idn"])).trim();
+    expect(await status(key, { Host: "[0::1]:8080" })).toBe(200);
+    await shop.must(["site", "set", "idn", "--hostname", ""]);
+    expect(await status(key, { Host: "[::1]" })).toBe(403);
+    await shop.must(["site", "set", "idn", "--hostname", "bücher.example"]);
   });
 
   const refused: [string, string[], RegExp][] = [
     ["a name that is taken", ["add", "main"], /there is a site "main" already/],
     ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
-    ["a hostname that is a URL", ["add", "x", "--hostname", "https://x.example/"], /hostnames without port/],
+    ["a hostname that is a URL", ["add", "x", "--hostname", "https://x.example/"], /give only the host, `x\.example`/],
+    ["two hostnames in one", ["add", "x", "--hostname", "bad host!"], /name one host at a time/],
+    ["an empty hostname", ["add", "x", "--hostname", ""], /it is empty/],
+    [
+      "a hostname that is taken in another form",
+      ["add", "x", "--hostname", "XN--bcher-kva.example."],
+      /belongs to the site "idn" already/,
+    ],
     ["a misspelt name", ["set", "mian", "--default"], /there is no site "mian"; did you mean "main"\?/],
     ["a removal that is not meant", ["remove", "main"], /add --yes/],
   ];

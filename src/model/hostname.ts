@@ -1,0 +1,100 @@
+// Hostnames: one normal form for what an operator names and for what a request asks for. It is lower case, without port and
+// trailing dot; other letters than ASCII are in their ASCII form (`xn--...`), an IPv6 address is in brackets and canonical.
+
+import { isIPv4, isIPv6 } from "node:net";
+import { domainToASCII } from "node:url";
+import { invalidRecord } from "./errors.ts";
+
+/** Bounds of RFC 1035 section 2.3.4, in characters: of a name without its trailing dot, and of a label. */
+const longestName = 253;
+const longestLabel = 63;
+
+/**
+ * The hostname of an authority without user information (RFC 3986 section 3.2), such as the value of a `Host` field, in
+ * its normal form. Never fails: what is not a valid host comes back in lower case, and belongs to no site.
+ */
+export function hostnameOf(authority: string): string {
+  const [address] = /^\[.*\]/.exec(authority) ?? [];
+  if (address) return URL.parse(`http://${address}/`)?.hostname ?? address.toLowerCase();
+  const [host] = authority.split(":", 1);
+  return withoutTrailingDot(host || authority).toLowerCase();
+}
+
+/**
+ * The normal form of a hostname or IP address that an operator names. IPv6 addresses need no brackets.
+ * @throws Refusal `invalid-record` that says what is wrong, and what was probably meant
+ */
+export function readHostname(text: string): string {
+  const fault = faultOfForm(text);
+  if (fault) throw invalidHostname(text, fault);
+  if (isAddressV6(text)) return readAddressV6(text);
+  const name = withoutTrailingDot(toAscii(text));
+  if (isIPv4(name)) return name;
+  const wrong = faultOfName(name);
+  if (wrong) throw invalidHostname(text, wrong);
+  return name;
+}
+
+/** What shows that `text` is more than a hostname: a URL, a pattern, several of them. */
+function faultOfForm(text: string): string | undefined {
+  if (text === "") return "it is empty";
+  if (/\s/u.test(text)) return "it contains a blank; name one host at a time";
+  if (text.includes("*")) return "wildcards are not supported; name each host, or make the site the default";
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return `it is a URL; give only the host${hint(URL.parse(text)?.host)}`;
+  if (/[/?#]/.test(text)) return `it has a path; give only the host${hint(text.split(/[/?#]/, 1)[0])}`;
+  const port = /^(\[.*\]|[^:]*):[0-9]*$/.exec(text);
+  if (port) return `it has a port, which sites do not depend on; give only the host${hint(port[1])}`;
+  return undefined;
+}
+
+function hint(meant: string | undefined): string {
+  return meant ? `, \`${hostnameOf(meant)}\`` : "";
+}
+
+function isAddressV6(text: string): boolean {
+  return text.startsWith("[") || text.split(":").length > 2;
+}
+
+function readAddressV6(text: string): string {
+  const address = text.replace(/^\[(.*)\]$/, "$1");
+  if (address.includes("%")) throw invalidHostname(text, "an address with a zone means another host on each machine");
+  if (!isIPv6(address)) throw invalidHostname(text, "it is not an IPv6 address");
+  return hostnameOf(`[${address}]`);
+}
+
+/** As clients send it (UTS 46, as browsers apply it). Plain names are left as they are. */
+function toAscii(text: string): string {
+  const lower = text.toLowerCase();
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
+  if (/^[\u0000-\u007f]*$/.test(lower) && !/(?:^|\.)xn--/.test(lower)) return lower;
+  const ascii = domainToASCII(lower);
+  if (ascii === "") throw invalidHostname(text, "it is not a valid internationalized name (RFC 5891)");
+  return ascii;
+}
+
+/** What is wrong with a name in ASCII (RFC 1123 section 2.1; underscores as well, since some hosts have them). */
+function faultOfName(name: string): string | undefined {
+  const unfit = /[^a-z0-9._-]/.exec(name);
+  if (unfit)
+    return `it contains ${JSON.stringify(unfit[0])}; letters, digits, hyphens, underscores and dots are allowed`;
+  if (name.length > longestName) return `it has ${name.length} characters; at most ${longestName} are allowed`;
+  const labels = name.split(".");
+  if (labels.includes("")) return "it has a dot too many";
+  const long = labels.find((label) => label.length > longestLabel);
+  if (long) return `its part \`${long}\` has ${long.length} characters; at most ${longestLabel} are allowed`;
+  const hyphened = labels.find((label) => label.startsWith("-") || label.endsWith("-"));
+  if (hyphened) return `its part \`${hyphened}\` begins or ends with a hyphen`;
+  // Clients take such a name for an address, and reach something else (URL Standard, "ends in a number").
+  if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) as string)) return "it ends in a number and is not an IPv4 address";
+  return undefined;
+}
+
+function withoutTrailingDot(name: string): string {
+  return name.endsWith(".") ? name.slice(0, -1) : name;
+}
+
+function invalidHostname(text: string, why: string) {
+  return invalidRecord([
+    { field: "Hostnames", detail: `invalid hostname ${JSON.stringify(text.slice(0, 300))}: ${why}` },
+  ]);
+}
