@@ -30,6 +30,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writes = new Writes(engine, snapshots);
+  await engine
+    .openForWriting?.()
+    .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
   let http: Listener;
   try {
     http = serveHttp(toHttpOptions(config), { engine, snapshots, writes, resources, log, now });

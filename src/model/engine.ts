@@ -53,6 +53,12 @@ export interface Engine {
    */
   unchanged?(): boolean;
 
+  /**
+   * Opens now what the first commit would open otherwise. A server does this before it listens: once all file descriptors
+   * are taken, the runtime ends the process instead of starting a thread.
+   */
+  openForWriting?(): Promise<void>;
+
   /** A site's rows, read in one transaction. */
   load(site: number): Maybe<SiteContents>;
 

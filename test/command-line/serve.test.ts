@@ -187,6 +187,19 @@ describe("serve with TLS", () => {
   });
 });
 
+test("serves where memory is limited, and sees what other processes commit", async () => {
+  const key = await newKey();
+  // What `ulimit -v` does to the runtime, on every system.
+  const server = await shop.serve([], { env: { BUN_JSC_useJIT: "0" } });
+  const read = () => ask(`${server.url}/restapi/brands.json`, key);
+  expect((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"x"}' })).status).toBe(
+    201,
+  );
+  expect(await (await read()).json()).toHaveLength(1);
+  await shop.must(["key", "revoke", key]);
+  expect((await read()).status).toBe(401);
+});
+
 describe("SIGTERM and SIGINT", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s finishes what is under way, then ends with 0", async (signal) => {
     const key = await newKey();

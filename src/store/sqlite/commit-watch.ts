@@ -50,12 +50,20 @@ const [readable, shared] = [1, 1];
 function mapFile(file: number): Pointer | undefined {
   const library = loadedLibrary();
   if (!library) return undefined;
-  const { symbols } = dlopen(library, {
-    mmap: { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" },
-  });
-  const address: unknown = symbols.mmap(null, headerLength, readable, shared, file, 0);
+  const map = mmapOf(library);
+  const address: unknown = map?.(null, headerLength, readable, shared, file, 0);
   // A failure is the largest address there is, which fits no number.
   return typeof address === "number" ? (address as Pointer) : undefined;
+}
+
+/** `mmap` of the C library; undefined where Bun cannot call it: it has no JIT when memory is limited by `ulimit -v`. */
+function mmapOf(library: string) {
+  try {
+    const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
+    return dlopen(library, { mmap: types }).symbols.mmap;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The C library that this process runs on, glibc or musl. By its full name: a file of that name elsewhere is not to be run. */

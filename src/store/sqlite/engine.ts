@@ -30,6 +30,7 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
   return {
     heads: (sites) => translated(() => heads(sites)),
     unchanged,
+    openForWriting: async () => void (await writer.call({ name: "open" })),
     load: (site) =>
       translated(() =>
         database.transaction(() => {
@@ -76,7 +77,7 @@ function integrity(database: Database): string[] {
   return rows.map(([line]) => line).filter((line) => line !== "ok");
 }
 
-/** The worker, started by the first write. It answers in order, so the calls under way wait in a line. */
+/** The worker, started by the first call. It answers in order, so the calls under way wait in a line. */
 function startWriter(path: string) {
   let worker: Worker | undefined;
   const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];

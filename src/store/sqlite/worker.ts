@@ -8,6 +8,7 @@ declare const self: Worker;
 
 /** What the thread is asked. The first message is the path of the database. */
 export type Call =
+  | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "dropSite"; readonly site: number }
@@ -42,6 +43,6 @@ function carryOut(target: Writer, call: Call): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
   else if (call.name === "dropSite") target.dropSite(call.site);
-  else target.close();
+  else if (call.name === "close") target.close();
   return "";
 }
