@@ -1,12 +1,11 @@
-// Safe writes (contract section 7).
+// Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
-let clock = Date.parse("2026-01-01T00:00:00Z");
 beforeAll(async () => {
-  server = await startTestServer({ now: () => clock });
+  server = await startTestServer();
 });
 afterAll(() => server.stop());
 
@@ -120,87 +119,6 @@ describe("If-Match", () => {
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 412)).toHaveLength(49);
-  });
-});
-
-describe("Idempotency-Key", () => {
-  const post = (name: string, idempotencyKey: string, key = server.key) =>
-    server.call("POST", "/restapi/brands.json", {
-      body: { Name: name },
-      key,
-      headers: { "Idempotency-Key": idempotencyKey },
-    });
-
-  test("gives the first reply again and makes nothing", async () => {
-    const first = await post("once", "a");
-    const again = await post("once", "a");
-    expect([again.status, again.text, again.headers.get("Location"), again.headers.get("ETag")]).toEqual([
-      201,
-      first.text,
-      first.headers.get("Location"),
-      first.headers.get("ETag"),
-    ]);
-    expect([first.headers.get("Idempotency-Replayed"), again.headers.get("Idempotency-Replayed")]).toEqual([
-      null,
-      "true",
-    ]);
-  });
-
-  test("gives the first reply also after the record was changed or deleted", async () => {
-    const first = await post("changing", "b");
-    await server.call("PUT", `/restapi/brands/${first.json.ID}.json`, { body: { Name: "changed" } });
-    expect((await post("changing", "b")).text).toBe(first.text);
-    await server.call("DELETE", `/restapi/brands/${first.json.ID}.json`);
-    expect((await post("changing", "b")).text).toBe(first.text);
-  });
-
-  test("with another body, path or method is 422", async () => {
-    await post("one", "c");
-    const headers = { "Idempotency-Key": "c" };
-    expect((await post("two", "c")).status).toBe(422);
-    expect((await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "one" }, headers })).status).toBe(
-      422,
-    );
-  });
-
-  test("belongs to the API key", async () => {
-    const other = await server.issueKey();
-    const [first, second] = [await post("mine", "d"), await post("mine", "d", other)];
-    expect(second.json.ID).not.toBe(first.json.ID);
-  });
-
-  test("is forgotten after 24 hours", async () => {
-    const first = await post("old", "e");
-    clock += 24 * 60 * 60 * 1000;
-    expect((await post("old", "e")).json.ID).not.toBe(first.json.ID);
-  });
-
-  test("of a refused request is free to be used again", async () => {
-    expect((await post("", "f")).status).toBe(400);
-    expect((await post("good", "f")).status).toBe(201);
-  });
-
-  test("works for a POST that stands for another method", async () => {
-    const { id } = await createBrand();
-    const headers = { "Idempotency-Key": "g", "X-HTTP-Method-Override": "DELETE" };
-    const [first, again] = [
-      await server.call("POST", `/restapi/brands/${id}.json`, { headers }),
-      await server.call("POST", `/restapi/brands/${id}.json`, { headers }),
-    ];
-    expect([first.status, again.status, again.text]).toEqual([200, 200, first.text]);
-  });
-
-  test("that is malformed is refused", async () => {
-    for (const bad of ["x".repeat(256), "tab\there"]) expect((await post("x", bad)).status).toBe(400);
-    expect((await post("x", "x".repeat(255))).status).toBe(201);
-  });
-
-  test("sent many times at once makes one record; the others get 409 or the reply", async () => {
-    const answers = await Promise.all(Array.from({ length: 30 }, () => post("storm", "h")));
-    const ids = new Set(answers.filter(({ status }) => status === 201).map(({ json }) => json.ID));
-    expect(ids.size).toBe(1);
-    for (const { status } of answers) expect([201, 409]).toContain(status);
-    expect((await post("storm", "h")).headers.get("Idempotency-Replayed")).toBe("true");
   });
 });
 

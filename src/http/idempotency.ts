@@ -1,30 +1,41 @@
-// Idempotency-Key (contract section 7). What was answered is remembered by the store, with the write itself; here is
-// only what is under way.
+// Idempotency-Key (contract section 7). The store remembers the first response, in the transaction of the write itself;
+// here is only what one request is, and what is under way in this process.
 
 import { Refusal } from "../model/errors.ts";
 import type { Idempotency, Intent, Outcome } from "../model/write.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** The idempotency that a POST asks for. @throws Refusal `bad-request` for a malformed key */
-export function readIdempotency(
-  { request, method, target }: Exchange,
-  key: Key,
-  body: Uint8Array,
-): Idempotency | undefined {
-  const name = request.method === "POST" ? request.fields.get("idempotency-key") : null;
+/**
+ * The idempotency that a write asks for; undefined without the header.
+ * @throws Refusal `bad-request` for a key that is not 1 to 255 printable ASCII characters
+ */
+export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array): Idempotency | undefined {
+  const name = exchange.request.fields.get("idempotency-key");
   if (name === null) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(name)) {
     throw new Refusal("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
   }
-  const asked = new Bun.CryptoHasher("sha256").update(`${method} ${target.path}?${target.query}\n`).update(body);
-  return { keyId: key.id, name, digest: asked.digest("hex") };
+  return { keyId: key.id, name, digest: digestOf(exchange, body) };
+}
+
+/**
+ * What makes a request the same as another: method (the effective one, so that a POST with `X-HTTP-Method-Override: PUT` is that
+ * PUT), path, query, conditions and body. A line's parts are told apart by CR, which none of them can contain.
+ */
+function digestOf({ request, method, target }: Exchange, body: Uint8Array): string {
+  const conditions = ["if-match", "if-none-match"].flatMap((name) => {
+    const value = request.fields.get(name);
+    return value === null ? [] : [`\r${name}: ${value}`];
+  });
+  const head = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
+  return new Bun.CryptoHasher("sha256").update(head).update(body).digest("hex");
 }
 
 export class Idempotencies {
   readonly #underWay = new Set<string>();
 
-  /** Runs `work`, unless a request with the same idempotency key is still being answered. @throws Refusal `conflict` */
+  /** Runs `work`, unless a request with the same idempotency key is still running. @throws Refusal `conflict` */
   once({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
     return idempotency ? this.#once(idempotency, work) : work();
   }
@@ -32,7 +43,7 @@ export class Idempotencies {
   async #once(idempotency: Idempotency, work: () => Promise<Outcome>): Promise<Outcome> {
     const name = `${idempotency.keyId}/${idempotency.name}`;
     if (this.#underWay.has(name)) {
-      throw new Refusal("conflict", "a request with this Idempotency-Key is still being answered", { retryAfter: 1 });
+      throw new Refusal("conflict", "a request with this Idempotency-Key is still running", { retryAfter: 1 });
     }
     this.#underWay.add(name);
     try {

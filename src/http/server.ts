@@ -170,7 +170,7 @@ const unread: WireRequest = {
 
 /** What a client is told of it: nothing of what the log says about the inside, such as files and hosts. */
 function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
-  const detail = "the storage does not answer; send the request again, a POST with the same Idempotency-Key";
+  const detail = "the storage does not answer; send the request again, a write with the same Idempotency-Key";
   return new Refusal("unavailable", detail, { retryAfter });
 }
 

@@ -5,7 +5,7 @@ import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
-import type { Idempotency, Intent, Outcome, Refused } from "../model/write.ts";
+import type { Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import type { Reply } from "../wire/reply.ts";
 import { readBody } from "./body.ts";
@@ -62,7 +62,7 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
     ifEpoch: epoch === "" ? undefined : epoch,
     actor: key.prefix,
     at,
-    idempotency: readIdempotency(exchange, key, body) as Idempotency | undefined,
+    idempotency: readIdempotency(exchange, key, body),
   };
 }
 

@@ -102,7 +102,7 @@ class Operations {
       responses: {
         200: this.#contents.record(`With \`X-HTTP-Method-Override\`: as that method answers.`, headersOf.overridden),
         201: this.#contents.record(`The ${singular} as it is stored, with its ID.`, headersOf.created),
-        ...this.#problems([...changeProblems, ...repeatProblems]),
+        ...this.#problems(writeProblems),
       },
     };
   }
@@ -120,7 +120,7 @@ class Operations {
       requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), false),
       responses: {
         200: this.#contents.record(`As the method answers that the POST stands for.`, headersOf.overridden),
-        ...this.#problems([...changeProblems, ...repeatProblems, "method-not-allowed"]),
+        ...this.#problems([...writeProblems, "method-not-allowed"]),
       },
     };
   }
@@ -172,7 +172,7 @@ class Operations {
       requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), true),
       responses: {
         200: this.#contents.record(`The ${singular} as it now is.`, headersOf.updated),
-        ...this.#problems(changeProblems),
+        ...this.#problems(writeProblems),
       },
     };
   }
@@ -193,7 +193,7 @@ class Operations {
         : {}),
       responses: {
         200: this.#contents.record(`The ${singular} that was deleted.`, headersOf.deleted),
-        ...this.#problems(changeProblems),
+        ...this.#problems(writeProblems),
       },
     };
   }
@@ -212,16 +212,16 @@ class Operations {
   }
 }
 
-const changeProblems: readonly Code[] = [
+const writeProblems: readonly Code[] = [
   "invalid-record",
   "ambiguous-id",
   "not-found",
   "precondition-failed",
   "too-large",
   "unsupported-media-type",
+  "conflict",
+  "idempotency-key-reused",
 ];
-
-const repeatProblems: readonly Code[] = ["conflict", "idempotency-key-reused"];
 
 function many({ plural }: Resource): string {
   return plural.replace(/(?:^| )([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -56,7 +56,7 @@ const shared: Record<string, Schema> = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "A name for this request, new for each: sent again with the same name, it gives the first reply again and makes nothing twice.",
+      "A name for this request, new for each: sent again with the same name within 24 hours, it gives the first response again and changes nothing.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
   },
   MethodOverride: { ...override, required: true },
@@ -92,8 +92,8 @@ export const parameterRefs = {
   lookUp: ["id", "If-None-Match"].map(toRef),
   override: ["id", "MethodOverride", "If-Match", "Idempotency-Key"].map(toRef),
   create: ["Idempotency-Key", "X-HTTP-Method-Override"].map(toRef),
-  changeByPath: ["id", "If-Match"].map(toRef),
-  changeByBody: ["ID", "If-Match"].map(toRef),
+  changeByPath: ["id", "If-Match", "Idempotency-Key"].map(toRef),
+  changeByBody: ["ID", "If-Match", "Idempotency-Key"].map(toRef),
   preflightByPath: ["id"].map(toRef),
 };
 

@@ -16,7 +16,7 @@ const details: Record<Code, string> = {
   forbidden: "the API key may only read: it lacks the scope `write`",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations can only be read",
-  conflict: "a request with this Idempotency-Key is still being answered",
+  conflict: "a request with this Idempotency-Key is still running",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large": "the request's head, its URL included, has more than 16384 bytes",
