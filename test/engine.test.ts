@@ -2,7 +2,7 @@
 
 import { heapStats } from "bun:jsc";
 import { Database } from "bun:sqlite";
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +12,6 @@ import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
 import { openEngine } from "../src/store/open.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
-
-setDefaultTimeout(30_000);
 
 interface Kind {
   readonly name: string;

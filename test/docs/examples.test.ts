@@ -38,7 +38,7 @@ describe("every example does what its page says", () => {
       } finally {
         await server.stop();
       }
-    }, 20_000);
+    });
   }
 });
 

@@ -122,13 +122,13 @@ export function openWorkshop(): Workshop {
   };
 }
 
-/** Waits until `find` finds something, at most ten seconds. */
+/** Waits until `find` finds something, at most twenty seconds: less than a test may take, so that it says what it waited for. */
 export async function waitFor<T>(
   find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
   what: string,
   seen: () => string = () => "",
 ): Promise<T> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 20_000;
   while (performance.now() < deadline) {
     const found = await find();
     if (found) return found;

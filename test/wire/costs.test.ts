@@ -1,8 +1,15 @@
 // Heads made to be slow to read. Each test ends in time by far, unless reading takes the square of the length.
 
-import { expect, test } from "bun:test";
-import { startTestServer } from "../support/server.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startTestServer, type TestServer } from "../support/server.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ settings: { TRUST_PROXY: "yes" } });
+  for (let id = 1; id <= 30; id++) await server.call("POST", "/restapi/brands.json", { body: { Name: `brand ${id}` } });
+});
+afterAll(() => server.stop());
 
 const blanks = (count: number) => " ".repeat(count);
 const length = 16_000;
@@ -23,8 +30,6 @@ test.each<[string, string[]]>([
   ["many tags in If-Match", [`If-Match: ${'"a",'.repeat(length / 4)}`]],
   ["many hosts in X-Forwarded-Host", [`X-Forwarded-Host: ${",".repeat(length)}`]],
 ])("%s", async (_, lines) => {
-  const server = await startTestServer({ settings: { TRUST_PROXY: "yes" } });
-  for (let id = 1; id <= 30; id++) await server.call("POST", "/restapi/brands.json", { body: { Name: `brand ${id}` } });
   const client = await openClient(server.port);
   const authorised = [`X-API-AUTH: ${server.key}`, ...lines];
   const count = 80;
@@ -36,5 +41,4 @@ test.each<[string, string[]]>([
   const answers = await client.answers(isRefused ? 1 : 2 * count);
   if (isRefused) expect(answers[0]?.status).toBe(400);
   client.socket.destroy();
-  await server.stop();
 });
