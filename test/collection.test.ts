@@ -145,6 +145,40 @@ test("a list that is asked for again is in one piece, which the list after a wri
   expect([...collection].map(({ json: one }) => one).join()).toBe(textOf(after).slice(1, -1));
 });
 
+test.each([
+  ["all records", 0],
+  ["all records but those of one block", 100],
+  ["most records", 400],
+])("when %s of a list in one piece are deleted, its memory is freed", (_, left) => {
+  const tally = new Tally();
+  const collection = filled(2000, 1, tally);
+  const whole = collection.list(json);
+  for (let time = 0; time < 2; time++) void whole.body;
+  for (let id = left + 1; id <= 2000; id++) collection.set(id, 2000 + id, null);
+  const { parts, length } = collection.list(json);
+  const memories = new Set(parts.map(({ bytes }) => bytes.buffer));
+  const kept = [...memories].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  expect(kept).toBeLessThan(3 * length + 1000);
+  expect(tally.bytes).toBeGreaterThan(kept);
+});
+
+test("memory of a list in one piece is counted as long as a part of it is used", () => {
+  const tally = new Tally();
+  const collection = filled(2000, 1, tally);
+  const ask = () => collection.list(json).body as Roomy;
+  ask();
+  const { memory } = ask();
+  for (let id = 1; id <= 800; id++) collection.set(id, 2000 + id, null);
+  const after = collection.list(json);
+  expect(after.parts.some(({ bytes }) => bytes.buffer === memory.buffer)).toBe(true);
+  expect(tally.bytes).toBeGreaterThan(memory.length);
+  ask();
+  const { bytes } = tally;
+  expect(ask().memory.length).toBe(after.length + 4096);
+  expect(after.parts.some((part) => part.bytes.buffer === memory.buffer)).toBe(false);
+  expect(tally.bytes).toBeLessThanOrEqual(bytes);
+});
+
 test("changes that nobody asks for are settled block by block, and none is lost", () => {
   const collection = filled(20_000);
   collection.settle();

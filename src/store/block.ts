@@ -119,6 +119,12 @@ export class Block {
     return column.texts[index] as string;
   }
 
+  /** Another block has taken its place. */
+  drop(): void {
+    this.tally.drop();
+    for (const stretch of this.#stretches.values()) stretch.drop();
+  }
+
   /** IDs that follow one another without a gap need no search. */
   #indexOf(id: number): number | undefined {
     const guess = id - this.first;

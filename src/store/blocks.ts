@@ -56,7 +56,7 @@ export class Blocks implements Iterable<Block> {
     const isLast = place + before.length >= this.#blocks.length;
     const after = cut(records, isLast).map((some) => new Block(this.#resource, some, before, this.#tally));
     this.#blocks.splice(place, before.length, ...after);
-    for (const block of before) block.tally.drop();
+    for (const block of before) block.drop();
   }
 
   /** Joins small neighbours among the blocks of these places and the ones beside them. */

@@ -1,5 +1,5 @@
 import type { Encoding } from "../model/encoding.ts";
-import { Part } from "./list.ts";
+import { Part } from "./part.ts";
 import { Scratch } from "./scratch.ts";
 import type { Tally } from "./tally.ts";
 
@@ -51,6 +51,12 @@ export class Stretch {
     if (!isFirst) return this.#part;
     this.#firstPart ??= new Part(this.#part.bytes.subarray(this.#separator), this.#tally);
     return this.#firstPart;
+  }
+
+  /** No further list will have it. */
+  drop(): void {
+    this.#part.drop();
+    this.#firstPart?.drop();
   }
 
   #copy(index: number): void {
