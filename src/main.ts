@@ -48,6 +48,9 @@ try {
 } catch (error) {
   process.exitCode = explain(error);
 }
+await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
+// A command is over when it says so, whatever is still open, such as a connection to a host that hangs.
+process.exit();
 
 /** Tells on stderr what went wrong, and returns the exit status. */
 function explain(error: unknown): number {
@@ -70,4 +73,12 @@ function explain(error: unknown): number {
 function exitOverride(command: Command): void {
   command.exitOverride();
   for (const child of command.commands) exitOverride(child);
+}
+
+/** Waits until everything was written, unless whoever reads has gone. */
+function flushed(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writable) stream.write("", () => resolve());
+    else resolve();
+  });
 }

@@ -4,6 +4,8 @@ begin;
 
 begin isolation level repeatable read read only;
 
+close pages;
+
 commit;
 
 create index idempotency_at on idempotency (site_id, at);
@@ -27,6 +29,18 @@ create view "location" as select site_id, id, revision, body::json #>> '{Code}' 
 create view "order_status" as select site_id, id, revision, body::json #>> '{Name}' as "name" from records where resource = 'order-status' and body is not null;
 
 create view "site" as select site_id, id, revision, body::json #>> '{Name}' as "name", body::json #>> '{Hostnames}' as "hostnames", body::json #>> '{Default}' as "default" from records where resource = 'site' and body is not null;
+
+declare pages no scroll cursor for select id, epoch, revision, counters from sites order by id;
+
+declare pages no scroll cursor for select key_id, at from key_uses order by key_id;
+
+declare pages no scroll cursor for select resource, id, revision, body from records where site_id = <number> order by resource, id;
+
+declare pages no scroll cursor for select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency order by site_id, key_id, name;
+
+declare pages no scroll cursor for select site_id, resource, id, revision, body from records order by site_id, resource, id;
+
+declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
 
 delete from idempotency;
 
@@ -57,6 +71,8 @@ drop view if exists "location";
 drop view if exists "order_status";
 
 drop view if exists "site";
+
+fetch <number> from pages;
 
 insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
 
@@ -92,27 +108,15 @@ select id from sites where id = <number> for share;
 
 select id from sites where id = <number> for update;
 
-select id, epoch, revision, counters from sites order by id;
-
 select id, epoch, revision, counters from sites where id in (<number>) order by id for update;
 
 select id, revision, epoch from sites where id in (<number>);
 
 select key_id, at from key_uses;
 
-select key_id, at from key_uses order by key_id;
-
 select r.site_id, r.resource, r.id, r.revision, r.body from json_to_recordset($1::json) as w (site bigint, resource text, id bigint) join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id;
 
-select resource, id, revision, body from records where site_id = <number> order by resource, id;
-
 select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
-
-select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency order by site_id, key_id, name;
-
-select site_id, resource, id, revision, body from records order by site_id, resource, id;
-
-select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
 
 select to_regclass('storefront_schema') is not null as is_there;
 

@@ -30,7 +30,7 @@ export async function* dumpRows(address: Address): AsyncGenerator<DumpedRow> {
     await step(connection, connection.script(sql.beginRead));
     for (const table of Object.keys(tables) as TableName[]) {
       const text = `select ${tables[table].join(", ")} from ${table} order by ${orders[table]}`;
-      const pages = connection.pages(text, pageSize)[Symbol.asyncIterator]();
+      const pages = connection.pages(text, pageSize);
       for (;;) {
         const page = await step(connection, pages.next());
         if (page.done) break;

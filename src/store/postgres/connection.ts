@@ -15,7 +15,7 @@ export interface Connection {
   /** Sends one statement, `parameters` being its `$1` and so on; one that is a JSON value is for `$1::json`. */
   query(text: string, ...parameters: (string | number | readonly object[])[]): Promise<Row[]>;
   /** The rows of one statement, `size` at a time; only in a transaction. */
-  pages(text: string, size: number): AsyncIterable<Row[]>;
+  pages(text: string, size: number): AsyncGenerator<Row[]>;
   /** What the database warned of since the last call. */
   takeWarning(): string | undefined;
   readonly isOpen: boolean;
@@ -86,12 +86,27 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
     return reserved;
   }
 
+  async function script(text: string): Promise<Row[][]> {
+    return rowSets(await open().unsafe(text).simple());
+  }
+
+  /** Not by the cursor of postgres.js, whose `next()` is no promise at the end, and which takes a lost connection for the end. */
+  async function* pages(text: string, size: number): AsyncGenerator<Row[]> {
+    await script(`declare pages no scroll cursor for ${text}`);
+    for (let isLast = false; !isLast; ) {
+      const [page = []] = await script(`fetch ${size} from pages`);
+      if (page.length > 0) yield page;
+      isLast = page.length < size;
+    }
+    await script("close pages");
+  }
+
   return {
-    script: async (text) => rowSets(await open().unsafe(text).simple()),
+    script,
     query: async (text, ...parameters) =>
       // An array of objects has no type of its own here: the database says that it wants JSON, and JSON it becomes.
       open().unsafe(text, parameters as unknown as string[], { prepare: address.prepare }),
-    pages: (text, size) => open().unsafe(text).cursor(size),
+    pages,
     takeWarning: () => {
       const taken = warning;
       warning = undefined;
