@@ -11,7 +11,10 @@ export interface Config {
   readonly workers: number;
   readonly demo: boolean;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Whether `X-Forwarded-For` tells the client's address. */
   readonly trustProxy: boolean;
+  /** Whether `X-Forwarded-Host` tells the host that the client named. */
+  readonly trustForwardedHost: boolean;
   /** Requests per second and key, and how many at once; 0 for no limit. */
   readonly rate: number;
   readonly burst: number;
@@ -52,6 +55,7 @@ export function readConfig(settings: Settings = {}): Config {
     demo: flag(settings, "DEMO"),
     tls: cert && key ? { cert, key } : undefined,
     trustProxy: flag(settings, "TRUST_PROXY"),
+    trustForwardedHost: flag(settings, "TRUST_FORWARDED_HOST"),
     rate,
     burst: number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000),
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,

@@ -52,12 +52,13 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 }
 
 function toHttpOptions(config: Config) {
-  const { host, port, tls, trustProxy, idleTimeout, rate, burst } = config;
+  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, rate, burst } = config;
   return {
     host,
     port,
     tls,
     trustProxy,
+    trustForwardedHost,
     patience: idleTimeout,
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,

@@ -154,12 +154,13 @@ describe("the headers of a read", () => {
     pragma: "no-cache",
     expires: "-1",
     "access-control-allow-origin": "*",
+    "x-content-type-options": "nosniff",
   };
 
   test.each([
     ["/restapi/locations/1.json", "application/json; charset=utf-8"],
     ["/restapi/locations/1.xml", "application/xml; charset=utf-8"],
-  ])("%s are those of the interface, an ETag and the request's id", async (path, type) => {
+  ])("%s are those of the interface, nosniff, an ETag and the request's id", async (path, type) => {
     const answer = await server.call("GET", path);
     const { date, etag, "x-request-id": id, ...rest } = Object.fromEntries(answer.headers);
     expect(rest).toEqual({ ...fixed, "content-type": type, "content-length": String(Buffer.byteLength(answer.text)) });

@@ -155,7 +155,7 @@ describe("a website", () => {
   test("is not picked by X-Forwarded-Host unless the proxy is trusted", async () => {
     const headers = { "X-Forwarded-Host": "garden.example" };
     expect((await list(server.key, headers)).status).toBe(200);
-    const behindProxy = await startTestServer({ settings: { TRUST_PROXY: "yes" } });
+    const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
     await addSite(behindProxy.engine, "garden", { hostnames: ["garden.example"] }, 0);
     expect((await behindProxy.call("GET", "/restapi/brands.json", { headers })).status).toBe(403);
     expect((await behindProxy.call("GET", "/restapi/brands.json")).status).toBe(200);

@@ -76,6 +76,7 @@ describe("an answer that the document does not allow fails the test that got it"
     Pragma: "no-cache",
     Expires: "-1",
     "Access-Control-Allow-Origin": "*",
+    "X-Content-Type-Options": "nosniff",
     "X-Request-Id": "x1",
     "Content-Type": "application/json; charset=utf-8",
     ETag: '"a.1.json"',

@@ -158,6 +158,7 @@ export type ProblemCode =
   | "wrong-site"
   | "idempotency-key-reused"
   | "too-many-requests"
+  | "not-implemented"
   | "internal"
   | "unavailable";
 

@@ -16,7 +16,11 @@ export function serveCommand(): Command {
     .option("--demo", "on an empty database, make a sample site with a key")
     .option("--tls-cert <file>", "serve HTTPS with this certificate chain (PEM)")
     .option("--tls-key <file>", "the certificate's private key (PEM)")
-    .option("--trust-proxy", "believe X-Forwarded-Host and X-Forwarded-For, because a proxy of yours sets them")
+    .option(
+      "--trust-proxy",
+      "take the last entry of X-Forwarded-For for the client's address; a proxy of yours adds it",
+    )
+    .option("--trust-forwarded-host", "take X-Forwarded-Host for the host; a proxy of yours sets it on every request")
     .option("--rate <number>", "requests per second that each key may make (default 0: no limit)")
     .option("--burst <number>", "how many of them at once (default twice the rate)")
     .option("--memory <MiB>", "how much memory records may take (default 256)")

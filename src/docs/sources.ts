@@ -18,6 +18,7 @@ import internalProblem from "../../docs/problems/internal.md" with { type: "text
 import invalidRecordProblem from "../../docs/problems/invalid-record.md" with { type: "text" };
 import methodNotAllowedProblem from "../../docs/problems/method-not-allowed.md" with { type: "text" };
 import notFoundProblem from "../../docs/problems/not-found.md" with { type: "text" };
+import notImplementedProblem from "../../docs/problems/not-implemented.md" with { type: "text" };
 import preconditionFailedProblem from "../../docs/problems/precondition-failed.md" with { type: "text" };
 import tooLargeProblem from "../../docs/problems/too-large.md" with { type: "text" };
 import tooManyRequestsProblem from "../../docs/problems/too-many-requests.md" with { type: "text" };
@@ -58,6 +59,7 @@ export const problems: Readonly<Record<Code, string>> = {
   "wrong-site": wrongSiteProblem,
   "idempotency-key-reused": idempotencyKeyReusedProblem,
   "too-many-requests": tooManyRequestsProblem,
+  "not-implemented": notImplementedProblem,
   internal: internalProblem,
   unavailable: unavailableProblem,
 };

@@ -6,29 +6,36 @@ import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
 const names = new Map<string, string>();
+/** How many hosts to remember, and how long they may be: no real one is longer (RFC 1035 section 2.3.4). */
+const mostNames = 1024;
+const longestName = 300;
 
-/** The request's host in its normal form; empty when it has none (HTTP/1.0). */
-export function hostOf({ request, target }: Exchange, trustProxy: boolean): string {
+/**
+ * The host that the request names, as it was sent, one character per byte; empty when it names none (HTTP/1.0).
+ * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` counts, because the proxy sets it
+ */
+export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
+  const forwarded = trustForwardedHost ? request.fields.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
   // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
-  const own = target.host ?? request.fields.get("host") ?? "";
-  const forwarded = trustProxy ? request.fields.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
-  const host = forwarded || own;
+  return forwarded || (target.host ?? request.fields.get("host") ?? "");
+}
+
+/** The hostname of `host`, as `sentHost` has it, in its normal form. */
+export function toHostname(host: string): string {
   const known = names.get(host);
   if (known !== undefined) return known;
   const name = hostnameOf(host);
-  if (names.size >= 1024) names.clear();
-  names.set(host, name);
+  if (names.size >= mostNames) names.clear();
+  if (host.length <= longestName) names.set(host, name);
   return name;
 }
 
-/** The refusal of a host that no site answers for (RFC 9110 section 15.5.20). */
+/** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` has it */
 export function wrongSite(host: string): Refusal {
-  return new Refusal(
-    "wrong-site",
-    host
-      ? `no website answers under the host \`${host.slice(0, 255)}\``
-      : "the request names no host, and there is no default website",
-  );
+  if (host === "") return new Refusal("wrong-site", "the request names no host, and there is no default website");
+  // Some clients send letters other than ASCII, as UTF-8.
+  const name = hostnameOf(Buffer.from(host, "latin1").toString());
+  return new Refusal("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
 }
 
 /**
@@ -50,7 +57,11 @@ export function requireWrite(key: Key): void {
 }
 
 function unauthorized(site: Site): Refusal {
-  return new Refusal("unauthorized", "send a valid API key of this website in the header X-API-AUTH", {
-    headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` },
-  });
+  return new Refusal(
+    "unauthorized",
+    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+    {
+      headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` },
+    },
+  );
 }

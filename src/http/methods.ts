@@ -7,6 +7,24 @@ import type { Route } from "./routes.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 
+/** The methods of the IANA HTTP Method Registry, and QUERY. (The registry's `*` is reserved and no method.) */
+const registered: ReadonlySet<string> = new Set(
+  `ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT CONNECT COPY DELETE GET HEAD LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR
+  MKCOL MKREDIRECTREF MKWORKSPACE MOVE OPTIONS ORDERPATCH PATCH POST PRI PROPFIND PROPPATCH PUT QUERY REBIND REPORT SEARCH
+  TRACE UNBIND UNCHECKOUT UNLINK UNLOCK UPDATE UPDATEREDIRECTREF VERSION-CONTROL`.split(/\s+/),
+);
+
+/** @throws Refusal `not-implemented` for a method that is not registered (RFC 9110 section 9.1) */
+export function requireKnownMethod({ method }: WireRequest): void {
+  if (registered.has(method)) return;
+  throw new Refusal("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
+}
+
+/** The method as a metric names it. Clients may send any, so those that are not registered share a name. */
+export function methodLabel(method: string): string {
+  return registered.has(method) ? method : "other";
+}
+
 /**
  * The method that the request means: its own, or that of `X-HTTP-Method-Override` on a POST.
  * @throws Refusal `method-not-allowed` when the route has no such method, `bad-request` for any other override

@@ -69,7 +69,10 @@ export function project(record: StorefrontRecord, fields: ReadonlySet<string>): 
   return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
 }
 
-/** Where the other pages are (RFC 8288). */
+/** Most characters of a `Link`: proxies take no longer headers than their buffer (4 KiB in nginx). */
+const longestLink = 4096;
+
+/** Where the other pages are (RFC 8288); undefined without `limit`, and when it would be longer than 4 KiB. */
 export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
@@ -78,7 +81,8 @@ export function toLink(path: string, { limit, offset, rest }: ListQuery, total: 
   if (offset + limit < total) pages.push(["next", offset + limit]);
   pages.push(["last", last]);
   const query = `${path}?${rest}${rest === "" ? "" : "&"}`;
-  return pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
+  const link = pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
+  return link.length <= longestLink ? link : undefined;
 }
 
 function single(parameters: URLSearchParams, name: string): string | undefined {

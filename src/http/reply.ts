@@ -32,6 +32,7 @@ const common = toLines({
   Pragma: "no-cache",
   Expires: "-1",
   "Access-Control-Allow-Origin": "*",
+  "X-Content-Type-Options": "nosniff",
 });
 /** There are few types. */
 const commonByType = new Map<string, string>();

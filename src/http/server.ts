@@ -9,14 +9,15 @@ import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { authenticate, hostOf, requireWrite, wrongSite } from "./auth.ts";
+import { authenticate, requireWrite, sentHost, toHostname, wrongSite } from "./auth.ts";
 import { longestBody } from "./body.ts";
+import { clientNetwork } from "./client-network.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
-import { methodOf, preflight } from "./methods.ts";
+import { methodLabel, methodOf, preflight, requireKnownMethod } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
 import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
@@ -27,8 +28,10 @@ import { toTarget } from "./target.ts";
 import { write } from "./write.ts";
 
 export interface HttpOptions extends Omit<ListenOptions, "longestBody"> {
-  /** Whether `X-Forwarded-Host` and `X-Forwarded-For` come from a proxy that can be believed. */
+  /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
   readonly trustProxy: boolean;
+  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
+  readonly trustForwardedHost: boolean;
   /** What a key may do that has no limit of its own; undefined for no limit. */
   readonly keyLimit: Limit | undefined;
   /** What a client address may do with invalid keys. */
@@ -76,16 +79,17 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   }
 
   function finish(exchange: Exchange, started: number, reply: Reply): Reply {
-    metrics.count(exchange.route, exchange.method, reply.status, performance.now() - started);
+    metrics.count(exchange.route, methodLabel(exchange.method), reply.status, performance.now() - started);
     if (log.isLevelEnabled("debug")) log.debug(described(exchange, reply), "answered");
     return reply;
   }
 
   function dispatch(exchange: Exchange): Maybe<Reply> {
+    requireKnownMethod(exchange.request);
     const page = statics.find(exchange);
     if (page) return page;
-    const host = hostOf(exchange, options.trustProxy);
-    const guess = directory.siteOf(host)?.id ?? systemSite;
+    const host = sentHost(exchange, options.trustForwardedHost);
+    const guess = directory.siteOf(toHostname(host))?.id ?? systemSite;
     const snapshot = snapshots.fresh(guess);
     if (snapshot instanceof Promise) return snapshot.then((later) => answerAt(exchange, host, later));
     return answerAt(exchange, host, snapshot);
@@ -93,7 +97,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
 
   /** Answers from `snapshot`, as new as the store, if it is of the site that answers for `host` by now. */
   function answerAt(exchange: Exchange, host: string, snapshot: Snapshot): Maybe<Reply> {
-    const site = directory.siteOf(host);
+    const site = directory.siteOf(toHostname(host));
     if (!site) throw wrongSite(host);
     if (site.id !== snapshot.site) return dispatch(exchange);
     const route = routes.find(exchange.target.path);
@@ -102,7 +106,6 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     exchange.method = methodOf(exchange.request, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
     const key = admit(exchange, site);
-    if (exchange.method === "GET" || exchange.method === "HEAD") writes.noteRead();
     if (exchange.method === "GET" || exchange.method === "HEAD") {
       writes.noteRead();
       return read(exchange, route, snapshot);
@@ -132,9 +135,8 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   }
 
   function throttleFailures(request: WireRequest): void {
-    const forwarded = options.trustProxy ? request.fields.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
-    const address = forwarded ?? request.address;
-    if (failureBuckets.take(address, options.failureLimit, now()) === undefined) {
+    const network = clientNetwork(request, options.trustProxy);
+    if (failureBuckets.take(network, options.failureLimit, now()) === undefined) {
       throw tooManyRequests(options.failureLimit, "too many requests with an invalid API key came from this address");
     }
   }

@@ -17,6 +17,7 @@ const statuses: Record<Code, number> = {
   "too-many-requests": 429,
   "head-too-large": 431,
   internal: 500,
+  "not-implemented": 501,
   unavailable: 503,
 };
 

@@ -1,4 +1,4 @@
-/** What a request asks for: the path (dot segments resolved), the query after the `?`, and the host of an absolute target. */
+/** What a request asks for: the path, the query after the `?`, and the host of an absolute target. */
 export interface Target {
   readonly path: string;
   readonly query: string;
@@ -7,17 +7,22 @@ export interface Target {
 
 /** What the URL standard leaves as it is in a path with a query. */
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
-const dots = /\/(?:\.|%2e)/i;
+/**
+ * A path with a segment `.` or `..`. The URL standard would resolve it, and so might a proxy, or not: what one of the two
+ * takes for another path could get past the rules of the proxy.
+ */
+const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
 /** A path or an absolute URL without what the URL standard would read as something else: `\` as `/`, and `#` as an end. */
 const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
 
 /**
  * Splits the target of a request (RFC 9112 section 3.2) as it was sent, one character per byte: a path, or an absolute URL. One that
- * is neither stands for a path that does not exist.
+ * is neither, or has a dot segment, stands for a path that does not exist.
  */
 export function toTarget(sent: string): Target {
-  if (plain.test(sent) && !dots.test(sent)) return split(sent);
+  if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
+  if (plain.test(sent)) return split(sent);
   const text = Buffer.from(sent, "latin1").toString();
   const isAbsolute = !text.startsWith("/");
   const url = readable.test(text) ? URL.parse(isAbsolute ? text : `http://unknown${text}`) : null;

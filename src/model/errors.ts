@@ -15,6 +15,7 @@ export const refusals = {
   "wrong-site": "No website answers under this host",
   "idempotency-key-reused": "The idempotency key was used for another request",
   "too-many-requests": "Too many requests",
+  "not-implemented": "The method does not exist",
   internal: "Something went wrong inside the server",
   unavailable: "The storage cannot be reached",
 } as const;

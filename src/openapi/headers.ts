@@ -19,6 +19,7 @@ const headers: Readonly<Record<string, Header>> = {
     "The headers that a script may read; only when the request names its `Origin`.",
     text("ETag, Location, X-Request-Id"),
   ],
+  "X-Content-Type-Options": ["The body is what `Content-Type` says.", constant("nosniff"), true],
   "X-Request-Id": ["Names this answer, also in the server's log.", text("k3J9aZ0q1"), true],
   Date: ["When the server answered.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
   "Content-Length": ["Bytes of the body as it is sent.", { type: "integer", minimum: 0, examples: [270] }],
@@ -40,7 +41,7 @@ const headers: Readonly<Record<string, Header>> = {
     true,
   ],
   Link: [
-    "Where the other pages are (RFC 8288); with `limit`.",
+    "Where the other pages are (RFC 8288); with `limit`, unless it would be longer than 4 KiB.",
     text('</restapi/brands.json?limit=2&offset=2>; rel="next"'),
   ],
   "Idempotency-Replayed": [
@@ -72,6 +73,7 @@ const common = [
   "Expires",
   "Access-Control-Allow-Origin",
   "Access-Control-Expose-Headers",
+  "X-Content-Type-Options",
   "X-Request-Id",
   "Date",
   "Content-Length",

@@ -12,7 +12,8 @@ const details: Record<Code, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
   "ambiguous-id": "which record? Name it by its ID in the path, as in `/restapi/brands/12.json`, or in the body.",
-  unauthorized: "send a valid API key of this website in the header X-API-AUTH",
+  unauthorized:
+    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
   forbidden: "the API key may only read: it lacks the scope `write`",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations can only be read",
@@ -21,9 +22,10 @@ const details: Record<Code, string> = {
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large": "the request's head, its URL included, has more than 16384 bytes",
   "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
-  "wrong-site": "no website answers under the host `other.example`",
+  "wrong-site": "no website has the host `other.example`",
   "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
   "too-many-requests": "the API key may make 50 requests per second",
+  "not-implemented": "there is no method `FETCH`; methods are case-sensitive",
   internal: "the server's log tells more about the request k3J9aZ0q1",
   unavailable: "the storage does not answer",
 };
@@ -62,11 +64,17 @@ export function problemRefs(wanted: readonly Code[], format: WireFormat, { statu
   );
 }
 
+/** No operation responds with it: the method of an operation is known. */
+const withoutOperation: Code = "not-implemented";
+
 /** `components.responses`. */
 export function problemResponses(api: Interface): Record<string, Schema> {
   const responses: Record<string, Schema> = {};
   for (const format of api.formats) {
-    for (const code of codes) responses[responseName(code, format, api.statusOf)] ??= response(code, format, api);
+    for (const code of codes) {
+      if (code !== withoutOperation)
+        responses[responseName(code, format, api.statusOf)] ??= response(code, format, api);
+    }
   }
   return responses;
 }

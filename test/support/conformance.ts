@@ -28,7 +28,7 @@ type Response = { readonly headers?: Record<string, Header>; readonly content?: 
 type Operation = { readonly responses: Record<string, Response> };
 
 /** Statuses that need no operation to be answered with. */
-const withoutOperation = [400, 404, 405, 421, 500, 503];
+const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
 
 /** Of the connection, and none of the answer's own. */
 const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];

@@ -6,7 +6,7 @@ import { openClient, toRequest } from "../support/wire-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer({ settings: { TRUST_PROXY: "yes" } });
+  server = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
   for (let id = 1; id <= 30; id++) await server.call("POST", "/restapi/brands.json", { body: { Name: `brand ${id}` } });
 });
 afterAll(() => server.stop());

@@ -1,0 +1,40 @@
+// Which network a request comes from: what failed authentications are counted by (contract section 9).
+
+import { isIPv4, isIPv6 } from "node:net";
+import type { WireRequest } from "../wire/request.ts";
+
+/**
+ * The client's network: its IPv4 address, or the first 64 bits of its IPv6 address, which is what one customer gets
+ * (RFC 6177 section 2). An IPv4-mapped address is the IPv4 address.
+ * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because the proxy adds it. The
+ *   entries before it are the client's to choose. One that is no address counts as the proxy's own.
+ */
+export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
+  const forwarded = trustProxy ? request.fields.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+  return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
+}
+
+/** The network of an address with or without port, IPv6 with or without brackets; undefined when it is no address. */
+export function networkOf(text: string): string | undefined {
+  const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
+  const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
+  if (isIPv4(address)) return address;
+  return isIPv6(address) ? networkOfV6(address) : undefined;
+}
+
+function networkOfV6(address: string): string {
+  // The URL standard's form has no dotted part, and one `::` at most.
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
+  if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");
+  const [start = "", end] = canonical.split("::");
+  const first = start === "" ? [] : start.split(":");
+  const last = end ? end.split(":") : [];
+  const zeros = new Array<string>(8 - first.length - last.length).fill("0");
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
+}
+
+function bytesOf(group: string): [number, number] {
+  const bits = Number.parseInt(group, 16);
+  return [bits >> 8, bits & 0xff];
+}
