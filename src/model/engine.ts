@@ -49,7 +49,7 @@ export interface Engine {
 
   /**
    * Whether certainly nobody has committed anything since the last call. Only an engine that can tell for next to
-   * nothing has it.
+   * nothing has it. @throws Refusal `unavailable` when the database is no longer the one that was opened
    */
   unchanged?(): boolean;
 

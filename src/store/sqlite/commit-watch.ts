@@ -8,15 +8,17 @@
 import { dlopen, type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
 import { fstatSync, openSync, readFileSync, statSync } from "node:fs";
+import type { KnownFile } from "./files.ts";
 
 const headerLength = 48;
 
 /** Says whether certainly nobody has committed since it was last called. The first answer is no. */
 export type CommitWatch = () => boolean;
 
-/** Watches the database at `path`, which `database` has open: the file `-shm` is there as long as a connection is. */
-export function watchCommits(database: Database, path: string): CommitWatch {
-  const header = process.platform === "linux" ? mapHeader(`${path}-shm`) : undefined;
+/** Watches `database`, which has `files` open: the file `-shm` is there as long as a connection is. */
+export function watchCommits(database: Database, files: readonly KnownFile[]): CommitWatch {
+  const index = files.find(({ path }) => path.endsWith("-shm"));
+  const header = index && process.platform === "linux" ? mapHeader(index.path) : undefined;
   return header ? watchHeader(header) : watchDataVersion(database);
 }
 

@@ -7,6 +7,9 @@ import first from "./001-tables.sql" with { type: "text" };
 
 const migrations: readonly string[] = [first];
 
+/** Bytes to which the log (`-wal`) is cut back once it was written into the database. It grows with the largest transaction. */
+export const logLimit = 16 * 1024 * 1024;
+
 /** Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns. */
 export function openDatabase(path: string): Database {
   return translated(() => open(path), `the database ${path}`);
@@ -20,6 +23,7 @@ function open(path: string): Database {
     database.run("pragma journal_mode = wal");
     database.run("pragma synchronous = full");
     database.run("pragma foreign_keys = off");
+    database.run(`pragma journal_size_limit = ${logLimit}`);
     return database;
   } catch (error) {
     database.close();

@@ -8,6 +8,7 @@ import { following } from "../since.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { dumpRows, refillTables } from "./dump.ts";
+import { createFileWatch, type KnownFile, knownFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { makeViews } from "./views.ts";
 import type { Answer, Call } from "./worker.ts";
@@ -19,27 +20,46 @@ import type { Answer, Call } from "./worker.ts";
  */
 export function openSqlite(path: string, resources: readonly Resource[]): Engine {
   const database = openDatabase(path);
+  try {
+    return createEngine(database, path, resources);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function createEngine(database: Database, path: string, resources: readonly Resource[]): Engine {
   migrate(database);
   translated(() => makeViews(database, resources));
   const sql = statements(database);
-  const writer = startWriter(path);
-  const unchanged = translated(() => watchCommits(database, path));
+  const files = translated(() => knownFiles(path));
+  const requireFiles = createFileWatch(files);
+  const watch = translated(() => watchCommits(database, files));
+  const writer = startWriter(path, files);
+  /** Reads, unless the files are no longer those that are open. */
+  function read<T>(work: () => T): T {
+    requireFiles();
+    return translated(work);
+  }
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
   return {
-    heads: (sites) => translated(() => heads(sites)),
-    unchanged,
+    heads: (sites) => read(() => heads(sites)),
+    unchanged: () => {
+      requireFiles();
+      return watch();
+    },
     openForWriting: async () => void (await writer.call({ name: "open" })),
     load: (site) =>
-      translated(() =>
+      read(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
           return { head, rows: sql.rows.all(site) as Row[] };
         })(),
       ),
     since: (site, revision, options = {}) =>
-      translated(() =>
+      read(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
           const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
@@ -49,11 +69,11 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
-    keyUses: () => translated(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
     dump: () => dumpRows(path),
     refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),
-    check: () => translated(() => [...integrity(database), ...checkRows(dumpRows(path))]),
+    check: () => read(() => [...integrity(database), ...checkRows(dumpRows(path))]),
     close: async () => {
       await writer.stop();
       database.close();
@@ -78,7 +98,7 @@ function integrity(database: Database): string[] {
 }
 
 /** The worker, started by the first call. It answers in order, so the calls under way wait in a line. */
-function startWriter(path: string) {
+function startWriter(path: string, files: readonly KnownFile[]) {
   let worker: Worker | undefined;
   const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
 
@@ -96,7 +116,7 @@ function startWriter(path: string) {
       worker = undefined;
       for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
     };
-    started.postMessage(path);
+    started.postMessage({ path, files });
     return started;
   }
 

@@ -1,12 +1,20 @@
 // The thread that waits for the disk, so that no read does. It answers one message after the other.
 
 import { messageOf, Refusal } from "../../model/errors.ts";
+import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
 import { openWriter, type Writer } from "./writer.ts";
 
 declare const self: Worker;
 
-/** What the thread is asked. The first message is the path of the database. */
+/** The first message. */
+export interface Start {
+  readonly path: string;
+  /** The files that the reading side has open. */
+  readonly files: readonly KnownFile[];
+}
+
+/** What the thread is asked after that. */
 export type Call =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
@@ -19,18 +27,19 @@ export type Answer =
   | { readonly value: string }
   | { readonly failure: { readonly unavailable: boolean; readonly message: string } };
 
-let path: string | undefined;
+let start: Start | undefined;
 let writer: Writer | undefined;
 
-self.onmessage = ({ data }: MessageEvent<string | Call>) => {
-  if (typeof data === "string") path = data;
+self.onmessage = ({ data }: MessageEvent<Start | Call>) => {
+  if ("path" in data) start = data;
   else self.postMessage(answer(data));
 };
 
 function answer(call: Call): Answer {
   try {
     if (call.name === "close" && !writer) return { value: "" };
-    writer ??= openWriter(path as string);
+    const { path, files } = start as Start;
+    writer ??= openWriter(path, files);
     return { value: carryOut(writer, call) };
   } catch (error) {
     const unavailable = error instanceof Refusal && error.code === "unavailable";

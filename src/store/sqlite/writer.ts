@@ -14,6 +14,7 @@ import {
   type Written,
 } from "../batch.ts";
 import { inTransaction, openDatabase, translated } from "./database.ts";
+import { type KnownFile, requireSameFiles } from "./files.ts";
 
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
@@ -22,30 +23,35 @@ export interface Writer {
   close(): void;
 }
 
-/** Opens the write side of the database at `path`, whose tables are there already. */
-export function openWriter(path: string): Writer {
+/** Opens the write side of the database at `path`, whose tables are there already and which has `files` open. */
+export function openWriter(path: string, files: readonly KnownFile[]): Writer {
+  requireSameFiles(files);
   const database = openDatabase(path);
   const sql = statements(database);
   let lastPruned = 0;
+
+  /** The second look is what counts: a write is acknowledged only when the files were still there after its commit. */
+  function transact<T>(work: () => T): T {
+    requireSameFiles(files);
+    const result = translated(() => inTransaction(database, work));
+    requireSameFiles(files);
+    return result;
+  }
+
   return {
     commit: (intents, atomic) =>
-      translated(() =>
-        inTransaction(database, () => {
-          const stored = fetch(sql, intents);
-          const written = decideBatch(intents, stored, atomic);
-          write(sql, stored, written);
-          lastPruned = prune(sql, intents, lastPruned);
-          return written.outcomes;
-        }),
-      ),
-    noteKeyUse: (uses) =>
-      translated(() => inTransaction(database, () => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at)))),
+      transact(() => {
+        const stored = fetch(sql, intents);
+        const written = decideBatch(intents, stored, atomic);
+        write(sql, stored, written);
+        lastPruned = prune(sql, intents, lastPruned);
+        return written.outcomes;
+      }),
+    noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
     dropSite: (site) =>
-      translated(() =>
-        inTransaction(database, () => {
-          for (const statement of sql.drop) statement.run(site);
-        }),
-      ),
+      transact(() => {
+        for (const statement of sql.drop) statement.run(site);
+      }),
     close: () => database.close(),
   };
 }

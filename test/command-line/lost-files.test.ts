@@ -1,0 +1,104 @@
+// The files of a SQLite database are taken away under a running server (contract section 7).
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { ask, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+
+let shop: Workshop;
+let folder: string;
+let database: string;
+let key: string;
+beforeEach(async () => {
+  shop = openWorkshop();
+  folder = shop.file("data");
+  database = `sqlite:${shop.file("data/shop.db")}`;
+  await run("site", "add", "main", "--default");
+  key = (await run("key", "create", "--site", "main")).trim();
+});
+afterEach(() => shop.close());
+
+const run = (...args: string[]) => shop.must([...args, "--database", database]);
+const serve = () => shop.serve(["--database", database]);
+const read = async ({ url }: Served) => (await ask(`${url}/restapi/brands.json`, key)).status;
+const ready = async ({ url }: Served) => (await fetch(`${url}/readyz`)).status;
+const create = async ({ url }: Served, Name: string) =>
+  (await ask(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }) })).status;
+const names = async ({ url }: Served) =>
+  ((await (await ask(`${url}/restapi/brands.json`, key)).json()) as { Name: string }[]).map(({ Name }) => Name);
+
+describe("from then on no write is acknowledged, no read is answered and the server is not ready, when", () => {
+  const losses: [string, () => void][] = [
+    ["the database is removed", () => rmSync(join(folder, "shop.db"))],
+    ["the log is removed", () => rmSync(join(folder, "shop.db-wal"))],
+    ["the index of the log is removed", () => rmSync(join(folder, "shop.db-shm"))],
+    ["another database is moved into its place", () => replace(join(folder, "shop.db"))],
+    ["its folder is moved away", () => renameSync(folder, shop.file("away"))],
+    ["its folder is replaced", () => replaceFolder()],
+  ];
+  test.each(losses)("%s", async (_, lose) => {
+    const server = await serve();
+    expect([await create(server, "before"), await read(server), await ready(server)]).toEqual([201, 200, 200]);
+    lose();
+    const statuses: number[] = [];
+    for (let n = 0; n < 40; n++) statuses.push(await create(server, `after ${n}`));
+    expect(new Set(statuses)).toEqual(new Set([503]));
+    await waitFor(async () => (await read(server)) === 503, "reads to be refused");
+    await waitFor(async () => (await ready(server)) === 503, "the server not to be ready");
+  });
+
+  function replace(file: string): void {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  }
+
+  function replaceFolder(): void {
+    renameSync(folder, shop.file("away"));
+    mkdirSync(folder);
+    for (const name of ["shop.db", "shop.db-wal", "shop.db-shm"])
+      copyFileSync(shop.file(`away/${name}`), join(folder, name));
+  }
+});
+
+test("a key that is revoked after the index of the log was removed is not accepted for long", async () => {
+  const server = await serve();
+  expect(await read(server)).toBe(200);
+  rmSync(join(folder, "shop.db-shm"));
+  await shop.run(["key", "revoke", key.slice(0, 12), "--database", database]);
+  await waitFor(async () => (await read(server)) !== 200, "the key to be refused");
+});
+
+test("files that are put back are used again, with every write that was acknowledged", async () => {
+  const server = await serve();
+  expect(await create(server, "before")).toBe(201);
+  renameSync(folder, shop.file("away"));
+  expect(await create(server, "meanwhile")).toBe(503);
+  renameSync(shop.file("away"), folder);
+  expect(await create(server, "after")).toBe(201);
+  expect([await names(server), await ready(server)]).toEqual([["before", "after"], 200]);
+});
+
+test("a server that is stopped after the log was removed writes what it acknowledged into the database", async () => {
+  const server = await serve();
+  const acknowledged = ["one", "two", "three"];
+  for (const name of acknowledged) expect(await create(server, name)).toBe(201);
+  rmSync(join(folder, "shop.db-wal"));
+  expect(await create(server, "four")).toBe(503);
+  server.kill("SIGTERM");
+  expect(await server.exited).toBe(0);
+  const next = await serve();
+  expect(await names(next)).toEqual(acknowledged);
+  expect(await create(next, "four")).toBe(201);
+  await run("check");
+});
+
+test("a database behind a symbolic link is served, until the link leads elsewhere", async () => {
+  const link = shop.file("link.db");
+  symlinkSync(join(folder, "shop.db"), link);
+  const server = await shop.serve(["--database", `sqlite:${link}`]);
+  expect([await create(server, "before"), await read(server)]).toEqual([201, 200]);
+  copyFileSync(join(folder, "shop.db"), shop.file("other.db"));
+  rmSync(link);
+  symlinkSync(shop.file("other.db"), link);
+  expect(await create(server, "after")).toBe(503);
+});

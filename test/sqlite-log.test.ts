@@ -1,0 +1,52 @@
+// How large SQLite's log (`-wal`) stays.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { Intent } from "../src/model/write.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { logLimit } from "../src/store/sqlite/database.ts";
+
+let folder: string;
+let engine: Engine;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-log-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+});
+afterEach(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+const logSize = () => statSync(join(folder, "test.db-wal")).size;
+const create = (Name: string): Intent => ({
+  site: 1,
+  resource: "brand",
+  operation: "create",
+  text: JSON.stringify({ Name }),
+  actor: "test",
+  at: 1,
+});
+/** Each is stored twice, as a record and in the journal. */
+const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
+
+test("the log of one very large transaction shrinks with the writes after it", async () => {
+  await engine.commit(large);
+  expect(logSize()).toBeGreaterThan(logLimit * 1.5);
+  for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
+  expect(logSize()).toBeLessThanOrEqual(logLimit);
+});
+
+test("the log that grew while something long was read shrinks with the writes after that", async () => {
+  await engine.commit([create("first"), create("second")]);
+  const reading = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
+  reading.next();
+  for (const intent of large) await engine.commit([intent]);
+  expect(logSize()).toBeGreaterThan(logLimit * 1.5);
+  while (!reading.next().done);
+  for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
+  expect(logSize()).toBeLessThanOrEqual(logLimit);
+});
