@@ -9,34 +9,111 @@ export interface Limit {
   readonly burst: number;
 }
 
-interface Bucket {
-  tokens: number;
-  /** Milliseconds since 1970 at which `tokens` was right. */
-  at: number;
+/** Most buckets that are kept. */
+export const mostBuckets = 100_000;
+/** How many full buckets are forgotten for each new one: more than one, so that few are left of an attack. */
+const forgottenAtOnce = 2;
+
+/** A bucket is a moment: that at which it is full again. Until then tokens are missing, one for each `1 / rate` seconds. */
+interface Bucket<Name> {
+  /** Undefined for the one that is shared. */
+  readonly name: Name | undefined;
+  /** Milliseconds since 1970. */
+  fullAt: number;
+  /** Its place in the heap. */
+  index: number;
 }
 
-/** How many buckets to remember before full ones are forgotten. */
-const mostBuckets = 10_000;
-
+/**
+ * At most `most` buckets. A full bucket is as good as none, so those that are full by now make room for new ones; a name
+ * that comes while there is none of them shares one bucket with all others that do. Each call takes time that grows with
+ * the logarithm of the number of buckets.
+ */
 export class Buckets<Name> {
-  readonly #buckets = new Map<Name, Bucket>();
+  readonly #most: number;
+  readonly #buckets = new Map<Name, Bucket<Name>>();
+  /** The same as a binary heap: the one that is full first comes first, each comes before those at `2 i + 1` and `2 i + 2`. */
+  readonly #heap: Bucket<Name>[] = [];
+  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
 
-  /** Takes a token and says how many are left; undefined when there was none. */
+  constructor(most = mostBuckets) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** Takes a token and says how many whole ones are left; undefined when there was none. @param now milliseconds since 1970 */
   take(name: Name, { rate, burst }: Limit, now: number): number | undefined {
-    let bucket = this.#buckets.get(name);
-    if (!bucket) {
-      if (this.#buckets.size >= mostBuckets) this.#buckets.clear();
-      bucket = { tokens: burst, at: now };
-      this.#buckets.set(name, bucket);
+    const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
+    const lasting = 1000 / rate;
+    const wholeFill = burst * lasting;
+    // Never further away than an empty bucket takes: the clock may have been put back, or the limit changed.
+    const missing = Math.min(Math.max(0, bucket.fullAt - now), wholeFill);
+    const isEmpty = missing + lasting > wholeFill + tolerance;
+    bucket.fullAt = now + missing + (isEmpty ? 0 : lasting);
+    if (bucket !== this.#shared) this.#settle(bucket);
+    return isEmpty ? undefined : Math.max(0, Math.floor((wholeFill - missing - lasting + tolerance) / lasting));
+  }
+
+  /** A new full bucket; undefined when there is no room for it. */
+  #add(name: Name, now: number): Bucket<Name> | undefined {
+    for (let count = 0; count < forgottenAtOnce; count++) {
+      const first = this.#heap[0];
+      if (!first || first.fullAt > now) break;
+      this.#forget(first);
     }
-    const elapsed = Math.max(0, now - bucket.at) / 1000;
-    bucket.tokens = Math.min(burst, bucket.tokens + elapsed * rate);
-    bucket.at = now;
-    if (bucket.tokens < 1) return undefined;
-    bucket.tokens -= 1;
-    return Math.floor(bucket.tokens);
+    if (this.#heap.length >= this.#most) return undefined;
+    const bucket = { name, fullAt: now, index: this.#heap.length };
+    this.#buckets.set(name, bucket);
+    this.#heap.push(bucket);
+    return bucket;
+  }
+
+  #forget(bucket: Bucket<Name>): void {
+    this.#buckets.delete(bucket.name as Name);
+    const last = this.#heap.pop() as Bucket<Name>;
+    if (last === bucket) return;
+    this.#put(last, bucket.index);
+    this.#settle(last);
+  }
+
+  /** Brings a bucket whose moment has changed to its place. */
+  #settle(bucket: Bucket<Name>): void {
+    for (let above = this.#above(bucket); above && above.fullAt > bucket.fullAt; above = this.#above(bucket)) {
+      this.#swap(above, bucket);
+    }
+    for (let below = this.#below(bucket); below && below.fullAt < bucket.fullAt; below = this.#below(bucket)) {
+      this.#swap(bucket, below);
+    }
+  }
+
+  #above({ index }: Bucket<Name>): Bucket<Name> | undefined {
+    return index === 0 ? undefined : this.#heap[(index - 1) >> 1];
+  }
+
+  /** The one below that is full first. */
+  #below({ index }: Bucket<Name>): Bucket<Name> | undefined {
+    const left = this.#heap[2 * index + 1];
+    const right = this.#heap[2 * index + 2];
+    return left && right && right.fullAt < left.fullAt ? right : left;
+  }
+
+  #swap(above: Bucket<Name>, below: Bucket<Name>): void {
+    const { index } = above;
+    this.#put(above, below.index);
+    this.#put(below, index);
+  }
+
+  #put(bucket: Bucket<Name>, index: number): void {
+    bucket.index = index;
+    this.#heap[index] = bucket;
   }
 }
+
+/** Milliseconds that rounding may make of nothing. */
+const tolerance = 1e-3;
 
 /** `RateLimit-Policy` and `RateLimit`, as the IETF's draft on them has it (draft-ietf-httpapi-ratelimit-headers). */
 export function rateLimitHeaders({ rate, burst }: Limit, left: number): Record<string, string> {

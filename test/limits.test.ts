@@ -1,0 +1,118 @@
+// Token buckets (contract section 9): how many there may be, and what happens at the bound.
+
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { networkOf } from "../src/http/client-network.ts";
+import { Buckets, mostBuckets } from "../src/http/limits.ts";
+
+const limit = { rate: 2, burst: 4 };
+const drain = (buckets: Buckets<string>, name: string, now: number) => {
+  let taken = 0;
+  while (buckets.take(name, limit, now) !== undefined) taken++;
+  return taken;
+};
+
+describe("a token bucket", () => {
+  test("gives what it holds, and fills again by the rate up to the burst", () => {
+    const buckets = new Buckets<string>();
+    expect(drain(buckets, "a", 0)).toBe(4);
+    expect(drain(buckets, "a", 499)).toBe(0);
+    expect(drain(buckets, "a", 500)).toBe(1);
+    expect(drain(buckets, "a", 1499)).toBe(1);
+    expect(drain(buckets, "a", 1500)).toBe(1);
+    expect(drain(buckets, "a", 60_000)).toBe(4);
+    expect([buckets.take("a", limit, 90_000), buckets.take("a", limit, 90_000)]).toEqual([3, 2]);
+  });
+
+  test("never gives more than rate and burst allow, nor less, whatever the order of names and times", () => {
+    const step = fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 1500 }));
+    const property = fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+      const buckets = new Buckets<string>(3);
+      const model = new Map<string, { tokens: number; at: number }>();
+      let now = 0;
+      for (const [name, pause] of steps) {
+        now += pause;
+        const before = model.get(name) ?? { tokens: limit.burst, at: now };
+        const tokens = Math.min(limit.burst, before.tokens + ((now - before.at) * limit.rate) / 1000);
+        expect(buckets.take(name, limit, now)).toBe(tokens < 1 ? undefined : Math.floor(tokens - 1));
+        model.set(name, { tokens: tokens < 1 ? tokens : tokens - 1, at: now });
+      }
+    });
+    fc.assert(property, { numRuns: 500 });
+  });
+
+  test("of a clock that was put back gives again after the time that it takes to fill", () => {
+    const buckets = new Buckets<string>();
+    drain(buckets, "a", 1e9);
+    expect(drain(buckets, "a", 0)).toBe(0);
+    expect(drain(buckets, "a", 2000)).toBe(4);
+  });
+
+  test("follows a limit that has changed, once it has filled", () => {
+    const buckets = new Buckets<string>();
+    drain(buckets, "a", 0);
+    expect(buckets.take("a", { rate: 100, burst: 100 }, 2000)).toBe(99);
+  });
+});
+
+describe("of very many buckets", () => {
+  const fill = (buckets: Buckets<string>, from: number, count: number, now: number) => {
+    for (let index = from; index < from + count; index++) buckets.take(`n${index}`, limit, now);
+  };
+
+  test("there are no more than the bound, and those of clients that wait are not filled by others that come", () => {
+    const buckets = new Buckets<string>();
+    drain(buckets, "attacker", 0);
+    fill(buckets, 0, mostBuckets * 2, 0);
+    expect(buckets.size).toBe(mostBuckets);
+    expect(drain(buckets, "attacker", 0)).toBe(0);
+  });
+
+  test("those beyond the bound share one", () => {
+    const buckets = new Buckets<string>(10);
+    for (let index = 0; index < 10; index++) drain(buckets, `n${index}`, 0);
+    expect([drain(buckets, "x", 0), drain(buckets, "y", 0), drain(buckets, "z", 0)]).toEqual([4, 0, 0]);
+  });
+
+  test("those that have filled make room for new ones, and no others do", () => {
+    const buckets = new Buckets<string>(10);
+    for (let index = 0; index < 9; index++) drain(buckets, `n${index}`, 0);
+    buckets.take("once", limit, 0);
+    drain(buckets, "new", 500);
+    expect(buckets.size).toBe(10);
+    expect(drain(buckets, "new", 500)).toBe(0);
+    expect(drain(buckets, "once", 500)).toBe(4);
+    for (let index = 0; index < 9; index++) expect(drain(buckets, `n${index}`, 500)).toBe(1);
+  });
+
+  test("few are kept once the clients of an attack are gone", () => {
+    const buckets = new Buckets<string>();
+    fill(buckets, 0, 50_000, 0);
+    fill(buckets, 100_000, 50_000, 60_000);
+    expect(buckets.size).toBeLessThanOrEqual(50_000);
+  });
+});
+
+test.each<[string, string | undefined]>([
+  ["192.0.2.1", "192.0.2.1"],
+  ["192.0.2.1:4711", "192.0.2.1"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+  ["::ffff:c000:201", "192.0.2.1"],
+  ["[::ffff:192.0.2.1]:80", "192.0.2.1"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+  ["2001:0db8:0001:0002::", "2001:db8:1:2::/64"],
+  ["[2001:DB8:1:2::9]:4711", "2001:db8:1:2::/64"],
+  ["2001:db8::1", "2001:db8:0:0::/64"],
+  ["::1", "0:0:0:0::/64"],
+  ["1::", "1:0:0:0::/64"],
+  ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["64:ff9b::192.0.2.1", "64:ff9b:0:0::/64"],
+  ["unknown", undefined],
+  ["", undefined],
+  ["_hidden", undefined],
+  ["300.0.2.1", undefined],
+  ["[::1", undefined],
+  ["1.2.3.4]", undefined],
+])("the network of %s is %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
