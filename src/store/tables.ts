@@ -26,12 +26,24 @@ export interface View {
   readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
 }
 
-/** The view of a resource: `brand.address_town` for `Address.Town`. */
-export function viewOf(resource: Resource): View {
-  const columns = resource.leaves.map((leaf) => ({ name: snakeCase(leaf.keys), keys: leaf.keys }));
-  return { name: resource.name.replaceAll("-", "_"), columns };
+/**
+ * The view of a resource: `brand.address_town` for `Address.Town`. Versions of the program that declare different fields
+ * may share a database, so a view only grows: what it lacks is added behind the columns that it has.
+ * @param present the dotted paths of the columns that the view has in the database
+ */
+export function viewOf(resource: Resource, present: readonly string[]): View {
+  const paths = new Set([...present, ...resource.leaves.map(({ path }) => path)]);
+  const columns = [...paths].map((path) => ({ name: snakeCase(path), keys: path.split(".") }));
+  return { name: viewNameOf(resource), columns };
 }
 
-function snakeCase(keys: readonly string[]): string {
-  return keys.map((key) => key.replace(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()).join("_");
+export function viewNameOf({ name }: Resource): string {
+  return name.replaceAll("-", "_");
+}
+
+function snakeCase(path: string): string {
+  return path
+    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
+    .replaceAll(".", "_")
+    .toLowerCase();
 }

@@ -10,6 +10,16 @@ commit;
 
 create index idempotency_at on idempotency (site_id, at);
 
+create or replace view "brand" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{AccountNumber}', '') as "account_number", coalesce(body::json #>> '{Telephone,Daytime}', '') as "telephone_daytime", coalesce(body::json #>> '{Telephone,Evening}', '') as "telephone_evening", coalesce(body::json #>> '{Telephone,Mobile}', '') as "telephone_mobile", coalesce(body::json #>> '{Address,Title}', '') as "address_title", coalesce(body::json #>> '{Address,Firstname}', '') as "address_firstname", coalesce(body::json #>> '{Address,Surname}', '') as "address_surname", coalesce(body::json #>> '{Address,AddressLine1}', '') as "address_address_line1", coalesce(body::json #>> '{Address,AddressLine2}', '') as "address_address_line2", coalesce(body::json #>> '{Address,Town}', '') as "address_town", coalesce(body::json #>> '{Address,County}', '') as "address_county", coalesce(body::json #>> '{Address,Postcode}', '') as "address_postcode", coalesce(body::json #>> '{Address,Country}', '') as "address_country" from records where resource = 'brand' and body is not null;
+
+create or replace view "key" as select site_id, id, revision, coalesce(body::json #>> '{Site}', '') as "site", coalesce(body::json #>> '{Prefix}', '') as "prefix", coalesce(body::json #>> '{Digest}', '') as "digest", coalesce(body::json #>> '{Label}', '') as "label", coalesce(body::json #>> '{Scope}', '') as "scope", coalesce(body::json #>> '{Rate}', '') as "rate", coalesce(body::json #>> '{Created}', '') as "created", coalesce(body::json #>> '{Expires}', '') as "expires", coalesce(body::json #>> '{Revoked}', '') as "revoked" from records where resource = 'key' and body is not null;
+
+create or replace view "location" as select site_id, id, revision, coalesce(body::json #>> '{Code}', '') as "code", coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Manager}', '') as "manager", coalesce(body::json #>> '{Email}', '') as "email", coalesce(body::json #>> '{Telephone,Daytime}', '') as "telephone_daytime", coalesce(body::json #>> '{Telephone,Evening}', '') as "telephone_evening", coalesce(body::json #>> '{Telephone,Mobile}', '') as "telephone_mobile", coalesce(body::json #>> '{Address,Title}', '') as "address_title", coalesce(body::json #>> '{Address,Firstname}', '') as "address_firstname", coalesce(body::json #>> '{Address,Surname}', '') as "address_surname", coalesce(body::json #>> '{Address,AddressLine1}', '') as "address_address_line1", coalesce(body::json #>> '{Address,AddressLine2}', '') as "address_address_line2", coalesce(body::json #>> '{Address,Town}', '') as "address_town", coalesce(body::json #>> '{Address,County}', '') as "address_county", coalesce(body::json #>> '{Address,Postcode}', '') as "address_postcode", coalesce(body::json #>> '{Address,Country}', '') as "address_country" from records where resource = 'location' and body is not null;
+
+create or replace view "order_status" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name" from records where resource = 'order-status' and body is not null;
+
+create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default" from records where resource = 'site' and body is not null;
+
 create table idempotency ( site_id bigint not null, key_id bigint not null, name text not null, digest text not null, at bigint not null, operation text not null, id bigint not null, revision bigint not null, body text not null, primary key (site_id, key_id, name) );
 
 create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
@@ -19,16 +29,6 @@ create table journal ( site_id bigint not null, revision bigint not null, at big
 create table key_uses ( key_id bigint primary key, at bigint not null );
 
 create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
-
-create view "brand" as select site_id, id, revision, body::json #>> '{Name}' as "name", body::json #>> '{AccountNumber}' as "account_number", body::json #>> '{Telephone,Daytime}' as "telephone_daytime", body::json #>> '{Telephone,Evening}' as "telephone_evening", body::json #>> '{Telephone,Mobile}' as "telephone_mobile", body::json #>> '{Address,Title}' as "address_title", body::json #>> '{Address,Firstname}' as "address_firstname", body::json #>> '{Address,Surname}' as "address_surname", body::json #>> '{Address,AddressLine1}' as "address_address_line1", body::json #>> '{Address,AddressLine2}' as "address_address_line2", body::json #>> '{Address,Town}' as "address_town", body::json #>> '{Address,County}' as "address_county", body::json #>> '{Address,Postcode}' as "address_postcode", body::json #>> '{Address,Country}' as "address_country" from records where resource = 'brand' and body is not null;
-
-create view "key" as select site_id, id, revision, body::json #>> '{Site}' as "site", body::json #>> '{Prefix}' as "prefix", body::json #>> '{Digest}' as "digest", body::json #>> '{Label}' as "label", body::json #>> '{Scope}' as "scope", body::json #>> '{Rate}' as "rate", body::json #>> '{Created}' as "created", body::json #>> '{Expires}' as "expires", body::json #>> '{Revoked}' as "revoked" from records where resource = 'key' and body is not null;
-
-create view "location" as select site_id, id, revision, body::json #>> '{Code}' as "code", body::json #>> '{Name}' as "name", body::json #>> '{Manager}' as "manager", body::json #>> '{Email}' as "email", body::json #>> '{Telephone,Daytime}' as "telephone_daytime", body::json #>> '{Telephone,Evening}' as "telephone_evening", body::json #>> '{Telephone,Mobile}' as "telephone_mobile", body::json #>> '{Address,Title}' as "address_title", body::json #>> '{Address,Firstname}' as "address_firstname", body::json #>> '{Address,Surname}' as "address_surname", body::json #>> '{Address,AddressLine1}' as "address_address_line1", body::json #>> '{Address,AddressLine2}' as "address_address_line2", body::json #>> '{Address,Town}' as "address_town", body::json #>> '{Address,County}' as "address_county", body::json #>> '{Address,Postcode}' as "address_postcode", body::json #>> '{Address,Country}' as "address_country" from records where resource = 'location' and body is not null;
-
-create view "order_status" as select site_id, id, revision, body::json #>> '{Name}' as "name" from records where resource = 'order-status' and body is not null;
-
-create view "site" as select site_id, id, revision, body::json #>> '{Name}' as "name", body::json #>> '{Hostnames}' as "hostnames", body::json #>> '{Default}' as "default" from records where resource = 'site' and body is not null;
 
 declare pages no scroll cursor for select id, epoch, revision, counters from sites order by id;
 
@@ -132,4 +132,4 @@ set local statement_timeout = <number>;
 
 update sites set revision = s.revision, counters = s.counters from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id;
 
-update storefront_schema set version = <number>, views = '<digest>' where id = <number>;
+update storefront_schema set version = <number>, views = $1 where id = <number>;

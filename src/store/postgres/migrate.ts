@@ -1,7 +1,7 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
 import type { Resource } from "../../model/resource.ts";
-import { madeByNewer, viewOf } from "../tables.ts";
+import { madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import type { Address } from "./address.ts";
 import type { Connection } from "./connection.ts";
@@ -13,7 +13,7 @@ const migrations: readonly string[] = [first];
 /** What a database says of its own tables. */
 interface Schema {
   readonly version: number;
-  /** A digest of the reporting views' definitions. */
+  /** The definitions of the reporting views, a line each. */
   readonly views: string;
 }
 
@@ -22,15 +22,10 @@ const patience = 60_000;
 
 /** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
 export async function migrate(pool: Pool, address: Address, resources: readonly Resource[]): Promise<void> {
-  const views = resources.map(viewSql);
-  const wanted: Schema = {
-    version: migrations.length,
-    views: new Bun.CryptoHasher("sha256").update(views.join("\n")).digest("hex"),
-  };
-  if (isAt(await pool.read(readSchema), wanted)) return;
+  if (isUpToDate(await pool.read(readSchema), resources)) return;
   const patient = createPool({ ...address, timeout: patience }, 1);
   try {
-    await patient.use((connection) => bringUp(connection, wanted, views));
+    await patient.use((connection) => bringUp(connection, resources));
   } finally {
     await patient.close();
   }
@@ -43,21 +38,22 @@ async function readSchema(connection: Connection): Promise<Schema | undefined> {
   return rows?.[0] as Schema | undefined;
 }
 
-function isAt(schema: Schema | undefined, wanted: Schema): boolean {
+function isUpToDate(schema: Schema | undefined, resources: readonly Resource[]): boolean {
   if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
-  return schema?.version === wanted.version && schema.views === wanted.views;
+  return schema?.version === migrations.length && outdatedViews(definitionsIn(schema), resources).length === 0;
 }
 
 /** The row of `storefront_schema` is the lock: of several processes, one goes on and the others find the work done. */
-async function bringUp(connection: Connection, wanted: Schema, views: readonly string[]): Promise<void> {
+async function bringUp(connection: Connection, resources: readonly Resource[]): Promise<void> {
   await makeLock(connection);
   const [rows] = await connection.script("begin; select version, views from storefront_schema where id = 1 for update");
   const schema = rows?.[0] as Schema;
-  if (!isAt(schema, wanted)) {
-    const drops = views.map((view) => `drop view if exists ${/"[a-z_]+"/.exec(view)?.[0]}`);
-    for (const text of [...migrations.slice(schema.version), ...drops, ...views]) await connection.script(text);
-    await connection.script(
-      `update storefront_schema set version = ${wanted.version}, views = '${wanted.views}' where id = 1`,
+  if (!isUpToDate(schema, resources)) {
+    for (const text of migrations.slice(schema.version)) await connection.script(text);
+    const views = await bringUpViews(connection, definitionsIn(schema), resources);
+    await connection.query(
+      `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
+      [...views.values()].join("\n"),
     );
   }
   await connection.script("commit");
@@ -81,9 +77,46 @@ async function makeLock(connection: Connection): Promise<void> {
   }
 }
 
-function viewSql(resource: Resource): string {
-  const view = viewOf(resource);
-  const columns = view.columns.map(({ name, keys }) => `body::json #>> '{${keys.join(",")}}' as "${name}"`);
+/** The definitions of views, by name. */
+type Definitions = ReadonlyMap<string, string>;
+
+function definitionsIn({ views }: Schema): Definitions {
+  const lines = [...views.matchAll(/^create or replace view "([^"]+)" .*$/gm)];
+  return new Map(lines.map(([line, name]) => [name as string, line]));
+}
+
+/** Makes views, or adds columns behind those that they have: so other people's views on top of them stay. */
+async function bringUpViews(
+  connection: Connection,
+  present: Definitions,
+  resources: readonly Resource[],
+): Promise<Definitions> {
+  const views = new Map(present);
+  for (const { name, text } of outdatedViews(present, resources)) {
+    // Its columns are not known, so it cannot be replaced.
+    if (!present.has(name)) await connection.script(`drop view if exists "${name}"`);
+    await connection.script(text);
+    views.set(name, text);
+  }
+  return views;
+}
+
+function outdatedViews(present: Definitions, resources: readonly Resource[]) {
+  const wanted = resources.map((resource) => {
+    const name = viewNameOf(resource);
+    return { name, text: viewSql(resource, viewOf(resource, pathsIn(present.get(name) ?? ""))) };
+  });
+  return wanted.filter(({ name, text }) => present.get(name) !== text);
+}
+
+function pathsIn(definition: string): string[] {
+  return [...definition.matchAll(/'\{([^}]+)\}'/g)].map(([, keys]) => (keys as string).replaceAll(",", "."));
+}
+
+function viewSql(resource: Resource, view: View): string {
+  const columns = view.columns.map(
+    ({ name, keys }) => `coalesce(body::json #>> '{${keys.join(",")}}', '') as "${name}"`,
+  );
   const all = ["site_id", "id", "revision", ...columns].join(", ");
-  return `create view "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
+  return `create or replace view "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }
