@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { Change } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { toId } from "../model/record.ts";
+import { toDeclared, toId } from "../model/record.ts";
 import { journal, restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
 import {
@@ -93,7 +93,8 @@ function restoreRecordCommand(): Command {
         return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
       });
       if (outcome.kind === "refused") throw new Refusal("not-found", `there is no ${resource.singular} ${id}`);
-      print(options, JSON.parse(outcome.body), [outcome.body]);
+      const restored = toDeclared(resource, outcome.body);
+      print(options, JSON.parse(restored), [restored]);
       tell(
         outcome.kind === "unchanged"
           ? "it is as it was: nothing to restore"

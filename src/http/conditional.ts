@@ -1,8 +1,13 @@
 // Conditional requests (RFC 9110 section 13) over strong entity tags: `"<version>.<representation>"`.
 
-/** The tag of a record or list at `version`, in one representation such as `json` or `xml-gzip`. */
-export function toEtag(version: string, representation: string): string {
-  return `"${version}.${representation}"`;
+import type { Resource } from "../model/resource.ts";
+
+/**
+ * The tag of a record or list at `version`, in one representation: a format such as `json` or `xml-gzip`, of what the
+ * resource's records look like in this version of the program.
+ */
+export function toEtag(version: string, { shape }: Resource, format: string): string {
+  return `"${version}.${shape.digest}-${format}"`;
 }
 
 /** Whether `If-None-Match` names `etag`, or anything; compared weakly (section 13.1.2). */
@@ -12,8 +17,9 @@ export function noneMatchHits(header: string, etag: string): boolean {
 }
 
 /**
- * The versions that `If-Match` accepts, whichever the representation: a record read as JSON may be updated as XML.
- * Undefined when any will do. A weak tag matches nothing (section 13.1.1).
+ * The versions that `If-Match` accepts, whichever the representation: a record read as JSON may be updated as XML, and one
+ * read from another version of the program through this one. Undefined when any will do. A weak tag matches nothing
+ * (section 13.1.1).
  */
 export function versionsOf(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;

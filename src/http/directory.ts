@@ -3,6 +3,8 @@
 import type { Change } from "../model/change.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import type { Scope } from "../model/key.ts";
+import { toDeclared } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import type { Snapshot } from "../store/snapshot.ts";
@@ -53,9 +55,9 @@ export class Directory implements Follower {
   }
 
   change({ resource, id, operation, body }: Change): void {
-    const after = operation === "delete" ? null : body;
-    if (resource === siteResource.name) this.#putSite(id, after);
-    else if (resource === keyResource.name) this.#putKey(id, after);
+    const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
+    if (resource === siteResource.name) this.#putSite(id, after(siteResource));
+    else if (resource === keyResource.name) this.#putKey(id, after(keyResource));
   }
 
   #putSite(id: number, body: string | null): void {

@@ -39,17 +39,21 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
   const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);
   if (!kept) throw noSuchRecord(route, asked);
-  const etag = toEtag(snapshot.version(kept.revision), format.name);
+  const etag = toEtag(snapshot.version(kept.revision), route.resource, format.name);
   const known = exchange.request.fields.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, { ETag: etag });
   return reply(exchange, 200, { type: format.contentType, body: collection.document(kept, format) }, { ETag: etag });
 }
 
-function listAll(exchange: Exchange, { format }: Route, snapshot: Snapshot, collection: Collection): Reply {
+function listAll(exchange: Exchange, { resource, format }: Route, snapshot: Snapshot, collection: Collection): Reply {
   const { fields } = exchange.request;
   const list = collection.list(format);
   const coding = chooseCoding(fields.get("accept-encoding"), list.length);
-  const etag = toEtag(snapshot.version(collection.revision), coding ? `${format.name}-${coding}` : format.name);
+  const etag = toEtag(
+    snapshot.version(collection.revision),
+    resource,
+    coding ? `${format.name}-${coding}` : format.name,
+  );
   const known = fields.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(collection.size) };
   if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
@@ -66,7 +70,7 @@ function listSome(
   query: ListQuery,
 ): Reply {
   const { format } = route;
-  const etag = toEtag(snapshot.version(collection.revision), format.name);
+  const etag = toEtag(snapshot.version(collection.revision), route.resource, format.name);
   const { body, total } = collection.pages.get(`${format.name}?${exchange.target.query}`, () =>
     makePage(collection, format, query),
   );

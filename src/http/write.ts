@@ -4,7 +4,7 @@ import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
-import { oneId, readNewRecord, readRecord, toId } from "../model/record.ts";
+import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/record.ts";
 import type { Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import type { Reply } from "../wire/reply.ts";
@@ -127,10 +127,11 @@ function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
 
 function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Reply {
   const { resource, format } = route;
-  const content = { type: format.contentType, body: format.documentStart + format.item(resource, outcome.body) };
+  const item = format.item(resource, toDeclared(resource, outcome.body));
+  const content = { type: format.contentType, body: format.documentStart + item };
   if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
   if (outcome.operation === "delete") return reply(exchange, 200, content);
-  const etag = toEtag(outcome.version, format.name);
+  const etag = toEtag(outcome.version, resource, format.name);
   if (outcome.operation === "update") return reply(exchange, 200, content, { ETag: etag });
   const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
   return reply(exchange, 201, content, { ETag: etag, Location: location });

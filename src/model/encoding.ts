@@ -6,14 +6,14 @@ export interface Encoding {
   readonly name: string;
   /** What stands before the one record of a document. */
   readonly documentStart: string;
-  /** A record as it stands in a list. `json` is the record as it is stored. */
+  /** A record as it stands in a list. `json` is the record as it is declared (`toDeclared`). */
   item(resource: Resource, json: string): string;
   readonly listStart: string;
   readonly separator: string;
   readonly listEnd: string;
 }
 
-/** The encoding that records are stored in: their bytes are kept once, for the store and for the list. */
+/** The encoding that records are kept in: their bytes are there once, for look-ups and for the list. */
 export const stored: Encoding = {
   name: "json",
   documentStart: "",

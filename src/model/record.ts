@@ -2,6 +2,7 @@ import { type Fault, invalidRecord, Refusal } from "./errors.ts";
 import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
 import { nearest } from "./nearest.ts";
 import type { Leaf, Resource } from "./resource.ts";
+import { valuesIn } from "./shape.ts";
 
 /** The values of a record's fields, by name; groups nest. */
 export interface Values {
@@ -49,14 +50,33 @@ export function readNewRecord(resource: Resource, input: unknown, known: readonl
   return values;
 }
 
-/** `record` with the fields of `changes` in their place, groups field by field. */
+/**
+ * The text of a stored record as this program declares it, whichever version of the program stored it: the declared members
+ * in their order, `""` for what is missing, and no others. It is the same text when it is so already.
+ * @param json a record as `JSON.stringify` writes it
+ */
+export function toDeclared(resource: Resource, json: string): string {
+  if (resource.shape.pattern.test(json)) return json;
+  const stored = JSON.parse(json);
+  return JSON.stringify({ ID: stored.ID, ...valuesIn(resource.fields, stored) });
+}
+
+/**
+ * `record` with the fields of `changes` in their place, groups field by field, and all that it has besides; `record` itself
+ * when nothing changes. What is missing is empty.
+ */
 export function merge<T extends object>(record: T, changes: Values): T {
   const merged = { ...record } as Record<string, unknown>;
+  let isChanged = false;
   for (const [name, value] of Object.entries(changes)) {
-    const current = merged[name];
-    merged[name] = typeof value === "object" ? merge((current ?? {}) as Values, value) : value;
+    const isGroup = typeof value === "object";
+    const current = merged[name] ?? (isGroup ? {} : "");
+    const after = isGroup ? merge(current as Values, value) : value;
+    if (after === current) continue;
+    merged[name] = after;
+    isChanged = true;
   }
-  return merged as T;
+  return isChanged ? (merged as T) : record;
 }
 
 /** The text in the field of `record` that `leaf` leads to. */

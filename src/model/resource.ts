@@ -1,4 +1,5 @@
 import type { Field, Fields, Text } from "./field.ts";
+import { type Shape, shapeOf } from "./shape.ts";
 
 export interface Declaration {
   /** The name in the store, the journal and the documentation: `order-status`. */
@@ -27,6 +28,7 @@ export interface Leaf {
 export interface Resource extends Declaration {
   /** Every text field in the order of the declaration, those of groups included. */
   readonly leaves: readonly Leaf[];
+  readonly shape: Shape;
 }
 
 /** A resource and what derives from its declaration. Throws when the declaration contradicts itself. */
@@ -34,7 +36,8 @@ export function defineResource(declaration: Declaration): Resource {
   for (const name of Object.keys(declaration.fields)) {
     if (name === "ID") throw new Error(`${declaration.name}: every record has an ID; it is not declared`);
   }
-  return { ...declaration, leaves: leavesOf(declaration.fields, []) };
+  const { element, fields } = declaration;
+  return { ...declaration, leaves: leavesOf(fields, []), shape: shapeOf(element, fields) };
 }
 
 /** Those of `resources` that clients see. */

@@ -99,9 +99,10 @@ export function decide(intent: Intent, row: StoredRow | undefined, nextId: numbe
   if (!row || row.body === null) return { kind: "refused", why: "not-found" };
   if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
-  const body = JSON.stringify(merge(JSON.parse(row.body), JSON.parse(intent.text) as Values));
-  if (body === row.body) return { kind: "unchanged", id, revision: row.revision, body };
-  return { kind: "change", id, body };
+  const record = JSON.parse(row.body) as object;
+  const merged = merge(record, JSON.parse(intent.text) as Values);
+  if (merged === record) return { kind: "unchanged", id, revision: row.revision, body: row.body };
+  return { kind: "change", id, body: JSON.stringify(merged) };
 }
 
 function meetsConditions({ ifVersion, ifNotVersion }: Intent, version: string): boolean {

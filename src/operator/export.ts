@@ -2,6 +2,7 @@ import { csvHeader, csvLines } from "../formats/csv.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
 import type { Engine } from "../model/engine.ts";
+import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { FileFormat } from "./rows.ts";
 
@@ -37,7 +38,7 @@ function* toList(resource: Resource, bodies: readonly string[], format: typeof j
   for (const chunk of chunks(bodies)) {
     const lines = chunk.map((body) => {
       const separator = ++written < bodies.length ? format.separator : "";
-      return `${format.item(resource, body)}${separator}\n`;
+      return `${format.item(resource, toDeclared(resource, body))}${separator}\n`;
     });
     yield lines.join("");
   }

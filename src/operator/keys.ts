@@ -1,6 +1,7 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { digestOf, isKey, makeKey, type Scope } from "../model/key.ts";
+import { toDeclared } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import type { SiteRecord } from "./sites.ts";
@@ -79,7 +80,7 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
     const Revoked = key.Revoked || toInstant(now);
     return [toUpdate(keyResource, key.ID, { Revoked }, now)];
   });
-  return JSON.parse(body as string);
+  return JSON.parse(toDeclared(keyResource, body as string));
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
 import { nearest } from "../model/nearest.ts";
+import { toDeclared } from "../model/record.ts";
 import type { Intent } from "../model/write.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
@@ -69,7 +70,7 @@ async function changeSites(
   decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
 ): Promise<SiteRecord> {
   const bodies = await changeSystem(engine, (system) => decide(system.records<SiteRecord>(siteResource), system));
-  return JSON.parse(bodies.at(-1) as string);
+  return JSON.parse(toDeclared(siteResource, bodies.at(-1) as string));
 }
 
 function pick(sites: readonly SiteRecord[], name: string): SiteRecord {

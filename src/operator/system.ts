@@ -3,7 +3,7 @@
 import { operator } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { readNewRecord, readRecord, type Values } from "../model/record.ts";
+import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { headVersion, type Intent, type Outcome } from "../model/write.ts";
 import { systemSite } from "../store/snapshots.ts";
@@ -56,7 +56,9 @@ export function toDelete(resource: Resource, id: number, at: number): Intent {
 async function load(engine: Engine): Promise<{ system: System; ifHead: string }> {
   const { head, rows } = await engine.load(systemSite);
   const records = <T>(resource: Resource): T[] =>
-    rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [JSON.parse(row.body) as T] : []));
+    rows.flatMap((row) =>
+      row.resource === resource.name && row.body !== null ? [JSON.parse(toDeclared(resource, row.body)) as T] : [],
+    );
   return { system: { records }, ifHead: headVersion(head) };
 }
 

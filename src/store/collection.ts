@@ -1,4 +1,5 @@
 import type { Encoding } from "../model/encoding.ts";
+import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { Row } from "./block.ts";
 import { Blocks, type Changed, mostRecords } from "./blocks.ts";
@@ -50,9 +51,9 @@ export class Collection {
     return this.#waiting.get(id) ?? (this.#waiting.has(id) ? undefined : this.#blocks.find(id));
   }
 
-  /** Puts the record `id` in, or takes it out where `json` is null. */
-  set(id: number, revision: number, json: string | null): void {
-    this.put(id, revision, json);
+  /** Puts the record `id` in, whichever version of the program stored it, or takes it out where `stored` is null. */
+  set(id: number, revision: number, stored: string | null): void {
+    this.put(id, revision, stored);
     for (const list of this.#lists.values()) list.tally.drop();
     this.#lists.clear();
     this.pages.clear();
@@ -60,7 +61,8 @@ export class Collection {
   }
 
   /** The same for many records, before anybody has asked for any: `settle` follows. */
-  put(id: number, revision: number, json: string | null): void {
+  put(id: number, revision: number, stored: string | null): void {
+    const json = stored === null ? null : toDeclared(this.resource, stored);
     const isKnown = this.get(id) !== undefined;
     this.size += (json === null ? 0 : 1) - (isKnown ? 1 : 0);
     this.#tally.add(weightOf(json) - (this.#waiting.has(id) ? weightOf(this.#waiting.get(id)?.json) : 0));

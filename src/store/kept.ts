@@ -2,6 +2,6 @@
 export interface Kept {
   readonly id: number;
   readonly revision: number;
-  /** As it is stored. */
+  /** As it is declared. */
   readonly json: string;
 }

@@ -1,0 +1,395 @@
+// Two versions of the program side by side on one database: the newer one declares fields that the older one does not.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readConfig } from "../src/config.ts";
+import { type Fields, group, text } from "../src/model/field.ts";
+import { defineResource, type Resource } from "../src/model/resource.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
+import { copyDatabase } from "../src/operator/copy.ts";
+import { exportRecords } from "../src/operator/export.ts";
+import { restoreRecord } from "../src/operator/history.ts";
+import { importRecords } from "../src/operator/import.ts";
+import { type FileFormat, readRows } from "../src/operator/rows.ts";
+import { listSites } from "../src/operator/sites.ts";
+import { allResources } from "../src/resources/all.ts";
+import { brand } from "../src/resources/brand.ts";
+import { address } from "../src/resources/contact.ts";
+import { type Running, start } from "../src/start.ts";
+import { openEngine } from "../src/store/open.ts";
+import { createConformance } from "./support/conformance.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type CallOptions, call, startTestServer, type TestServer } from "./support/server.ts";
+
+const website = text({ max: 255, description: "Where it is on the web.", example: "https://acme.example" });
+const region = text({ max: 64, description: "Region.", example: "North East" });
+const { Name, AccountNumber, Telephone } = brand.fields as Fields;
+const { Title, ...restOfAddress } = address.fields as Fields;
+
+/** The brand of the newer program: fields are added in the middle, in a group, and as a group. */
+const newerBrand = defineResource({
+  ...brand,
+  fields: {
+    Name,
+    Website: website,
+    AccountNumber,
+    Telephone,
+    Address: group(address.description, { Title, Region: region, ...restOfAddress } as Fields),
+    Social: group("Where people talk about it.", { Fediverse: website }),
+  } as Fields,
+});
+const newerResources: readonly Resource[] = allResources.map((one) => (one.name === "brand" ? newerBrand : one));
+const newerConformance = createConformance(newerResources);
+
+interface Kind {
+  readonly name: string;
+  open(): Promise<void>;
+  newDatabase(): Promise<string>;
+  /** Asks the database at `url` as anyone with SQL would. */
+  select(url: string, text: string): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+let folder: string;
+let postgres: TestPostgres;
+let files = 0;
+
+const kinds: Kind[] = [
+  {
+    name: "SQLite",
+    open: async () => {},
+    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
+    select: async (url, query) => {
+      const database = new Database(url.replace("sqlite:", ""));
+      const rows = database.query(query).all();
+      database.close();
+      return rows;
+    },
+    close: async () => {},
+  },
+  {
+    name: "PostgreSQL",
+    open: async () => {
+      postgres = await startPostgres();
+    },
+    newDatabase: () => postgres.createDatabase(),
+    select: (url, query) => postgres.run(query, /\/([^/?]+)(\?|$)/.exec(url)?.[1]),
+    close: () => postgres.remove(),
+  },
+];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-versions-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+for (const kind of kinds) {
+  describe(kind.name, () => {
+    let older: TestServer;
+    let newer: Running;
+    beforeAll(async () => {
+      await kind.open();
+      older = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+      newer = await startNewer(older.database);
+    });
+    afterAll(async () => {
+      await newer?.stop();
+      await older?.stop();
+      await kind.close();
+    });
+
+    const asNewer = (method: string, path: string, options: CallOptions = {}) =>
+      call(`${newer.url}${path}`, method, { key: older.key, ...options }, newerConformance);
+
+    /** A brand that the older program stored. */
+    async function oldBrand(body: object = { Name: "Acme", Address: { Title: "Ms", Town: "Ulm" } }): Promise<number> {
+      return (await older.call("POST", "/restapi/brands.json", { body })).json.ID;
+    }
+
+    /** A brand that the newer program stored. */
+    async function newBrand(): Promise<number> {
+      const body = {
+        Name: "Acme",
+        Website: "https://acme.example",
+        Address: { Region: "Swabia", Town: "Ulm" },
+        Social: { Fediverse: "@acme" },
+      };
+      return (await asNewer("POST", "/restapi/brands.json", { body })).json.ID;
+    }
+
+    /** What only the newer program knows of a record, as it serves it. */
+    async function newFields(id: number, server: { url: string } = newer) {
+      const { json } = await call(
+        `${server.url}/restapi/brands/${id}.json`,
+        "GET",
+        { key: older.key },
+        newerConformance,
+      );
+      return [json.Website, json.Address.Region, json.Social.Fediverse];
+    }
+    const kept = ["https://acme.example", "Swabia", "@acme"];
+
+    /** A record as the newer program serves it when nothing but these fields was ever given. */
+    const whole = (id: number, { Name = "Acme", Website = "", Title = "Ms", Town = "Ulm" } = {}) => ({
+      ID: id,
+      Name,
+      Website,
+      AccountNumber: "",
+      Telephone: { Daytime: "", Evening: "", Mobile: "" },
+      Address: {
+        Title,
+        Region: "",
+        Firstname: "",
+        Surname: "",
+        AddressLine1: "",
+        AddressLine2: "",
+        Town,
+        County: "",
+        Postcode: "",
+        Country: "",
+      },
+      Social: { Fediverse: "" },
+    });
+
+    test("a record stored before has every field, in the order of the declaration, wherever it is read", async () => {
+      const id = await oldBrand();
+      const expected = JSON.stringify(whole(id));
+      expect((await asNewer("GET", `/restapi/brands/${id}.json`)).text).toBe(expected);
+      expect((await asNewer("GET", "/restapi/brands.json")).text).toContain(expected);
+      expect((await asNewer("GET", `/restapi/brands.json?filter[ID]=${id}&limit=1`)).text).toBe(`[${expected}]`);
+      const xml =
+        `<Brand ID="${id}"><Name>Acme</Name><Website></Website><AccountNumber></AccountNumber><Telephone><Daytime></Daytime>` +
+        "<Evening></Evening><Mobile></Mobile></Telephone><Address><Title>Ms</Title><Region></Region><Firstname></Firstname>";
+      expect((await asNewer("GET", `/restapi/brands/${id}.xml`)).text).toContain(xml);
+      expect((await asNewer("GET", "/restapi/brands.xml")).text).toContain(xml);
+    });
+
+    test("`fields`, `filter` and `sort` know the new fields of a record stored before", async () => {
+      const [id, later] = [await oldBrand({ Name: "Nova" }), await oldBrand({ Name: "Nova" })];
+      await asNewer("PUT", `/restapi/brands/${id}.json`, { body: { Website: "https://z.example" } });
+      const list = (query: string) => asNewer("GET", `/restapi/brands.json?filter[Name]=Nova&${query}`);
+      expect((await list("fields=Website,Address.Region,Social")).json).toEqual([
+        { ID: id, Website: "https://z.example", Address: { Region: "" }, Social: { Fediverse: "" } },
+        { ID: later, Website: "", Address: { Region: "" }, Social: { Fediverse: "" } },
+      ]);
+      expect((await list("filter[Website]=&fields=ID")).json).toEqual([{ ID: later }]);
+      expect((await list("sort=Website&fields=ID")).json).toEqual([{ ID: later }, { ID: id }]);
+      expect((await older.call("GET", "/restapi/brands.json?sort=Website")).status).toBe(400);
+    });
+
+    test("what writes respond with has every field in its order: update, unchanged, replay and delete", async () => {
+      const headers = { "Idempotency-Key": crypto.randomUUID() };
+      const body = { Name: "Acme", Address: { Title: "Ms", Town: "Ulm" } };
+      const created = await older.call("POST", "/restapi/brands.json", { body, headers });
+      const id = created.json.ID;
+      const replayed = await asNewer("POST", "/restapi/brands.json", { body: JSON.stringify(body), headers });
+      expect([replayed.status, replayed.headers.get("Idempotency-Replayed")]).toEqual([201, "true"]);
+      expect(replayed.text).toBe(JSON.stringify(whole(id)));
+      const put = (values: object) => asNewer("PUT", `/restapi/brands/${id}.json`, { body: values });
+      expect((await put({ Name: "Acme" })).text).toBe(JSON.stringify(whole(id)));
+      const Website = "https://acme.example";
+      expect((await put({ Website })).text).toBe(JSON.stringify(whole(id, { Website })));
+      expect((await asNewer("GET", `/restapi/brands/${id}.json`)).text).toBe(JSON.stringify(whole(id, { Website })));
+      const deleted = await asNewer("DELETE", `/restapi/brands/${id}.json`);
+      expect(deleted.text).toBe(JSON.stringify(whole(id, { Website })));
+    });
+
+    test("an update that gives a field that was never stored as empty changes nothing", async () => {
+      const id = await oldBrand();
+      const before = await asNewer("GET", `/restapi/brands/${id}.json`);
+      const heads = await newer.engine.heads([older.site.ID]);
+      const same = await asNewer("PUT", `/restapi/brands/${id}.json`, { body: before.json });
+      expect([same.status, same.headers.get("ETag"), same.text]).toEqual([
+        200,
+        before.headers.get("ETag"),
+        before.text,
+      ]);
+      expect(await newer.engine.heads([older.site.ID])).toEqual(heads);
+    });
+
+    test("a tag of one version is not a tag of the other, and yet allows an update of the other", async () => {
+      const id = await oldBrand();
+      const path = `/restapi/brands/${id}.json`;
+      const [theirs, ours] = [await older.call("GET", path), await asNewer("GET", path)];
+      const tag = theirs.headers.get("ETag") as string;
+      expect(ours.headers.get("ETag")).not.toBe(tag);
+      expect((await asNewer("GET", path, { headers: { "If-None-Match": tag } })).status).toBe(200);
+      const list = await older.call("GET", "/restapi/brands.json");
+      const listTag = { "If-None-Match": list.headers.get("ETag") as string };
+      expect((await asNewer("GET", "/restapi/brands.json", { headers: listTag })).status).toBe(200);
+      expect((await older.call("GET", "/restapi/brands.json", { headers: listTag })).status).toBe(304);
+      const put = (Title: string, ifMatch: string) =>
+        asNewer("PUT", path, { body: { Address: { Title } }, headers: { "If-Match": ifMatch } });
+      expect((await put("Mr", tag)).status).toBe(200);
+      expect((await put("Dr", tag)).status).toBe(412);
+      const newest = (await asNewer("GET", path)).headers.get("ETag") as string;
+      expect((await older.call("PUT", path, { body: { Name: "Bolt" }, headers: { "If-Match": newest } })).status).toBe(
+        200,
+      );
+    });
+
+    test("the older version serves what the newer one stored, without the fields that it does not declare", async () => {
+      const id = await newBrand();
+      for (const path of [`/restapi/brands/${id}.json`, `/restapi/brands/${id}.xml`, "/restapi/brands.json"]) {
+        const { status, text } = await older.call("GET", path);
+        expect([path, status]).toEqual([path, 200]);
+        expect(text).not.toMatch(/Website|Region|Social|Fediverse/);
+      }
+      expect((await older.call("GET", `/restapi/brands.json?filter[ID]=${id}&fields=Address`)).text).not.toContain(
+        "Region",
+      );
+    });
+
+    test("what the older version writes does not destroy what it does not declare", async () => {
+      const id = await newBrand();
+      const read = await older.call("GET", `/restapi/brands/${id}.json`);
+      const body = { ...read.json, Name: "Bolt", Address: { ...read.json.Address, Town: "Bonn" } };
+      const updated = await older.call("PUT", "/restapi/brands.json", { body });
+      expect(updated.text).toBe(JSON.stringify(body));
+      expect(await newFields(id)).toEqual(kept);
+      const again = await older.call("PUT", "/restapi/brands.xml", {
+        body: `<Brand ID="${id}"><Address><Town>Köln</Town></Address></Brand>`,
+      });
+      expect(again.text).not.toContain("Region");
+      expect(await newFields(id)).toEqual(kept);
+      expect((await older.call("DELETE", `/restapi/brands/${id}.json`)).text).not.toContain("Website");
+    });
+
+    test("restore-record by the older version brings back what it does not declare", async () => {
+      const id = await newBrand();
+      await older.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "Bolt" } });
+      await restoreRecord(older.engine, older.site.ID, brand, id, undefined, Date.now());
+      expect(await newFields(id)).toEqual(kept);
+      await older.call("DELETE", `/restapi/brands/${id}.json`);
+      await restoreRecord(older.engine, older.site.ID, brand, id, undefined, Date.now());
+      expect(await newFields(id)).toEqual(kept);
+    });
+
+    test("an import by the older version keeps what it does not declare, and its own export changes nothing", async () => {
+      const id = await newBrand();
+      const row = `ID,Name,Address.Town\r\n${id},Imported,Bonn\r\n`;
+      const now = Date.now;
+      const run = (content: string, format: FileFormat) =>
+        importRecords(older.engine, older.site.ID, brand, readRows(brand, bytesOf(content), format), { now });
+      expect(await run(row, "csv")).toMatchObject({ updated: 1, rejected: 0 });
+      expect(await newFields(id)).toEqual(kept);
+      for (const format of ["csv", "json", "xml"] as const) {
+        const exported = (await Array.fromAsync(exportRecords(older.engine, older.site.ID, brand, format))).join("");
+        expect(exported).not.toMatch(/Website|Region|Social/);
+        expect(await run(exported, format)).toMatchObject({ created: 0, updated: 0, rejected: 0, faults: [] });
+      }
+      expect(await newFields(id)).toEqual(kept);
+    });
+
+    test("an export by the newer version has every field of a record stored before, in its order", async () => {
+      const id = await oldBrand({ Name: "Only a name" });
+      const text = async (format: FileFormat) =>
+        (await Array.fromAsync(exportRecords(newer.engine, older.site.ID, newerBrand, format))).join("");
+      expect(await text("json")).toContain(JSON.stringify(whole(id, { Name: "Only a name", Title: "", Town: "" })));
+      expect(await text("xml")).toContain(
+        `<Brand ID="${id}"><Name>Only a name</Name><Website></Website><AccountNumber>`,
+      );
+      expect(await text("csv")).toContain(`${id},Only a name,,,,,,,,,,,,,,,,\r\n`);
+    });
+
+    test.skipIf(kind.name === "PostgreSQL")(
+      "copy, backup and restore by the older version keep what it does not declare",
+      async () => {
+        const id = await newBrand();
+        const copy = await kind.newDatabase();
+        const target = await openEngine(copy, allResources);
+        await copyDatabase(older.engine, target);
+        const file = join(folder, `${crypto.randomUUID()}.backup`);
+        await backUp(target, file, Date.now());
+        await restore(target, file, `${file}.before`, Date.now());
+        await target.close();
+        const copied = await startNewer(copy);
+        expect(await newFields(id, copied)).toEqual(kept);
+        await copied.stop();
+      },
+    );
+
+    test("the record of a site that lacks a field serves, and is listed, all the same", async () => {
+      const database = await kind.newDatabase();
+      const running = await startNewer(database);
+      const { engine } = running;
+      const common = { site: 0, resource: "site", operation: "create", actor: "test", at: 1 } as const;
+      const status = async () => (await call(`${running.url}/restapi/brands.json`, "GET")).status;
+      expect(await status()).toBe(421);
+      await engine.commit([{ ...common, text: '{"Name":"old","Default":"yes"}' }]);
+      expect(await status()).toBe(401);
+      expect(await listSites(engine)).toEqual([{ ID: 1, Name: "old", Hostnames: "", Default: "yes" }]);
+      await running.stop();
+      const again = await startNewer(database);
+      expect((await call(`${again.url}/restapi/brands.json`, "GET")).status).toBe(401);
+      await again.stop();
+    });
+
+    describe("the reporting view", () => {
+      const columns = async (url: string) =>
+        Object.keys((await kind.select(url, "select * from brand limit 1"))[0] as object);
+
+      test("gets the column of a new field, empty for records stored before, and keeps the places of the others", async () => {
+        const url = await kind.newDatabase();
+        const before = await openEngine(url, allResources);
+        const create = { site: 1, resource: "brand", operation: "create", actor: "test", at: 1 } as const;
+        await before.commit([{ ...create, text: '{"Name":"Acme"}' }]);
+        const old = await columns(url);
+        await kind.select(url, "create view mine as select name from brand");
+        const after = await openEngine(url, newerResources);
+        expect(await columns(url)).toEqual([...old, "website", "address_region", "social_fediverse"]);
+        expect(await kind.select(url, "select name, website, address_region, address_town from brand")).toEqual([
+          { name: "Acme", website: "", address_region: "", address_town: "" },
+        ]);
+        expect(await kind.select(url, "select * from mine")).toEqual([{ name: "Acme" }]);
+        await before.close();
+        await after.close();
+      });
+
+      test("stays as it is when an older version starts, however often the two take turns", async () => {
+        const url = await kind.newDatabase();
+        await (await openEngine(url, newerResources)).close();
+        const made = await definition(url);
+        for (const resources of [allResources, newerResources, allResources]) {
+          await (await openEngine(url, resources)).close();
+          expect(await definition(url)).toEqual(made);
+        }
+      });
+
+      test("is made anew where an earlier version of the program made it in another form", async () => {
+        const url = await kind.newDatabase();
+        const engine = await openEngine(url, allResources);
+        const create = { site: 1, resource: "brand", operation: "create", actor: "test", at: 1 } as const;
+        await engine.commit([{ ...create, text: '{"Name":"Acme"}' }]);
+        await kind.select(url, "drop view brand");
+        await kind.select(url, "create view brand as select id, 'x' as address_town, 'y' as name from records");
+        if (kind.name === "PostgreSQL") await kind.select(url, "update storefront_schema set views = 'a digest'");
+        await (await openEngine(url, allResources)).close();
+        expect(await kind.select(url, "select name, address_town from brand")).toEqual([
+          { name: "Acme", address_town: "" },
+        ]);
+        await engine.close();
+      });
+
+      /** What the catalog says of the view, with what changes when it is made again. */
+      const definition = (url: string) =>
+        kind.select(
+          url,
+          kind.name === "SQLite"
+            ? "select sql, schema_version from sqlite_master, pragma_schema_version where name = 'brand'"
+            : "select pg_get_viewdef(oid), oid, xmin::text from pg_class where relname = 'brand'",
+        );
+    });
+  });
+}
+
+function startNewer(database: string): Promise<Running> {
+  return start(readConfig({ PORT: "0", LOG: "silent", DATABASE: database }), { resources: newerResources });
+}
+
+async function* bytesOf(content: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(content);
+}
