@@ -18,16 +18,6 @@ afterAll(async () => {
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
 const deep = (open: string, close: string) => open.repeat(100_000) + close.repeat(100_000);
 
-test.each([
-  ["json", `{${Array.from({ length: 50_000 }, (_, i) => `"${i}":1`).join(",")}}`],
-  ["xml", `<Brand>${"<a/>".repeat(50_000)}</Brand>`],
-])("thousands of faults are counted in %s, and a thousand of them told", async (suffix, body) => {
-  const answer = await server.call("POST", `/restapi/brands.${suffix}`, { body });
-  expect(answer.status).toBe(400);
-  expect(answer.text).toContain("(and 50000 more)");
-  expect(answer.text.match(/no such/g)).toHaveLength(1001);
-});
-
 describe("JSON", () => {
   test.each<[string, string | Uint8Array, string]>([
     ["empty", "", "the body is empty"],
@@ -40,7 +30,7 @@ describe("JSON", () => {
     ["not UTF-8", bytes('{"Name":"\xff"}'), "not valid UTF-8"],
     ["with an overlong sequence", bytes('{"Name":"\xc0\xaf"}'), "not valid UTF-8"],
     ["UTF-16", bytes("\xff\xfe{\x00}\x00"), "not valid UTF-8"],
-    ["nested too deeply", `{"Name":${deep("[", "]")}}`, ""],
+    ["nested too deeply", `{"Name":${deep("[", "]")}}`, "nested too deeply"],
     // To name each of these faults by its path would take a minute, in which nobody else is answered.
     [
       "nested too deeply with repeated names",
@@ -55,9 +45,9 @@ describe("JSON", () => {
 
   const name = { Name: "x" };
   test.each<[string, unknown, Record<string, string>]>([
-    ["null", null, { "": "must be an object, not null" }],
-    ["an array", [name], { "": "must be an object, not an array" }],
-    ["a string", '"Acme"', { "": "must be an object, not a string" }],
+    ["null", null, { "": "the body must be one brand (an object), not null" }],
+    ["an array", [name], { "": "the body must be one brand (an object); send one request for each" }],
+    ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
     ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
     ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],
     ["with an ID", { ...name, ID: 7 }, { ID: "is given by the server: leave it out when you create a record" }],
@@ -223,7 +213,7 @@ describe("XML", () => {
       "declares the encoding utf-16",
     ],
     ["UTF-16", bytes("\xff\xfe<\x00B\x00"), 415, "UTF-16"],
-    ["nested too deeply", deep("<a>", "</a>"), 400, ""],
+    ["nested too deeply", deep("<a>", "</a>"), 400, "nested too deeply"],
   ])("that is %s", async (_, body, status, detail) => {
     const answer = await server.call("POST", "/restapi/brands.xml", { body });
     expect([answer.status, answer.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);

@@ -4,6 +4,9 @@ import type { ProblemCode } from "./records.ts";
 export interface Fault {
   readonly field: string;
   readonly detail: string;
+  /** Where in the body, both counted from 1, when it could not be parsed. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 /** An answer that says no (RFC 9457). `message` is its detail. */

@@ -26,6 +26,9 @@ export type Code = keyof typeof refusals;
 export interface Fault {
   readonly field: string;
   readonly detail: string;
+  /** Where in the body, both counted from 1, when it cannot be parsed. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 export interface RefusalOptions {
@@ -55,16 +58,24 @@ export class Refusal extends Error {
   }
 }
 
-/** How many faults are told: more than any record has fields, and no more than fit an answer. */
-const mostFaults = 1000;
+/** How many faults are listed: more than any record has fields, and no more than anyone reads. */
+const mostFaults = 100;
 
-/** The refusal of a record with all of its faults, told in one line as well. */
+/** Whether `faults` has one more than are listed. Then there is no need to look for others. */
+export function isFull(faults: readonly Fault[]): boolean {
+  return faults.length > mostFaults;
+}
+
+/** The refusal of a record with its faults (at most 100 of them), the first in one line as well. */
 export function invalidRecord(faults: readonly Fault[]): Refusal {
   const [first] = faults;
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
-  return new Refusal("invalid-record", `${first ? `\`${first.field}\`: ${first.detail}` : "not acceptable"}${more}`, {
-    faults: faults.slice(0, mostFaults),
-  });
+  const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
+  return new Refusal("invalid-record", detail + more(faults), { faults: faults.slice(0, mostFaults) });
+}
+
+function more(faults: readonly Fault[]): string {
+  if (isFull(faults)) return ` (and more; the first ${mostFaults} are listed)`;
+  return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
 }
 
 /** The text of anything thrown. */

@@ -1,7 +1,7 @@
-import { type Fault, invalidRecord, Refusal } from "./errors.ts";
+import { type Fault, invalidRecord, isFull, Refusal } from "./errors.ts";
 import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
-import { nearest } from "./nearest.ts";
-import type { Leaf, Resource } from "./resource.ts";
+import { nearestPath } from "./nearest.ts";
+import { fieldPaths, type Leaf, type Resource } from "./resource.ts";
 import { valuesIn } from "./shape.ts";
 
 /** The values of a record's fields, by name; groups nest. */
@@ -28,9 +28,9 @@ export interface Reading {
  */
 export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
   const faults = [...known];
-  const fields = requireInput(input);
+  const fields = requireInput(resource, input);
   const id = readId(fields.ID, faults);
-  const values = readFields({ fields: resource.fields, above: "", isWhole: false, faults }, fields);
+  const values = readFields({ resource, fields: resource.fields, above: "", isWhole: false, faults }, fields);
   if (faults.length > 0) throw invalidRecord(faults);
   return { id, values };
 }
@@ -41,11 +41,11 @@ export function readRecord(resource: Resource, input: unknown, known: readonly F
  */
 export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
   const faults = [...known];
-  const fields = requireInput(input);
+  const fields = requireInput(resource, input);
   if (Object.hasOwn(fields, "ID")) {
     faults.push({ field: "ID", detail: "is given by the server: leave it out when you create a record" });
   }
-  const values = readFields({ fields: resource.fields, above: "", isWhole: true, faults }, fields);
+  const values = readFields({ resource, fields: resource.fields, above: "", isWhole: true, faults }, fields);
   if (faults.length > 0) throw invalidRecord(faults);
   return values;
 }
@@ -121,6 +121,7 @@ function readId(id: unknown, faults: Fault[]): number | undefined {
 
 /** Where reading is: at the top of a record or in one of its groups. */
 interface Place {
+  readonly resource: Resource;
   readonly fields: Fields;
   /** The dotted path to here, with its last dot. */
   readonly above: string;
@@ -133,8 +134,9 @@ interface Place {
 function readFields(place: Place, input: Input): Values {
   const { fields, above, isWhole, faults } = place;
   for (const name in input) {
+    if (isFull(faults)) break;
     if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
-      faults.push(unknownField(name, above, fields));
+      faults.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], place)}` });
   }
   const values: Values = {};
   for (const name in fields) {
@@ -159,15 +161,22 @@ function readText(field: Text, name: string, { above, faults }: Place, input: In
   return value as string;
 }
 
-function unknownField(name: string, above: string, fields: Fields): Fault {
-  const meant = nearest(name, above ? Object.keys(fields) : ["ID", ...Object.keys(fields)]);
-  const hint = meant ? `; did you mean \`${above}${meant}\`?` : "";
-  return { field: `${above}${name.slice(0, 100)}`, detail: `no such field${hint}` };
+/** What was probably meant by an unknown field: another name, another group, or fields with something around them. */
+function hintFor(name: string, value: unknown, { resource, above }: Place): string {
+  const isWrapper =
+    above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
+  if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;
+  const meant = nearestPath(above + name, fieldPaths(resource));
+  if (meant === undefined) return "";
+  if (meant !== above + name) return `; did you mean \`${meant}\`?`;
+  const [group, ...rest] = name.split(".");
+  return `; write it as \`"${group}": {"${rest.join(".")}": ...}\``;
 }
 
-function requireInput(input: unknown): Input {
+function requireInput({ singular }: Resource, input: unknown): Input {
   if (isInput(input)) return input;
-  throw invalidRecord([{ field: "", detail: `must be an object, not ${kindOf(input)}` }]);
+  const rest = Array.isArray(input) ? "; send one request for each" : `, not ${kindOf(input)}`;
+  throw invalidRecord([{ field: "", detail: `the body must be one ${singular} (an object)${rest}` }]);
 }
 
 function isInput(value: unknown): value is Input {

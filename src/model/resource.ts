@@ -52,8 +52,10 @@ export function findLeaf(resource: Resource, path: string): Leaf | undefined {
 
 /** Every name that may stand in `sort`, `filter` and `fields`: ID, the text fields and the groups. */
 export function fieldPaths(resource: Resource): string[] {
-  const groups = Object.keys(resource.fields).filter((name) => resource.fields[name]?.kind === "group");
-  return ["ID", ...groups, ...resource.leaves.map((leaf) => leaf.path)];
+  const groups = resource.leaves.flatMap(({ keys }) =>
+    keys.slice(1).map((_, depth) => keys.slice(0, depth + 1).join(".")),
+  );
+  return ["ID", ...new Set(groups), ...resource.leaves.map((leaf) => leaf.path)];
 }
 
 function leavesOf(fields: Fields, above: readonly string[]): Leaf[] {

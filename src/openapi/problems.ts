@@ -104,7 +104,7 @@ export const problemSchemas: Record<string, Schema> = {
       },
       errors: {
         type: "array",
-        description: "Every fault of a rejected record.",
+        description: "Every fault of a rejected record, at most 100; or where a body cannot be parsed.",
         items: { $ref: "#/components/schemas/Fault" },
         xml: { wrapped: true },
       },
@@ -113,7 +113,7 @@ export const problemSchemas: Record<string, Schema> = {
   },
   Fault: {
     title: "Fault",
-    description: "One fault of a rejected record.",
+    description: "One fault of a rejected record or body.",
     type: "object",
     required: ["field", "detail"],
     properties: {
@@ -123,6 +123,8 @@ export const problemSchemas: Record<string, Schema> = {
         examples: ["Address.Town"],
       },
       detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
+      line: { type: "integer", minimum: 1, description: "Line of the body, when it cannot be parsed.", examples: [3] },
+      column: { type: "integer", minimum: 1, description: "Character of that line, from 1.", examples: [14] },
     },
     xml: { name: "i" },
   },

@@ -5,7 +5,7 @@ import { longestRow, readCsvRows } from "../formats/csv-rows.ts";
 import type { Decoded } from "../formats/format.ts";
 import { decodeJson } from "../formats/json.ts";
 import { fromUtf8 } from "../formats/utf8.ts";
-import { decodeList, decodeRecord, parseXml } from "../formats/xml.ts";
+import { decodeList, decodeRecord, parseXml } from "../formats/xml-record.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
@@ -88,7 +88,7 @@ function readJson(whole: Uint8Array): Decoded[] {
 }
 
 function readXml(resource: Resource, whole: Uint8Array): Decoded[] {
-  const root = parseXml(whole);
+  const { root } = parseXml(whole);
   return root.name === resource.element ? [decodeRecord(resource, root)] : decodeList(resource, root);
 }
 

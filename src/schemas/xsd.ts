@@ -39,6 +39,8 @@ export function toProblemXsd(): string {
                   <xs:sequence>
                     <xs:element name="field" type="xs:string"/>
                     <xs:element name="detail" type="xs:string"/>
+                    <xs:element name="line" type="xs:positiveInteger" minOccurs="0"/>
+                    <xs:element name="column" type="xs:positiveInteger" minOccurs="0"/>
                   </xs:sequence>
                 </xs:complexType>
               </xs:element>

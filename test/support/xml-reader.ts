@@ -57,11 +57,17 @@ function toProblem(root: XmlElement): unknown {
       return [
         "errors",
         childrenOf(child).map((fault) =>
-          Object.fromEntries(childrenOf(fault).map((part) => [part.name, part.content])),
+          Object.fromEntries(
+            childrenOf(fault).map((part) => [part.name, isCount(part) ? Number(part.content) : part.content]),
+          ),
         ),
       ];
     }),
   );
+}
+
+function isCount({ name }: XmlElement): boolean {
+  return name === "line" || name === "column";
 }
 
 function childrenOf(element: XmlElement): XmlElement[] {

@@ -1,0 +1,172 @@
+// JSON (RFC 8259), read by our own code. `JSON.parse` keeps the last of two equal names in silence, does not say where a
+// text is malformed, and reads all of it, however deep or full of values that no record has.
+
+import { type Fault, isFull } from "../model/errors.ts";
+import { deepest, malformed, shownAt, tooDeep } from "./malformed.ts";
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a string
+const plain = /[^"\\\u0000-\u001f]*/y;
+const unicodeEscape = /u[0-9A-Fa-f]{4}/y;
+const shortEscapes = '"\\/bfnrt';
+const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const word = /(?:true|false|null)(?![A-Za-z0-9_])/y;
+const words: Record<string, unknown> = { true: true, false: false, null: null };
+
+/**
+ * Reads one JSON value. A name that occurs twice in an object is a fault. Objects come without a prototype.
+ * @param most after so many values the rest is not read, which is a fault too
+ * @throws Refusal `bad-request` where the text is malformed or nested too deeply, with line and column
+ */
+export function readJson(text: string, most = Number.POSITIVE_INFINITY): { input: unknown; faults: Fault[] } {
+  const reader = new JsonReader(text, most);
+  return { input: reader.read(), faults: reader.faults };
+}
+
+class JsonReader {
+  readonly faults: Fault[] = [];
+  readonly #text: string;
+  readonly #most: number;
+  /** The names on the way to where reading is. */
+  readonly #path: string[] = [];
+  #at = 0;
+  #values = 0;
+  /** Whether there were too many values: then nothing more is read. */
+  #isCut = false;
+
+  constructor(text: string, most: number) {
+    this.#text = text;
+    this.#most = most;
+  }
+
+  read(): unknown {
+    const input = this.#value(0);
+    this.#skipSpace();
+    if (!this.#isCut && this.#at < this.#text.length) this.#refuse(`${this.#shown} follows the end of the value`);
+    return input;
+  }
+
+  #value(depth: number): unknown {
+    this.#skipSpace();
+    if (++this.#values > this.#most) return this.#cut();
+    const first = this.#text[this.#at];
+    if (first === '"') return this.#string();
+    if (first === "{" || first === "[") {
+      if (depth > deepest) throw tooDeep(this.#text, this.#at);
+      return first === "{" ? this.#object(depth) : this.#array(depth);
+    }
+    const literal = this.#take(word);
+    if (literal !== "") return words[literal];
+    const digits = this.#take(number);
+    if (digits !== "") return Number(digits);
+    return this.#refuse(`expected a value, not ${this.#shown}${hintAt(first)}`);
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const object: Record<string, unknown> = Object.create(null);
+    this.#at++;
+    this.#skipSpace();
+    if (this.#skip("}")) return object;
+    do {
+      this.#member(object, depth);
+      if (this.#isCut) return object;
+      this.#skipSpace();
+    } while (this.#skip(","));
+    if (!this.#skip("}")) this.#refuse(`expected \`,\` or \`}\`, not ${this.#shown}`);
+    return object;
+  }
+
+  #member(object: Record<string, unknown>, depth: number): void {
+    this.#skipSpace();
+    const first = this.#text[this.#at];
+    if (first !== '"') this.#refuse(`expected a name in double quotes, not ${this.#shown}${hintAt(first)}`);
+    const name = this.#string();
+    this.#skipSpace();
+    if (!this.#skip(":")) this.#refuse(`expected \`:\` after the name, not ${this.#shown}`);
+    this.#path.push(name);
+    if (name in object) this.#addFault();
+    object[name] = this.#value(depth + 1);
+    this.#path.pop();
+  }
+
+  #array(depth: number): unknown[] {
+    const array: unknown[] = [];
+    this.#at++;
+    this.#skipSpace();
+    if (this.#skip("]")) return array;
+    do {
+      array.push(this.#value(depth + 1));
+      if (this.#isCut) return array;
+      this.#skipSpace();
+    } while (this.#skip(","));
+    if (!this.#skip("]")) this.#refuse(`expected \`,\` or \`]\`, not ${this.#shown}`);
+    return array;
+  }
+
+  #string(): string {
+    const text = this.#text;
+    const start = this.#at;
+    let at = passOver(plain, text, start + 1);
+    let hasEscapes = false;
+    while (text[at] === "\\") {
+      hasEscapes = true;
+      const end = shortEscapes.includes(text[at + 1] ?? " ") ? at + 2 : passOver(unicodeEscape, text, at + 1);
+      if (end === at + 1) this.#refuse("this escape does not exist; write a backslash as `\\\\`", at);
+      at = passOver(plain, text, end);
+    }
+    if (at >= text.length) this.#refuse("the string that begins here is not closed", start);
+    if (text[at] !== '"') {
+      this.#refuse(`a string must not contain ${shownAt(text, at)} as it is; write a line break as \`\\n\``, at);
+    }
+    this.#at = at + 1;
+    return hasEscapes ? JSON.parse(text.slice(start, at + 1)) : text.slice(start + 1, at);
+  }
+
+  #addFault(): void {
+    if (!isFull(this.faults))
+      this.faults.push({ field: this.#path.join(".").slice(0, 200), detail: "appears more than once" });
+  }
+
+  #cut(): void {
+    this.#isCut = true;
+    this.faults.unshift({ field: "", detail: `has more than ${this.#most} values; what follows was not read` });
+  }
+
+  #take(pattern: RegExp): string {
+    const start = this.#at;
+    this.#at = passOver(pattern, this.#text, start);
+    return this.#text.slice(start, this.#at);
+  }
+
+  #skipSpace(): void {
+    let code = this.#text.charCodeAt(this.#at);
+    while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = this.#text.charCodeAt(++this.#at);
+  }
+
+  #skip(character: string): boolean {
+    if (this.#text[this.#at] !== character) return false;
+    this.#at++;
+    return true;
+  }
+
+  get #shown(): string {
+    return shownAt(this.#text, this.#at);
+  }
+
+  #refuse(detail: string, at = this.#at): never {
+    throw malformed("valid JSON", this.#text, at, detail);
+  }
+}
+
+/** Where `pattern`, which is sticky, ends when it begins at `at`; `at` when it does not match there. */
+function passOver(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : at;
+}
+
+/** What was probably meant by a character that begins no value. */
+function hintAt(character = ""): string {
+  if (character === "'") return "; JSON takes double quotes only";
+  if (character === "/" || character === "#") return "; JSON has no comments";
+  if (character === "}" || character === "]") return "; a comma too many stands before it";
+  return /[A-Za-z_]/.test(character) ? "; text and names need double quotes" : "";
+}

@@ -1,0 +1,166 @@
+// Records from XML (contract section 5).
+
+import { type Fault, isFull, Refusal } from "../model/errors.ts";
+import type { Field, Fields } from "../model/field.ts";
+import { nearestPath } from "../model/nearest.ts";
+import { toId } from "../model/record.ts";
+import { fieldPaths, type Resource } from "../model/resource.ts";
+import type { Decoded } from "./format.ts";
+import { mostValues } from "./malformed.ts";
+import { fromUtf8 } from "./utf8.ts";
+import { readXml, type XmlDocument, type XmlElement } from "./xml-reader.ts";
+
+/**
+ * Parses a document by the rules of contract section 5.
+ * @param most after so many elements the rest is not read
+ * @throws Refusal `bad-request` when it is malformed or has a DOCTYPE, `unsupported-media-type` when it is not UTF-8
+ */
+export function parseXml(body: Uint8Array, most?: number): XmlDocument {
+  refuseOtherEncodings(body);
+  const text = fromUtf8(body);
+  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; an XML document is needed");
+  return readXml(text, most);
+}
+
+/** A record from a request body, of which no more is read than any record has. @throws as `parseXml` */
+export function decodeBody(resource: Resource, body: Uint8Array): Decoded {
+  const { root, isCut } = parseXml(body, mostValues);
+  const { input, faults } = decodeRecord(resource, root);
+  if (!isCut) return { input, faults };
+  const cut = { field: "", detail: `has more than ${mostValues} elements; what follows was not read` };
+  return { input, faults: [cut, ...faults] };
+}
+
+/** A record from its element. @throws Refusal `bad-request` when that has another name */
+export function decodeRecord(resource: Resource, root: XmlElement): Decoded {
+  if (root.name !== resource.element) throw otherRoot(resource, root);
+  const faults: Fault[] = [];
+  const input: Record<string, unknown> = Object.create(null);
+  let attribute: unknown;
+  const place = { resource, fields: { ID: idElement, ...resource.fields }, above: "", faults };
+  readAttributes(root, place, (id) => {
+    attribute = toId(id) ?? id;
+  });
+  readChildren(root, place, input);
+  agreeOnId(input, attribute, faults);
+  return { input, faults };
+}
+
+/** The records of a list document: the children of `<Results>`. */
+export function decodeList(resource: Resource, root: XmlElement): Decoded[] {
+  if (root.name !== "Results")
+    throw new Refusal("bad-request", `the root element must be <Results>, not <${root.name.slice(0, 100)}>`);
+  return root.children.filter(isElement).map((child) => decodeRecord(resource, child));
+}
+
+const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
+
+function refuseOtherEncodings(body: Uint8Array): void {
+  if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
+    throw new Refusal("unsupported-media-type", "the body is UTF-16; send UTF-8");
+  }
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
+  const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
+  if (declared !== undefined && declared.toLowerCase() !== "utf-8") {
+    throw new Refusal(
+      "unsupported-media-type",
+      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8`,
+    );
+  }
+}
+
+function otherRoot({ element }: Resource, root: XmlElement): Refusal {
+  const isWrapped = root.children.some((child) => isElement(child) && child.name === element);
+  const name = root.name.slice(0, 100);
+  const hint = isWrapped ? `; send one <${element}>, without <${name}> around it` : "";
+  return new Refusal("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
+}
+
+/** Where reading is: at the record's element or at one of its groups. */
+interface Place {
+  readonly resource: Resource;
+  readonly fields: Fields;
+  /** The dotted path to here, with its last dot. */
+  readonly above: string;
+  readonly faults: Fault[];
+}
+
+/** `xmlns:x="..."` declares a prefix and says nothing of the record; serialisers put it there unasked. */
+function readAttributes(node: XmlElement, { above, faults }: Place, onId?: (id: string) => void): void {
+  for (const [name, value] of node.attributes) {
+    if (name === "ID" && onId) onId(value);
+    else if (!name.startsWith("xmlns:")) {
+      const hint = onId && /^id$/i.test(name) ? "; did you mean `ID`?" : "";
+      faults.push({ field: above + name.slice(0, 100), detail: `no such attribute${hint}` });
+    }
+  }
+}
+
+function readChildren(node: XmlElement, place: Place, into: Record<string, unknown>): void {
+  const { above, faults } = place;
+  for (const child of node.children) {
+    if (isFull(faults)) return;
+    if (isElement(child)) readChild(child, place, into);
+    else if (/[^ \t\r\n]/.test(child)) {
+      faults.push({ field: above.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
+    }
+  }
+}
+
+function readChild(child: XmlElement, place: Place, into: Record<string, unknown>): void {
+  const { fields, above, faults } = place;
+  const path = above + child.name.slice(0, 100);
+  const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
+  if (!field) return void faults.push({ field: path, detail: `no such element${hintFor(path, place)}` });
+  const inside = { ...place, above: `${path}.` };
+  readAttributes(child, inside);
+  if (Object.hasOwn(into, child.name)) faults.push({ field: path, detail: "appears more than once" });
+  else if (field.kind === "text") into[child.name] = textOf(child, path, faults);
+  else {
+    const nested: Record<string, unknown> = Object.create(null);
+    readChildren(child, { ...inside, fields: field.fields }, nested);
+    into[child.name] = nested;
+  }
+}
+
+/** The element that was probably meant, and around it the groups that it belongs in when they are others than here. */
+function hintFor(path: string, { resource, above }: Place): string {
+  const meant = nearestPath(path, fieldPaths(resource));
+  if (!meant) return "";
+  const names = meant.split(".");
+  const name = names.pop();
+  const group = names.map((part) => `${part}.`).join("");
+  if (group === above) return `; did you mean <${name}>?`;
+  return `; did you mean <${name}> in <${names.join("><") || resource.element}>?`;
+}
+
+function textOf(node: XmlElement, path: string, faults: Fault[]): string {
+  let text = "";
+  for (const child of node.children) {
+    if (isFull(faults)) break;
+    if (!isElement(child)) text += child;
+    else faults.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
+  }
+  return text;
+}
+
+function agreeOnId(input: Record<string, unknown>, attribute: unknown, faults: Fault[]): void {
+  if (input.ID !== undefined) input.ID = toId(String(input.ID)) ?? input.ID;
+  if (attribute === undefined) return;
+  if (input.ID !== undefined && input.ID !== attribute) {
+    faults.push({
+      field: "ID",
+      detail: `the attribute says ${attribute} and the element ${shorten(String(input.ID))}`,
+    });
+  }
+  input.ID = attribute;
+}
+
+function isElement(child: XmlElement | string): child is XmlElement {
+  return typeof child === "object";
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.trim().slice(0, 40));
+}
