@@ -2,6 +2,7 @@ import pino from "pino";
 import type { Config } from "./config.ts";
 import { serveHttp } from "./http/server.ts";
 import type { Engine } from "./model/engine.ts";
+import { toLogged } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { openEngine } from "./store/open.ts";
@@ -26,7 +27,10 @@ export interface StartOptions {
 /** Starts a server. Throws when the database cannot be opened or the port is taken; then nothing is left open. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { resources = allResources, now = Date.now } = options;
-  const log = pino({ level: config.logLevel, base: { pid: process.pid } }, pino.destination({ fd: 2, sync: true }));
+  const log = pino(
+    { level: config.logLevel, base: { pid: process.pid }, serializers: { err: toLogged } },
+    pino.destination({ fd: 2, sync: true }),
+  );
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writes = new Writes(engine, snapshots);

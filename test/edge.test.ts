@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { addSite, setSite } from "../src/operator/sites.ts";
+import { openWorkshop } from "./support/command.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 import { exchangeOnce, toRequest } from "./support/wire-client.ts";
 
@@ -194,4 +195,20 @@ describe("behind a proxy", () => {
     expect(await failures(proxied, lines)).toEqual(statuses);
     await proxied.stop();
   });
+});
+
+test("what cannot be read as a request is counted, and told in the log once a second", async () => {
+  const shop = openWorkshop();
+  const program = await shop.serve(["--log", "info"]);
+  const port = Number(new URL(program.url).port);
+  for (let index = 0; index < 30; index++) await exchangeOnce(port, "GARBAGE\r\n\r\n");
+  expect(await (await fetch(`${program.url}/metrics`)).text()).toMatch(/method="other",status="400"\} 30\n/);
+  await shop.close();
+  const lines = program
+    .stderr()
+    .split("\n")
+    .filter((line) => line.includes("a request could not be read"));
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.length).toBeLessThan(15);
+  expect(JSON.parse(lines[0] as string).reason).toContain("the first line is no request");
 });

@@ -1,5 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Snapshots } from "../store/snapshots.ts";
+import { once } from "./once.ts";
 import type { Route } from "./routes.ts";
 
 /** Bounds of the duration buckets, in milliseconds. */
@@ -23,7 +24,7 @@ export function createMetrics(snapshots: Snapshots): Metrics {
   const answers: Answers = new Map();
   const buckets = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;
-  let registry: Promise<Registry> | undefined;
+  const registry = once(() => createRegistry(answers, snapshots));
   return {
     count(route, method, status, milliseconds) {
       const tally = tallyOf(answers, route, method);
@@ -34,8 +35,7 @@ export function createMetrics(snapshots: Snapshots): Metrics {
       sum += milliseconds;
     },
     async text() {
-      registry ??= createRegistry(answers, snapshots);
-      return (await (await registry).metrics()) + histogram(buckets, sum);
+      return (await (await registry()).metrics()) + histogram(buckets, sum);
     },
   };
 }

@@ -4,52 +4,38 @@ import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/snapshot.ts";
-import { systemSite } from "../store/snapshots.ts";
 import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { authenticate, requireWrite, sentHost, toHostname, wrongSite } from "./auth.ts";
-import { longestBody } from "./body.ts";
-import { clientNetwork } from "./client-network.ts";
-import { Directory, type Key, type Site } from "./directory.ts";
+import { type AdmissionOptions, createAdmission } from "./admission.ts";
+import { requireWrite } from "./auth.ts";
+import { longestBody, readBody } from "./body.ts";
+import type { Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
-import { createKeyUses } from "./key-uses.ts";
-import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
 import { methodLabel, methodOf, preflight, requireKnownMethod } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
+import { createOccasionally } from "./occasionally.ts";
 import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
 import { replyFault, replyRefusal } from "./reply.ts";
-import { createRoutes } from "./routes.ts";
+import { createRoutes, type Route } from "./routes.ts";
 import { createStaticAnswers } from "./static.ts";
 import { toTarget } from "./target.ts";
 import { write } from "./write.ts";
 
-export interface HttpOptions extends Omit<ListenOptions, "longestBody"> {
-  /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
-  readonly trustProxy: boolean;
-  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
-  readonly trustForwardedHost: boolean;
-  /** What a key may do that has no limit of its own; undefined for no limit. */
-  readonly keyLimit: Limit | undefined;
-  /** What a client address may do with invalid keys. */
-  readonly failureLimit: Limit;
-}
+export interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   const { snapshots, writes, log, now } = parts;
-  const directory = new Directory();
-  snapshots.follow(directory);
+  const admission = createAdmission(options, parts);
   const routes = createRoutes(parts.resources);
   const metrics = createMetrics(snapshots);
   const statics = createStaticAnswers(parts, metrics);
   const idempotencies = new Idempotencies();
-  const keyUses = createKeyUses(parts);
-  const keyBuckets = new Buckets<number>();
-  const failureBuckets = new Buckets<string>();
+  const occasionally = createOccasionally(now);
   const idPrefix = randomText(8);
   let exchanges = 0;
 
@@ -69,8 +55,14 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     );
   }
 
+  /** Clients can send any number of these, so the log has one a second. */
   function misread(error: unknown): Reply {
-    return refuse(toExchange(unread), error);
+    const exchange = toExchange(unread);
+    if (error instanceof Refusal) {
+      const line = { request: exchange.id, reason: error.message };
+      occasionally("misread", (leftOut) => log.info({ ...line, leftOut }, "a request could not be read"));
+    }
+    return finish(exchange, performance.now(), refuse(exchange, error));
   }
 
   function toExchange(request: WireRequest): Exchange {
@@ -86,65 +78,47 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
 
   function dispatch(exchange: Exchange): Maybe<Reply> {
     requireKnownMethod(exchange.request);
-    const page = statics.find(exchange);
-    if (page) return page;
-    const host = sentHost(exchange, options.trustForwardedHost);
-    const guess = directory.siteOf(toHostname(host))?.id ?? systemSite;
-    const snapshot = snapshots.fresh(guess);
-    if (snapshot instanceof Promise) return snapshot.then((later) => answerAt(exchange, host, later));
-    return answerAt(exchange, host, snapshot);
+    return statics.find(exchange) ?? admission.atSite(exchange, (site, snapshot) => answerAt(exchange, site, snapshot));
   }
 
-  /** Answers from `snapshot`, as new as the store, if it is of the site that answers for `host` by now. */
-  function answerAt(exchange: Exchange, host: string, snapshot: Snapshot): Maybe<Reply> {
-    const site = directory.siteOf(toHostname(host));
-    if (!site) throw wrongSite(host);
-    if (site.id !== snapshot.site) return dispatch(exchange);
+  function answerAt(exchange: Exchange, site: Site, snapshot: Snapshot): Maybe<Reply> {
     const route = routes.find(exchange.target.path);
     if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
     exchange.route = route;
     exchange.method = methodOf(exchange.request, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
-    const key = admit(exchange, site);
+    const key = admission.admit(exchange, site);
     if (exchange.method === "GET" || exchange.method === "HEAD") {
       writes.noteRead();
       return read(exchange, route, snapshot);
     }
+    return answerWrite(exchange, route, key, snapshot);
+  }
+
+  /** When the body was waited for, the key and the site may have ended meanwhile, and are looked up again. */
+  function answerWrite(exchange: Exchange, route: Route, key: Key, { epoch }: Snapshot): Maybe<Reply> {
     requireWrite(key);
-    return write(exchange, route, { key, epoch: snapshot.epoch, at: now() }, writes, idempotencies);
+    const body = readBody(exchange.request);
+    if (!(body instanceof Promise)) return store(exchange, route, key, epoch, body);
+    return body.then((bytes) =>
+      admission.atSite(exchange, (site, snapshot) => {
+        const keyNow = admission.readmit(exchange, site);
+        requireWrite(keyNow);
+        return store(exchange, route, keyNow, snapshot.epoch, bytes);
+      }),
+    );
   }
 
-  function admit(exchange: Exchange, site: Site): Key {
-    let key: Key;
-    try {
-      key = authenticate(exchange.request, site, directory, now());
-    } catch (error) {
-      if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request);
-      throw error;
-    }
-    keyUses.note(key.id, now());
-    const limit = key.rate === undefined ? options.keyLimit : { rate: key.rate, burst: Math.max(1, key.rate) };
-    if (limit) takeToken(exchange, key, limit);
-    return key;
-  }
-
-  function takeToken(exchange: Exchange, key: Key, limit: Limit): void {
-    const left = keyBuckets.take(key.id, limit, now());
-    exchange.headers = rateLimitHeaders(limit, left ?? 0);
-    if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
-  }
-
-  function throttleFailures(request: WireRequest): void {
-    const network = clientNetwork(request, options.trustProxy);
-    if (failureBuckets.take(network, options.failureLimit, now()) === undefined) {
-      throw tooManyRequests(options.failureLimit, "too many requests with an invalid API key came from this address");
-    }
+  function store(exchange: Exchange, route: Route, key: Key, epoch: string, body: Uint8Array): Promise<Reply> {
+    return write(exchange, route, { key, epoch, at: now() }, body, writes, idempotencies);
   }
 
   function refuse(exchange: Exchange, error: unknown): Reply {
     if (error instanceof Refusal) {
       if (error.code !== "unavailable") return replyRefusal(exchange, error);
-      log.error({ request: exchange.id, err: error }, "the storage failed");
+      occasionally(error.message, (leftOut) =>
+        log.error({ request: exchange.id, err: error, leftOut }, "the storage failed"),
+      );
       return replyRefusal(exchange, storageFailed(error));
     }
     log.error({ request: exchange.id, err: error }, "a request failed");
@@ -156,7 +130,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     ...listener,
     async stop(seconds) {
       await listener.stop(seconds);
-      await keyUses.stop();
+      await admission.stop();
     },
   };
 }

@@ -3,12 +3,10 @@
 import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
-import { after, type Maybe } from "../model/maybe.ts";
 import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/record.ts";
 import type { Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import type { Reply } from "../wire/reply.ts";
-import { readBody } from "./body.ts";
 import { toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
@@ -32,18 +30,17 @@ export function write(
   exchange: Exchange,
   route: Route,
   author: Author,
+  body: Uint8Array,
   writes: Writes,
   idempotencies: Idempotencies,
-): Maybe<Reply> {
-  return after(readBody(exchange.request), (body) => {
-    const intent = toIntent(exchange, route, author, body);
-    return idempotencies
-      .once(intent, () => writes.write(intent))
-      .then((outcome) => {
-        if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
-        return replyWritten(exchange, route, outcome);
-      });
-  });
+): Promise<Reply> {
+  const intent = toIntent(exchange, route, author, body);
+  return idempotencies
+    .once(intent, () => writes.write(intent))
+    .then((outcome) => {
+      if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
+      return replyWritten(exchange, route, outcome);
+    });
 }
 
 function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {

@@ -78,6 +78,39 @@ function more(faults: readonly Fault[]): string {
   return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
 }
 
+/** What a log tells of an error. */
+export interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly stack?: string;
+  readonly code?: string;
+  readonly cause?: LoggedError;
+  /** Of an error that stands for several. */
+  readonly errors?: readonly LoggedError[];
+}
+
+/** Most causes that are told of an error, one behind the other or one beside the other. */
+const mostCauses = 5;
+
+/**
+ * What a log tells of anything thrown, as plain data. Errors of the runtime itself (such as those of a module that could
+ * not be loaded) have members that cannot be serialized.
+ */
+export function toLogged(error: unknown, depth = 1): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
+  const { code } = error as NodeJS.ErrnoException;
+  const isDeep = depth === mostCauses;
+  const errors = error instanceof AggregateError && !isDeep ? error.errors.slice(0, mostCauses) : [];
+  return {
+    type: error.name,
+    message: error.message,
+    ...(error.stack ? { stack: error.stack } : {}),
+    ...(typeof code === "string" ? { code } : {}),
+    ...(error.cause === undefined || isDeep ? {} : { cause: toLogged(error.cause, depth + 1) }),
+    ...(errors.length > 0 ? { errors: errors.map((one) => toLogged(one, depth + 1)) } : {}),
+  };
+}
+
 /** The text of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,0 +1,93 @@
+// Who is let in: the site that the request's host selects, its key, and the limits of both (contract sections 1 and 9).
+
+import { Refusal } from "../model/errors.ts";
+import { after, type Maybe } from "../model/maybe.ts";
+import type { Snapshot } from "../store/snapshot.ts";
+import { systemSite } from "../store/snapshots.ts";
+import type { WireRequest } from "../wire/request.ts";
+import { authenticate, sentHost, toHostname, wrongSite } from "./auth.ts";
+import { clientNetwork } from "./client-network.ts";
+import { Directory, type Key, type Site } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { createKeyUses } from "./key-uses.ts";
+import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
+import type { HttpParts } from "./parts.ts";
+
+export interface AdmissionOptions {
+  /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
+  readonly trustProxy: boolean;
+  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
+  readonly trustForwardedHost: boolean;
+  /** What a key may do that has no limit of its own; undefined for no limit. */
+  readonly keyLimit: Limit | undefined;
+  /** What a client network may do with invalid keys. */
+  readonly failureLimit: Limit;
+}
+
+export interface Admission {
+  /**
+   * Calls `then` with the site that the request's host selects and with its snapshot, as new as the store is now.
+   * @throws Refusal `wrong-site`, or `unavailable` when the store cannot be asked
+   */
+  atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => Maybe<T>): Maybe<T>;
+  /** The request's key. @throws Refusal `unauthorized`, `forbidden`, or `too-many-requests` */
+  admit(exchange: Exchange, site: Site): Key;
+  /** The same for a request that was admitted before and has waited since: it counts only once. */
+  readmit(exchange: Exchange, site: Site): Key;
+  /** Tells the store when keys were last used. */
+  stop(): Promise<void>;
+}
+
+export function createAdmission(options: AdmissionOptions, parts: HttpParts): Admission {
+  const { snapshots, now } = parts;
+  const directory = new Directory();
+  snapshots.follow(directory);
+  const keyUses = createKeyUses(parts);
+  const keyBuckets = new Buckets<number>();
+  const failureBuckets = new Buckets<string>();
+
+  function atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => Maybe<T>): Maybe<T> {
+    const host = sentHost(exchange, options.trustForwardedHost);
+    const name = toHostname(host);
+    const guess = directory.siteOf(name)?.id ?? systemSite;
+    return after(snapshots.fresh(guess), (snapshot) => {
+      // The directory is now as new as the store, and may know another site for the host.
+      const site = directory.siteOf(name);
+      if (!site) throw wrongSite(host);
+      return site.id === snapshot.site ? then(site, snapshot) : atSite(exchange, then);
+    });
+  }
+
+  function readmit({ request }: Exchange, site: Site): Key {
+    return authenticate(request, site, directory, now());
+  }
+
+  function admit(exchange: Exchange, site: Site): Key {
+    let key: Key;
+    try {
+      key = readmit(exchange, site);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request);
+      throw error;
+    }
+    keyUses.note(key.id, now());
+    const limit = key.rate === undefined ? options.keyLimit : { rate: key.rate, burst: Math.max(1, key.rate) };
+    if (limit) takeToken(exchange, key, limit);
+    return key;
+  }
+
+  function takeToken(exchange: Exchange, key: Key, limit: Limit): void {
+    const left = keyBuckets.take(key.id, limit, now());
+    exchange.headers = rateLimitHeaders(limit, left ?? 0);
+    if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
+  }
+
+  function throttleFailures(request: WireRequest): void {
+    const network = clientNetwork(request, options.trustProxy);
+    if (failureBuckets.take(network, options.failureLimit, now()) === undefined) {
+      throw tooManyRequests(options.failureLimit, "too many requests with an invalid API key came from this address");
+    }
+  }
+
+  return { atSite, admit, readmit, stop: () => keyUses.stop() };
+}

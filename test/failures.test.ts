@@ -1,0 +1,91 @@
+// A failure that passes is not remembered, is told in the log with message and stack, and does not fill the log.
+
+import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createOccasionally } from "../src/http/occasionally.ts";
+import { once } from "../src/http/once.ts";
+import { Refusal, toLogged } from "../src/model/errors.ts";
+
+describe("what is made once", () => {
+  test("is made when it is first asked for, and shared while it is under way", async () => {
+    let count = 0;
+    const get = once(async () => ++count);
+    expect(count).toBe(0);
+    expect(await Promise.all([get(), get()])).toEqual([1, 1]);
+    expect(await get()).toBe(1);
+  });
+
+  test("is made again after a failure", async () => {
+    let fails = true;
+    const later = once(async () => {
+      if (fails) throw new Error("out of file descriptors");
+      return "made";
+    });
+    const atOnce = once(() => {
+      if (fails) throw new Error("out of memory");
+      return "made";
+    });
+    await expect(Promise.all([later(), later()])).rejects.toThrow("out of file descriptors");
+    expect(atOnce).toThrow("out of memory");
+    fails = false;
+    expect([await later(), atOnce()]).toEqual(["made", "made"]);
+  });
+});
+
+describe("the log", () => {
+  test("tells message and stack of a module that could not be loaded", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    writeFileSync(join(folder, "broken.ts"), "const = 1;");
+    const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
+    const told = JSON.parse(JSON.stringify(toLogged(error)));
+    expect(told.message).toContain("broken.ts");
+    expect(told.errors[0].message).toContain("Expected identifier");
+    rmSync(folder, { recursive: true });
+  });
+
+  test("tells of the causes too, but not without end", () => {
+    const cause: Error & { code?: string } = new Error("the disk is full");
+    cause.code = "ENOSPC";
+    const refusal = new Refusal("unavailable", "the database cannot be used", { cause });
+    const told = toLogged(refusal);
+    expect(told).toMatchObject({ type: "Refusal", cause: { message: "the disk is full", code: "ENOSPC" } });
+    expect(told.stack).toContain("failures.test.ts");
+    cause.cause = refusal;
+    expect(JSON.stringify(toLogged(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
+  });
+
+  test("tells of anything that is thrown", () => {
+    expect([toLogged("text"), toLogged(undefined)]).toEqual([
+      { type: "string", message: "text" },
+      { type: "undefined", message: "undefined" },
+    ]);
+  });
+
+  test("tells of the same cause once a second, and how often it left it out", () => {
+    let now = 0;
+    const occasionally = createOccasionally(() => now);
+    const told: [string, number][] = [];
+    const happen = (cause: string) => occasionally(cause, (leftOut) => told.push([cause, leftOut]));
+    for (now = 0; now < 3000; now += 100) {
+      happen("a");
+      if (now === 500) happen("b");
+    }
+    expect(told).toEqual([
+      ["a", 0],
+      ["b", 0],
+      ["a", 9],
+      ["a", 9],
+    ]);
+  });
+
+  test("tells causes apart, but does not remember any number of them", () => {
+    const occasionally = createOccasionally(() => 0);
+    let count = 0;
+    for (let index = 0; index < 250; index++) occasionally(`cause ${index}`, () => count++);
+    expect(count).toBe(250);
+    occasionally("cause 249", () => count++);
+    expect(count).toBe(250);
+  });
+});
