@@ -7,7 +7,7 @@ import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
-import { isDatabaseThere, openEngine } from "../store/open.ts";
+import { isDatabaseThere, type OpenOptions, openEngine } from "../store/open.ts";
 
 export interface CommonOptions {
   readonly database?: string;
@@ -33,12 +33,20 @@ export async function withEngine<T>(options: CommonOptions, work: (engine: Engin
   if (!isDatabaseThere(database)) {
     throw new Refusal("not-found", `there is no database ${database}; \`site add\` or \`serve\` makes one`);
   }
-  return withNewEngine(options, work);
+  return withOpened(options, { orReadOnly: true }, work);
 }
 
 /** Opens the database, or makes it, for as long as `work` lasts. */
-export async function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
-  const engine = await openEngine(configOf(options).database, allResources).catch((error) => {
+export function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+  return withOpened(options, {}, work);
+}
+
+async function withOpened<T>(
+  options: CommonOptions,
+  how: OpenOptions,
+  work: (engine: Engine) => Promise<T>,
+): Promise<T> {
+  const engine = await openEngine(configOf(options).database, allResources, how).catch((error) => {
     throw toMisuse(error);
   });
   try {

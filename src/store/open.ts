@@ -3,15 +3,24 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { withoutPassword } from "./postgres/address.ts";
-import { openSqlite } from "./sqlite/engine.ts";
+import { openReadableSqlite, openSqlite } from "./sqlite/engine.ts";
+
+export interface OpenOptions {
+  /** Whether a file that cannot be written is opened for reading alone. */
+  readonly orReadOnly?: boolean;
+}
 
 /**
  * Opens the database at `url`: `sqlite:<file>` or `postgres://user@host/database`.
  * @throws Refusal `bad-request` for any other address, `unavailable` when it cannot be opened
  */
-export async function openEngine(url: string, resources: readonly Resource[]): Promise<Engine> {
+export async function openEngine(
+  url: string,
+  resources: readonly Resource[],
+  { orReadOnly = false }: OpenOptions = {},
+): Promise<Engine> {
   const path = sqlitePath(url);
-  if (path) return openSqlite(path, resources);
+  if (path) return orReadOnly ? openReadableSqlite(path, resources) : openSqlite(path, resources);
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Its driver takes a while to load, for nothing where the database is a file.
     const { openPostgres } = await import("./postgres/engine.ts");

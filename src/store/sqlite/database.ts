@@ -36,15 +36,27 @@ export function migrate(database: Database): void {
   translated(() => {
     if (version(database) === migrations.length) return;
     inTransaction(database, () => {
-      const from = version(database);
-      if (from > migrations.length) throw madeByNewer(from, migrations.length);
-      if (from === 0 && hasTables(database)) {
-        throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
-      }
+      const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
       database.run(`pragma user_version = ${migrations.length}`);
     });
   });
+}
+
+/** @throws Refusal `unavailable` when the tables are not of this program's version */
+export function requireVersion(database: Database): void {
+  if (knownVersion(database) === migrations.length) return;
+  throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
+}
+
+/** The version of the tables. @throws Refusal `unavailable` when they are none that this program made or can upgrade */
+function knownVersion(database: Database): number {
+  const found = version(database);
+  if (found > migrations.length) throw madeByNewer(found, migrations.length);
+  if (found === 0 && hasTables(database)) {
+    throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
+  }
+  return found;
 }
 
 /** Runs `work` in a transaction that other writers wait for; rolls back when it throws. */

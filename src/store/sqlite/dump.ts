@@ -1,3 +1,4 @@
+import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
 import { randomText } from "../../model/key.ts";
 import { type TableName, tables } from "../tables.ts";
@@ -5,9 +6,9 @@ import { fromSqlite, openDatabase } from "./database.ts";
 
 type Cell = string | number | null;
 
-/** Every row of every table as of one moment, read on a connection of its own. */
-export function* dumpRows(path: string): Generator<DumpedRow> {
-  const database = openDatabase(path);
+/** Every row of every table as of one moment, read on a connection of its own, which `open` makes. */
+export function* dumpRows(open: () => Database): Generator<DumpedRow> {
+  const database = open();
   try {
     database.run("begin");
     for (const table of Object.keys(tables) as TableName[]) {

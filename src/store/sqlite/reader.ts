@@ -1,0 +1,71 @@
+// The read side of the SQLite engine, on one connection.
+
+import type { Database } from "bun:sqlite";
+import type { Change } from "../../model/change.ts";
+import type { Engine, Head, Row } from "../../model/engine.ts";
+import { checkRows } from "../check.ts";
+import { following } from "../since.ts";
+import { translated } from "./database.ts";
+import { dumpRows } from "./dump.ts";
+
+export type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "dump" | "check">;
+
+/**
+ * Reads what `database` has.
+ * @param open another connection to the same database, for a dump
+ * @param guard throws when the files must not be relied on; called after each read and at the end of a dump
+ */
+export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
+  const sql = statements(database);
+  const heads = (sites: readonly number[]): Head[] =>
+    sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
+
+  function read<T>(work: () => T): T {
+    const result = translated(work);
+    guard();
+    return result;
+  }
+
+  function* dump() {
+    yield* dumpRows(open);
+    guard();
+  }
+
+  return {
+    heads: (sites) => read(() => heads(sites)),
+    load: (site) =>
+      read(() =>
+        database.transaction(() => {
+          const [head] = heads([site]) as [Head];
+          return { head, rows: sql.rows.all(site) as Row[] };
+        })(),
+      ),
+    since: (site, revision, options = {}) =>
+      read(() =>
+        database.transaction(() => {
+          const [head] = heads([site]) as [Head];
+          const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
+          return following(changes, head, revision, options);
+        })(),
+      ),
+    keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    dump,
+    check: () => read(() => [...integrity(database), ...checkRows(dump())]),
+  };
+}
+
+function statements(database: Database) {
+  return {
+    head: database.query("select revision, epoch from sites where id = ?"),
+    rows: database.query("select resource, id, revision, body from records where site_id = ? order by resource, id"),
+    since: database.query(
+      "select revision, at, actor, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision limit ?",
+    ),
+    uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
+  };
+}
+
+function integrity(database: Database): string[] {
+  const rows = database.query("pragma integrity_check").values() as [string][];
+  return rows.map(([line]) => line).filter((line) => line !== "ok");
+}

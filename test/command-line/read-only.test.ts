@@ -1,0 +1,151 @@
+// What can be read where nothing can be written: a read-only disk, file or folder.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { DumpedRow } from "../../src/model/engine.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { ask, openWorkshop, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+let folder: string;
+let database: string;
+beforeEach(() => {
+  shop = openWorkshop();
+  folder = shop.file("data");
+  mkdirSync(folder);
+  database = `sqlite:${join(folder, "shop #1?.db")}`;
+});
+afterEach(async () => {
+  spawnSync("umount", [folder], { stdio: "ignore" });
+  chmodSync(folder, 0o755);
+  await shop.close();
+});
+
+/** Root may write to what nobody may write to, unless it gives that power away. */
+const withoutPower = (command: string) =>
+  process.getuid?.() === 0 ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
+const run = (...args: string[]) => shop.run([...args, "--database", database], { wrap: withoutPower });
+const must = (args: string[], stdin = "") => shop.must([...args, "--database", database], { stdin });
+
+/** A shop with a brand, in a database that was closed in good order. */
+async function fill(): Promise<string> {
+  await must(["site", "add", "main", "--default"]);
+  await must(["import", "--site", "main", "brands", "-"], "Name\nAcme\n");
+  return (await must(["key", "create", "--site", "main"])).trim();
+}
+
+/** A server that was killed after it had stored a second brand, which only the log has. */
+async function writeAndKill(key: string): Promise<void> {
+  const server = await shop.serve(["--database", database]);
+  const body = '{"Name":"Bolt"}';
+  expect((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status).toBe(201);
+  server.kill("SIGKILL");
+  await server.exited;
+}
+
+function protectFolder(): void {
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444);
+  chmodSync(folder, 0o555);
+}
+
+async function expectReadable(names: string[]): Promise<void> {
+  const exported = await run("export", "--site", "main", "brands", "--json");
+  expect([exported.code, exported.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(exported.stdout).map(({ Name }: { Name: string }) => Name)).toEqual(names);
+  expect(await run("check")).toMatchObject({ code: 0, stderr: "everything is in order\n" });
+  const backup = shop.file("read.backup");
+  expect(await run("backup", backup)).toMatchObject({ code: 0 });
+  for (const args of [
+    ["site", "list"],
+    ["key", "list", "--site", "main"],
+    ["journal", "--site", "main"],
+  ]) {
+    expect(await run(...args)).toMatchObject({ code: 0, stderr: "" });
+  }
+  await shop.must(["restore", backup, "--database", `sqlite:${shop.file("restored.db")}`]);
+}
+
+async function expectUnwritable(): Promise<void> {
+  for (const args of [
+    ["site", "add", "second"],
+    ["key", "create", "--site", "main"],
+  ]) {
+    const { code, stdout, stderr } = await run(...args);
+    expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
+    expect(stderr).toMatch(/read-?only|unable to open database file/);
+  }
+}
+
+const protections: [string, () => void][] = [
+  ["in a folder and a file that nobody may write to", protectFolder],
+  ["in a folder that nobody may write to", () => chmodSync(folder, 0o555)],
+  [
+    "in a file that nobody may write to",
+    () => readdirSync(folder).forEach((name) => void chmodSync(join(folder, name), 0o444)),
+  ],
+];
+
+describe.each(protections)("a database %s can be read", (_, protect) => {
+  test("after it was closed in good order", async () => {
+    await fill();
+    protect();
+    await expectReadable(["Acme"]);
+    await expectUnwritable();
+  });
+
+  test("after its server was killed, with what only the log has", async () => {
+    await writeAndKill(await fill());
+    protect();
+    await expectReadable(["Acme", "Bolt"]);
+  });
+});
+
+test("a database on a read-only disk can be read", async () => {
+  // Only root may mount.
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "ignore" }).status !== 0) return;
+  await writeAndKill(await fill());
+  spawnSync("mount", ["-o", "remount,ro", folder]);
+  await expectReadable(["Acme", "Bolt"]);
+  await expectUnwritable();
+  spawnSync("mount", ["-o", "remount,rw", folder]);
+  await must(["check"]);
+  expect(existsSync(join(folder, "shop #1?.db-wal"))).toBe(false);
+  spawnSync("mount", ["-o", "remount,ro", folder]);
+  await expectReadable(["Acme", "Bolt"]);
+  await expectUnwritable();
+});
+
+test("what is read without a log is not relied on when somebody writes meanwhile", async () => {
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "ignore" }).status !== 0) return;
+  await fill();
+  spawnSync("mount", ["-o", "remount,ro", folder]);
+  const engine = await openEngine(database, allResources, { orReadOnly: true });
+  const rows = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
+  rows.next();
+  spawnSync("mount", ["-o", "remount,rw", folder]);
+  await must(["site", "add", "second"]);
+  expect(() => {
+    while (!rows.next().done);
+  }).toThrow("was written to while it was read");
+  await engine.close();
+});
+
+test("a log that cannot be read without its index is refused, since the newest records would be missing", async () => {
+  await writeAndKill(await fill());
+  rmSync(join(folder, "shop #1?.db-shm"));
+  protectFolder();
+  const { code, stdout, stderr } = await run("export", "--site", "main", "brands");
+  expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
+  expect(stderr).toMatch(/its newest changes are only in .*-wal.*copy both/);
+});
+
+test("a server does not start where nothing can be written", async () => {
+  await fill();
+  protectFolder();
+  const { code, stderr } = await run("serve", "--port", "0");
+  expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+  expect(stderr).toMatch(/readonly/);
+});
