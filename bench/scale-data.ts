@@ -4,9 +4,9 @@ import type { DumpedRow } from "../src/model/engine.ts";
 import { makeKey } from "../src/model/key.ts";
 import { sampleBrand } from "./scenarios.ts";
 
-export interface Size {
-  readonly sites: number;
-  /** In each site. */
+/** A site to make, with the host `<name>.test`. */
+export interface SampleSite {
+  readonly name: string;
   readonly brands: number;
 }
 
@@ -16,26 +16,29 @@ export interface Filling {
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** Sites `s1.test`, `s2.test` and so on, each with a key and `brands` brands. Only the first hundred keys are kept. */
-export function fillingOf({ sites, brands }: Size): Filling {
-  const made = Array.from({ length: sites }, makeKey);
-  return { keys: made.slice(0, 100).map(({ key }) => key), rows: rowsOf(made, brands) };
+/** `sites`, each with a key and its brands. Only the first hundred keys are returned. */
+export function fillingOf(sites: readonly SampleSite[]): Filling {
+  const made = sites.map(() => makeKey());
+  return { keys: made.slice(0, 100).map(({ key }) => key), rows: rowsOf(sites, made) };
 }
 
-async function* rowsOf(keys: readonly ReturnType<typeof makeKey>[], brands: number): AsyncGenerator<DumpedRow> {
-  const count = keys.length;
+async function* rowsOf(
+  sites: readonly SampleSite[],
+  keys: readonly ReturnType<typeof makeKey>[],
+): AsyncGenerator<DumpedRow> {
+  const count = sites.length;
   yield siteRow(0, count * 2, { site: count, key: count });
-  for (let site = 1; site <= count; site++) yield siteRow(site, brands, { brand: brands });
+  for (const [index, { brands }] of sites.entries()) yield siteRow(index + 1, brands, { brand: brands });
   for (const [index, { prefix, digest }] of keys.entries()) {
     const ID = index + 1;
-    const name = `s${ID}`;
+    const name = sites[index]?.name as string;
     yield record(0, "site", ID, { ID, Name: name, Hostnames: `${name}.test`, Default: "" });
     const times = { Created: "2026-01-31T12:00:00.000Z", Expires: "", Revoked: "" };
     const key = { ID, Site: String(ID), Prefix: prefix, Digest: digest, Label: "", Scope: "write", Rate: "", ...times };
     yield record(0, "key", ID, key);
   }
-  for (let site = 1; site <= count; site++) {
-    for (let ID = 1; ID <= brands; ID++) yield record(site, "brand", ID, { ID, ...sampleBrand(ID) });
+  for (const [index, { brands }] of sites.entries()) {
+    for (let ID = 1; ID <= brands; ID++) yield record(index + 1, "brand", ID, { ID, ...sampleBrand(ID) });
   }
 }
 

@@ -10,10 +10,16 @@ import { openEngine } from "../src/store/open.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 import { load } from "./load.ts";
 import { type Measured, startServer } from "./process.ts";
-import { fillingOf, type Size } from "./scale-data.ts";
+import { fillingOf } from "./scale-data.ts";
 import { sampleBrand } from "./scenarios.ts";
 
 const { values: flags } = parseArgs({ options: { smoke: { type: "boolean" } } });
+/** So many sites, each with so many brands. */
+interface Size {
+  readonly sites: number;
+  readonly brands: number;
+}
+
 const sizes: Size[] = flags.smoke
   ? [
       { sites: 1, brands: 100 },
@@ -112,9 +118,9 @@ async function countQueries(database: TestPostgres): Promise<string[]> {
   return found;
 }
 
-async function fill(url: string, size: Size): Promise<readonly string[]> {
+async function fill(url: string, { sites, brands }: Size): Promise<readonly string[]> {
   const engine = await openEngine(url, allResources);
-  const { keys, rows } = fillingOf(size);
+  const { keys, rows } = fillingOf(Array.from({ length: sites }, (_, index) => ({ name: `s${index + 1}`, brands })));
   await engine.refill(rows);
   await engine.close();
   return keys;

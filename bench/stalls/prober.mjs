@@ -1,0 +1,62 @@
+// Looks up one record every 2 ms over one kept connection, and says how long each waited. While one has no response yet, those
+// that become due are not sent, but count as having waited until then.
+//   node prober.mjs PORT HOST PATH KEY
+// `mark` on standard input begins a measurement, `report` prints its figures as a line of JSON. Ends with its input.
+
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+
+const [port, host, path, key] = process.argv.slice(2);
+const interval = 2;
+const request = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n\r\n`;
+const socket = connect(Number(port), "127.0.0.1");
+socket.setNoDelay(true);
+
+let waits = [];
+let due = performance.now();
+let isWaiting = false;
+let expected = 0;
+let received = "";
+
+socket.on("data", (bytes) => {
+  received += bytes.toString("latin1");
+  const end = received.indexOf("\r\n\r\n");
+  if (end === -1) return;
+  if (!received.startsWith("HTTP/1.1 200")) throw new Error(received.slice(0, 300));
+  expected ||= end + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1]);
+  if (received.length < expected) return;
+  received = received.slice(expected);
+  expected = 0;
+  isWaiting = false;
+  for (const now = performance.now(); due <= now; due += interval) waits.push(now - due);
+  next();
+});
+
+/** Sends the next probe when it is due. */
+function next() {
+  const early = due - performance.now();
+  if (early > 0.2) return void setTimeout(next, early);
+  if (isWaiting) return;
+  isWaiting = true;
+  socket.write(request);
+}
+
+socket.on("connect", () => {
+  due = performance.now();
+  next();
+});
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    if (line === "mark") waits = [];
+    // A probe that still waits counts with what it has waited so far.
+    const all = isWaiting ? [...waits, performance.now() - due] : waits;
+    if (line === "report") console.log(JSON.stringify(summary(all)));
+  })
+  .on("close", () => process.exit());
+
+function summary(all) {
+  const sorted = all.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  return { count: sorted.length, p50: at(0.5), p999: at(0.999), longest: sorted.at(-1) ?? 0 };
+}
