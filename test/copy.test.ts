@@ -8,6 +8,7 @@ import type { DumpedRow } from "../src/model/engine.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
+import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { runProgram, startProcess } from "./support/processes.ts";
 import { type CallOptions, call, startTestServer } from "./support/server.ts";
@@ -71,15 +72,7 @@ test("a target that is not empty, and a source that is, are refused", async () =
 
 test("how far it is can be seen", async () => {
   const from = await openEngine(fileUrl("many.db"), allResources);
-  const create = {
-    site: 1,
-    resource: "brand",
-    operation: "create",
-    text: '{"Name":"a"}',
-    actor: "test",
-    at: 1,
-  } as const;
-  for (let i = 0; i < 4; i++) await from.commit(Array.from({ length: 500 }, () => create));
+  for (let i = 0; i < 4; i++) await from.commit(Array.from({ length: 500 }, () => createIntent()));
   const to = await openEngine(await server.createDatabase(), allResources);
   const steps: CopyProgress[] = [];
   expect(await copyDatabase(from, to, (progress) => steps.push(progress))).toBe(4001);

@@ -1,69 +1,16 @@
 // What every engine promises (src/model/engine.ts), held against each of them.
 
 import { heapStats } from "bun:jsc";
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
 import { headVersion, type Intent, type Outcome } from "../src/model/write.ts";
 import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
 import { openEngine } from "../src/store/open.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { engineKinds } from "./support/engines.ts";
+import { createIntent } from "./support/intents.ts";
 
-interface Kind {
-  readonly name: string;
-  open(): Promise<void>;
-  /** The address of an empty database. */
-  newDatabase(): Promise<string>;
-  /** Asks the database at `url` as anyone with SQL would. */
-  select(url: string, text: string): Promise<unknown[]>;
-  close(): Promise<void>;
-}
-
-let folder: string;
-let server: TestPostgres;
-let files = 0;
-
-const kinds: Kind[] = [
-  {
-    name: "SQLite",
-    open: async () => {
-      folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
-    },
-    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
-    select: async (url, text) => new Database(url.replace("sqlite:", "")).query(text).all(),
-    close: async () => rmSync(folder, { recursive: true }),
-  },
-  {
-    name: "PostgreSQL",
-    open: async () => {
-      server = await startPostgres();
-    },
-    newDatabase: () => server.createDatabase(),
-    select: async (url, text) => {
-      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
-      return rows.map((row) => ({ ...row, id: Number(row.id) }));
-    },
-    close: () => server.remove(),
-  },
-  {
-    name: "PostgreSQL without prepared statements",
-    open: async () => {
-      server = await startPostgres();
-    },
-    newDatabase: async () => `${await server.createDatabase()}?prepare=no`,
-    select: async (url, text) => {
-      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
-      return rows.map((row) => ({ ...row, id: Number(row.id) }));
-    },
-    close: () => server.remove(),
-  },
-];
-
-for (const kind of kinds) {
+for (const kind of engineKinds) {
   describe(kind.name, () => {
     let engine: Engine;
     let url: string;
@@ -429,22 +376,15 @@ for (const kind of kinds) {
 }
 
 function create(site: number, name: string): Intent {
-  return {
-    site,
-    resource: "brand",
-    operation: "create",
-    text: JSON.stringify({ Name: name }),
-    actor: "test",
-    at: 1,
-  };
+  return createIntent({ site, values: { Name: name } });
 }
 
 function update(site: number, id: number, values: object): Intent {
-  return { ...create(site, ""), operation: "update", id, text: JSON.stringify(values) };
+  return createIntent({ site, operation: "update", id, values });
 }
 
 function remove(site: number, id: number): Intent {
-  return { ...create(site, ""), operation: "delete", id, text: "{}" };
+  return createIntent({ site, operation: "delete", id, values: {} });
 }
 
 function idOf(outcome: Outcome | undefined): number | undefined {

@@ -3,11 +3,11 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
-import { operator } from "../src/model/change.ts";
 import { readNewRecord, type Values } from "../src/model/record.ts";
 import { brand } from "../src/resources/brand.ts";
 import { location } from "../src/resources/location.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
+import { createIntent } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 const contact = {
@@ -31,14 +31,9 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
   const intents = samples.flatMap(([resource, records]) =>
-    records.map((values) => ({
-      site: server.site.ID,
-      resource: resource.name,
-      operation: "create" as const,
-      text: JSON.stringify(readNewRecord(resource, values)),
-      actor: operator,
-      at: 0,
-    })),
+    records.map((values) =>
+      createIntent({ site: server.site.ID, resource: resource.name, values: readNewRecord(resource, values) }),
+    ),
   );
   await server.engine.commit(intents);
 });

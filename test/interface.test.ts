@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { operator } from "../src/model/change.ts";
+import { createIntent } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -40,16 +40,7 @@ beforeAll(async () => {
     Telephone: telephone,
     Address: address,
   };
-  await server.engine.commit([
-    {
-      site: server.site.ID,
-      resource: "location",
-      operation: "create",
-      text: JSON.stringify(location),
-      actor: operator,
-      at: 0,
-    },
-  ]);
+  await server.engine.commit([createIntent({ site: server.site.ID, resource: "location", values: location })]);
 });
 afterAll(() => server.stop());
 

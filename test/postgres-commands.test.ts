@@ -6,6 +6,7 @@ import type { Intent } from "../src/model/write.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { openWorkshop, type Workshop } from "./support/command.ts";
+import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 
 setDefaultTimeout(60_000);
@@ -98,6 +99,5 @@ function databaseOf(address: string): string {
 }
 
 function create(name: string): Intent {
-  const text = JSON.stringify({ Name: name });
-  return { site: 1, resource: "brand", operation: "create", text, actor: "test", at: 1 };
+  return createIntent({ values: { Name: name } });
 }

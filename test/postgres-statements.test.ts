@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { tables } from "../src/store/tables.ts";
+import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { startTestServer } from "./support/server.ts";
 
@@ -90,9 +91,7 @@ async function useEverything(url: string): Promise<void> {
   await shop.call("PUT", "/restapi/brands/1.json", { body: { Name: "b" } });
   await shop.call("DELETE", "/restapi/brands/1.json");
   await shop.call("DELETE", "/restapi/brands/9.json");
-  await engine.commit([
-    { site: shop.site.ID, resource: "brand", operation: "create", text: '{"Name":"c"}', actor: "other process", at: 1 },
-  ]);
+  await engine.commit([createIntent({ site: shop.site.ID })]);
   await shop.call("GET", "/restapi/brands.json");
   await engine.keyUses();
   await engine.noteKeyUse(new Map([[1, 1]]));

@@ -1,6 +1,7 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createIntent } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -148,14 +149,7 @@ test("many writers at once lose nothing: IDs, records and journal have no gap", 
 test("a write whose site was restored or removed in the meantime is refused, and leaves nothing behind", async () => {
   const other = await startTestServer();
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
-  const intent = {
-    site: other.site.ID,
-    resource: "brand",
-    operation: "create",
-    text: '{"Name":"late"}',
-    actor: "operator",
-    at: 0,
-  } as const;
+  const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
     { kind: "refused", why: "other-history" },
   ]);

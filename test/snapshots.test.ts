@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
-import type { Intent } from "../src/model/write.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { brand } from "../src/resources/brand.ts";
 import { type Running, start } from "../src/start.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
+import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";
 
 let first: TestServer;
@@ -81,14 +81,7 @@ test("a change in the middle of a long list is in the list, and the rest stays",
 
 test("thousands of changes that another process made are caught up with at once", async () => {
   await onSecond("GET", "/restapi/brands.json");
-  const create = {
-    site: 1,
-    resource: "brand",
-    operation: "create",
-    text: '{"Name":"many"}',
-    actor: "test",
-    at: 0,
-  } as const;
+  const create = createIntent({ values: { Name: "many" } });
   for (let i = 0; i < 10; i++) await first.engine.commit(Array.from({ length: 500 }, () => create));
   const { text, headers } = await onSecond("GET", "/restapi/brands.json");
   expect(text.match(/"many"/g)).toHaveLength(5000);
@@ -131,14 +124,7 @@ describe("a backup that is restored while servers run", () => {
 test("a change that a restore by another process overtook is not shown", async () => {
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const { engine, site, stop } = await startTestServer();
-  const create = (name: string): Intent => ({
-    site: site.ID,
-    resource: brand.name,
-    operation: "create",
-    text: JSON.stringify({ Name: name }),
-    actor: "operator",
-    at: 0,
-  });
+  const create = (name: string) => createIntent({ site: site.ID, values: { Name: name } });
   await engine.commit([create("kept")]);
   await backUp(engine, join(folder, "a.backup"), 0);
   const snapshots = new Snapshots(engine, [brand], 1 << 20);
@@ -161,15 +147,7 @@ test("sites beyond the memory budget are dropped and come back", async () => {
   for (let i = 0; i < 6; i++) {
     const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
     keys.push((await createKey(server.engine, site, {}, 0)).key);
-    const text = JSON.stringify({ Name: "x".repeat(250) });
-    const intent = {
-      site: site.ID,
-      resource: "order-status",
-      operation: "create",
-      text,
-      actor: "operator",
-      at: 0,
-    } as const;
+    const intent = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
     await server.engine.commit(new Array(1500).fill(intent));
   }
   for (let round = 0; round < 2; round++) {
@@ -196,15 +174,7 @@ describe("the memory budget", () => {
     for (let i = 0; i < sites; i++) {
       const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
       keys.push((await createKey(server.engine, site, { scope: "write" }, 0)).key);
-      const text = JSON.stringify({ Name: "x".repeat(250) });
-      const create = {
-        site: site.ID,
-        resource: "order-status",
-        operation: "create",
-        text,
-        actor: "operator",
-        at: 0,
-      } as const;
+      const create = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
       await server.engine.commit(new Array(records).fill(create));
     }
     const ask = (i: number, path: string, headers: Record<string, string> = {}) =>
@@ -251,8 +221,7 @@ describe("the memory budget", () => {
 
   test("drops no site that is being asked, when another process writes to it", async () => {
     const { engine, site, stop } = await startTestServer();
-    const text = JSON.stringify({ Name: "x".repeat(250) });
-    const create: Intent = { site: site.ID, resource: brand.name, operation: "create", text, actor: "test", at: 0 };
+    const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));
     const snapshots = new Snapshots(engine, [brand], 1);
     const loaded = await snapshots.fresh(site.ID);

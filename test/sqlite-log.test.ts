@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/write.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { logLimit } from "../src/store/sqlite/database.ts";
+import { createIntent } from "./support/intents.ts";
 
 let folder: string;
 let engine: Engine;
@@ -22,14 +22,7 @@ afterEach(async () => {
 });
 
 const logSize = () => statSync(join(folder, "test.db-wal")).size;
-const create = (Name: string): Intent => ({
-  site: 1,
-  resource: "brand",
-  operation: "create",
-  text: JSON.stringify({ Name }),
-  actor: "test",
-  at: 1,
-});
+const create = (Name: string) => createIntent({ values: { Name } });
 /** Each is stored twice, as a record and in the journal. */
 const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
 

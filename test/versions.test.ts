@@ -1,6 +1,5 @@
 // Two versions of the program side by side on one database: the newer one declares fields that the older one does not.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +20,8 @@ import { address } from "../src/resources/contact.ts";
 import { type Running, start } from "../src/start.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createConformance } from "./support/conformance.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { engines } from "./support/engines.ts";
+import { createIntent } from "./support/intents.ts";
 import { type CallOptions, call, startTestServer, type TestServer } from "./support/server.ts";
 
 const website = text({ max: 255, description: "Where it is on the web.", example: "https://acme.example" });
@@ -44,49 +44,13 @@ const newerBrand = defineResource({
 const newerResources: readonly Resource[] = allResources.map((one) => (one.name === "brand" ? newerBrand : one));
 const newerConformance = createConformance(newerResources);
 
-interface Kind {
-  readonly name: string;
-  open(): Promise<void>;
-  newDatabase(): Promise<string>;
-  /** Asks the database at `url` as anyone with SQL would. */
-  select(url: string, text: string): Promise<unknown[]>;
-  close(): Promise<void>;
-}
-
 let folder: string;
-let postgres: TestPostgres;
-let files = 0;
-
-const kinds: Kind[] = [
-  {
-    name: "SQLite",
-    open: async () => {},
-    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
-    select: async (url, query) => {
-      const database = new Database(url.replace("sqlite:", ""));
-      const rows = database.query(query).all();
-      database.close();
-      return rows;
-    },
-    close: async () => {},
-  },
-  {
-    name: "PostgreSQL",
-    open: async () => {
-      postgres = await startPostgres();
-    },
-    newDatabase: () => postgres.createDatabase(),
-    select: (url, query) => postgres.run(query, /\/([^/?]+)(\?|$)/.exec(url)?.[1]),
-    close: () => postgres.remove(),
-  },
-];
-
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "storefront-versions-"));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-for (const kind of kinds) {
+for (const kind of engines) {
   describe(kind.name, () => {
     let older: TestServer;
     let newer: Running;
@@ -295,31 +259,27 @@ for (const kind of kinds) {
       expect(await text("csv")).toContain(`${id},Only a name,,,,,,,,,,,,,,,,\r\n`);
     });
 
-    test.skipIf(kind.name === "PostgreSQL")(
-      "copy, backup and restore by the older version keep what it does not declare",
-      async () => {
-        const id = await newBrand();
-        const copy = await kind.newDatabase();
-        const target = await openEngine(copy, allResources);
-        await copyDatabase(older.engine, target);
-        const file = join(folder, `${crypto.randomUUID()}.backup`);
-        await backUp(target, file, Date.now());
-        await restore(target, file, `${file}.before`, Date.now());
-        await target.close();
-        const copied = await startNewer(copy);
-        expect(await newFields(id, copied)).toEqual(kept);
-        await copied.stop();
-      },
-    );
+    test("copy, backup and restore by the older version keep what it does not declare", async () => {
+      const id = await newBrand();
+      const copy = await kind.newDatabase();
+      const target = await openEngine(copy, allResources);
+      await copyDatabase(older.engine, target);
+      const file = join(folder, `${crypto.randomUUID()}.backup`);
+      await backUp(target, file, Date.now());
+      await restore(target, file, `${file}.before`, Date.now());
+      await target.close();
+      const copied = await startNewer(copy);
+      expect(await newFields(id, copied)).toEqual(kept);
+      await copied.stop();
+    });
 
     test("the record of a site that lacks a field serves, and is listed, all the same", async () => {
       const database = await kind.newDatabase();
       const running = await startNewer(database);
       const { engine } = running;
-      const common = { site: 0, resource: "site", operation: "create", actor: "test", at: 1 } as const;
       const status = async () => (await call(`${running.url}/restapi/brands.json`, "GET")).status;
       expect(await status()).toBe(421);
-      await engine.commit([{ ...common, text: '{"Name":"old","Default":"yes"}' }]);
+      await engine.commit([createIntent({ site: 0, resource: "site", values: { Name: "old", Default: "yes" } })]);
       expect(await status()).toBe(401);
       expect(await listSites(engine)).toEqual([{ ID: 1, Name: "old", Hostnames: "", Default: "yes" }]);
       await running.stop();
@@ -335,8 +295,7 @@ for (const kind of kinds) {
       test("gets the column of a new field, empty for records stored before, and keeps the places of the others", async () => {
         const url = await kind.newDatabase();
         const before = await openEngine(url, allResources);
-        const create = { site: 1, resource: "brand", operation: "create", actor: "test", at: 1 } as const;
-        await before.commit([{ ...create, text: '{"Name":"Acme"}' }]);
+        await before.commit([createIntent()]);
         const old = await columns(url);
         await kind.select(url, "create view mine as select name from brand");
         const after = await openEngine(url, newerResources);
@@ -362,8 +321,7 @@ for (const kind of kinds) {
       test("is made anew where an earlier version of the program made it in another form", async () => {
         const url = await kind.newDatabase();
         const engine = await openEngine(url, allResources);
-        const create = { site: 1, resource: "brand", operation: "create", actor: "test", at: 1 } as const;
-        await engine.commit([{ ...create, text: '{"Name":"Acme"}' }]);
+        await engine.commit([createIntent()]);
         await kind.select(url, "drop view brand");
         await kind.select(url, "create view brand as select id, 'x' as address_town, 'y' as name from records");
         if (kind.name === "PostgreSQL") await kind.select(url, "update storefront_schema set views = 'a digest'");

@@ -1,0 +1,60 @@
+// The databases that what every engine promises is held against.
+
+import { Database } from "bun:sqlite";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+
+export interface EngineKind {
+  readonly name: string;
+  open(): Promise<void>;
+  /** The address of an empty database. */
+  newDatabase(): Promise<string>;
+  /** Asks the database at `url` as anyone with SQL would. */
+  select(url: string, text: string): Promise<unknown[]>;
+  close(): Promise<void>;
+}
+
+export const engineKinds: readonly EngineKind[] = [
+  sqlite(),
+  postgres("PostgreSQL"),
+  postgres("PostgreSQL without prepared statements", "?prepare=no"),
+];
+
+/** One of each engine, for what does not depend on how statements are sent. */
+export const engines: readonly EngineKind[] = engineKinds.slice(0, 2);
+
+function sqlite(): EngineKind {
+  let folder: string;
+  let files = 0;
+  return {
+    name: "SQLite",
+    open: async () => {
+      folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
+    },
+    newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
+    select: async (url, text) => {
+      using database = new Database(url.replace("sqlite:", ""));
+      return database.query(text).all();
+    },
+    close: async () => rmSync(folder, { recursive: true }),
+  };
+}
+
+function postgres(name: string, parameters = ""): EngineKind {
+  let server: TestPostgres;
+  return {
+    name,
+    open: async () => {
+      server = await startPostgres();
+    },
+    newDatabase: async () => `${await server.createDatabase()}${parameters}`,
+    select: async (url, text) => {
+      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
+      // A bigint comes as text.
+      return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
+    },
+    close: () => server.remove(),
+  };
+}

@@ -1,0 +1,12 @@
+import type { Intent } from "../../src/model/write.ts";
+
+export interface TestIntent extends Partial<Intent> {
+  /** What to write as `text`. */
+  readonly values?: object;
+}
+
+/** What a test wants done to a record: where it says nothing else, a brand named "Acme" is made at site 1. */
+export function createIntent({ values = { Name: "Acme" }, ...intent }: TestIntent = {}): Intent {
+  const text = JSON.stringify(values);
+  return { site: 1, resource: "brand", operation: "create", text, actor: "test", at: 1, ...intent };
+}
