@@ -93,6 +93,7 @@ async function useEverything(url: string): Promise<void> {
   await shop.call("DELETE", "/restapi/brands/9.json");
   await engine.commit([createIntent({ site: shop.site.ID })]);
   await shop.call("GET", "/restapi/brands.json");
+  await engine.tryWrite();
   await engine.keyUses();
   await engine.noteKeyUse(new Map([[1, 1]]));
   await engine.check();

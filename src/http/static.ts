@@ -1,13 +1,13 @@
 // What needs neither a site nor a key: health, metrics, and pages for people.
 
 import { Refusal } from "../model/errors.ts";
-import { after, type Maybe } from "../model/maybe.ts";
-import { systemSite } from "../store/snapshots.ts";
+import type { Maybe } from "../model/maybe.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { once } from "./once.ts";
 import type { HttpParts } from "./parts.ts";
+import { createReadiness } from "./readiness.ts";
 import { reply } from "./reply.ts";
 
 const plain = "text/plain; charset=utf-8";
@@ -17,10 +17,11 @@ type Answer = (exchange: Exchange) => Maybe<Reply>;
 /** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
-export function createStaticAnswers({ engine, resources }: HttpParts, metrics: Metrics) {
+export function createStaticAnswers({ engine, resources, now }: HttpParts, metrics: Metrics) {
+  const ready = createReadiness(engine, now);
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
-    ["/readyz", (exchange) => after(engine.heads([systemSite]), () => send(exchange, plain, "ready\n"))],
+    ["/readyz", (exchange) => ready().then(() => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
   ]);
   const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));

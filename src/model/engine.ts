@@ -76,6 +76,12 @@ export interface Engine {
    */
   commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
 
+  /**
+   * Finds out whether a write can be committed now, by committing one that leaves everything as it is. It takes the way of
+   * every write, so whatever refuses those refuses this one: a full disk, a lock, a database that is read-only or a standby.
+   */
+  tryWrite(): Promise<void>;
+
   /** Notes when keys were last used (milliseconds since 1970 by key ID); lossy, and no part of the journal. */
   noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
 

@@ -50,6 +50,8 @@ delete from idempotency where site_id in (<number>) and at <= <number>;
 
 delete from journal;
 
+delete from journal where site_id = -<number>;
+
 delete from journal where site_id = <number>;
 
 delete from key_uses;
@@ -81,6 +83,8 @@ insert into idempotency (site_id, key_id, name, digest, at, operation, id, revis
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
 
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as r (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+
+insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (-<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
 
 insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as r (key_id bigint, at bigint) on conflict (key_id) do nothing;
 

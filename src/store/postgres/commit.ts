@@ -37,6 +37,14 @@ export async function commitBatch(
   }
 }
 
+/** Commits a transaction that leaves everything as it is, as the engine's port says. */
+export async function tryCommit(connection: Connection, timeout: number): Promise<void> {
+  connection.takeWarning();
+  await connection.script(`${sql.begin(timeout)}; ${sql.tryWrite}; ${sql.commit}`);
+  const warning = connection.takeWarning();
+  if (warning) throw unknownOutcome(new Error(warning));
+}
+
 async function transact(connection: Connection, timeout: number, intents: readonly Intent[], atomic?: boolean) {
   const stored = await fetch(connection, timeout, intents);
   const written = decideBatch(intents, stored, atomic);

@@ -5,7 +5,7 @@ import { createChecker } from "../check.ts";
 import { following } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dropSite, dumpRows, refillTables } from "./bulk.ts";
-import { commitBatch } from "./commit.ts";
+import { commitBatch, tryCommit } from "./commit.ts";
 import type { Connection } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { createPool } from "./pool.ts";
@@ -25,7 +25,9 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
   // Every request asks for heads, so they have a connection that nothing long can hold up.
   const barrier = createPool(address, 1);
   const pool = createPool(address, address.poolSize - 1);
-  const close = async () => void (await Promise.all([barrier.close(), pool.close()]));
+  // Its commits may wait for a standby that is away, and must not take the connections that reads and writes need.
+  const attempts = createPool(address, 1);
+  const close = async () => void (await Promise.all([barrier.close(), pool.close(), attempts.close()]));
   try {
     await migrate(pool, address, resources);
   } catch (error) {
@@ -48,6 +50,7 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
         return following((rows ?? []) as Change[], toHead(heads?.[0]), revision, options);
       }),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
+    tryWrite: () => attempts.use((connection) => tryCommit(connection, timeout)),
     noteKeyUse: (uses) =>
       pool.use(async (connection) => {
         const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));

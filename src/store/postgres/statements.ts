@@ -65,6 +65,11 @@ on conflict (site_id, key_id, name) do update set digest = excluded.digest, at =
   forgetReplies: (sites: readonly number[], before: number) =>
     `delete from idempotency where site_id in (${list(sites)}) and at <= ${list([before])}`,
 
+  // An entry of the journal, as every write adds one, of no site and gone again before anyone can see it. It is as long as an
+  // entry that is not compressed may be, so that it needs room on the disk as others do.
+  tryWrite: `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
+values (-1, floor(random() * 9e15)::bigint, 0, '', '', 9007199254740991, '', repeat('x', 1500)); delete from journal where site_id = -1`,
+
   // A statement's time limit would also cut short the wait for a synchronous standby, and the commit would be reported
   // as done without it.
   commit: "set local statement_timeout = 0; commit",

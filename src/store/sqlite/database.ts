@@ -95,7 +95,8 @@ export function fromSqlite(error: unknown, subject = "the database"): unknown {
   return error;
 }
 
-function version(database: Database): number {
+/** The version of the tables. */
+export function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
 }
 

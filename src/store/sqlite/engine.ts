@@ -66,6 +66,7 @@ function createEngine(database: Database, path: string, resources: readonly Reso
     openForWriting: async () => void (await writer.call({ name: "open" })),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
+    tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
     refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),

@@ -38,6 +38,7 @@ export function openReadOnly(path: string): Engine {
       ...createReader(database, open, guard),
       openForWriting: refuse,
       commit: refuse,
+      tryWrite: refuse,
       noteKeyUse: refuse,
       dropSite: refuse,
       refill: refuse,

@@ -18,6 +18,7 @@ export interface Start {
 export type Call =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
+  | { readonly name: "tryWrite" }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "dropSite"; readonly site: number }
   | { readonly name: "close" };
@@ -50,7 +51,8 @@ function answer(call: Call): Answer {
 /** The outcomes of a commit; nothing for the other calls. */
 function carryOut(target: Writer, call: Call): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
-  if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
+  if (call.name === "tryWrite") target.tryWrite();
+  else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
   else if (call.name === "dropSite") target.dropSite(call.site);
   else if (call.name === "close") target.close();
   return "";

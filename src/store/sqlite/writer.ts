@@ -13,11 +13,12 @@ import {
   type StoredReply,
   type Written,
 } from "../batch.ts";
-import { inTransaction, openDatabase, translated } from "./database.ts";
+import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
+  tryWrite(): void;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
   dropSite(site: number): void;
   close(): void;
@@ -47,6 +48,8 @@ export function openWriter(path: string, files: readonly KnownFile[]): Writer {
         lastPruned = prune(sql, intents, lastPruned);
         return written.outcomes;
       }),
+    // The first page with the number that it has already: the least that can be committed.
+    tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
     noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
     dropSite: (site) =>
       transact(() => {
