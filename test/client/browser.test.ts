@@ -28,17 +28,18 @@ afterAll(async () => {
 
 function serveApp(request: Request): Response {
   const { pathname } = new URL(request.url);
+  if (pathname.startsWith("/moved/")) return Response.redirect("/", 302);
   if (pathname !== "/")
     return new Response(Bun.file(join(built, pathname)), { headers: { "Content-Type": "text/javascript" } });
   return new Response("<!doctype html><title>app</title>", { headers: { "Content-Type": "text/html" } });
 }
 
-test("creates, updates by the ETag that it read, pages and deletes, and sees problems whole", async () => {
+test("creates, updates by the ETag that it read, pages and deletes, and sees problems and failures whole", async () => {
   const page = await browser.newPage();
   await page.goto(app.url.href);
   const seen = await page.evaluate(
     async ([url, key, module]) => {
-      const { createClient } = (await import(module as string)) as typeof import("../../src/client/client.ts");
+      const { createClient, etagOf } = (await import(module as string)) as typeof import("../../src/client/client.ts");
       const client = createClient({ url: url as string, key: key as string });
       const brand = await client.brands.create({ Name: "Acme" });
       const renamed = await client.brands.update(brand, { Name: "Acme Ltd" });
@@ -46,11 +47,24 @@ test("creates, updates by the ETag that it read, pages and deletes, and sees pro
       const wrong = await client.brands.create({ Name: "" }).catch((problem) => problem);
       const names = [];
       for await (const { Name } of client.brands.all()) names.push(Name);
-      await client.brands.delete(renamed);
-      return [names, refused.code, wrong.faults, (await client.brands.list()).length];
+      const unchanged = await client.brands.get(brand.ID, { ifNoneMatch: etagOf(renamed) });
+      await client.brands.delete({ ...renamed });
+      const failed = [];
+      for (const address of ["http://127.0.0.1:1", (module as string).replace("/client.js", "/moved")]) {
+        const nobody = createClient({ url: address, key: "k", retries: 0 });
+        failed.push(await nobody.brands.list().catch((error) => error.reason));
+      }
+      return [names, refused.code, wrong.faults, String(unchanged), failed, (await client.brands.list()).length];
     },
     [server.url, server.key, `${app.url.origin}/client.js`],
   );
-  expect(seen).toEqual([["Acme Ltd"], "precondition-failed", [{ field: "Name", detail: "must not be empty" }], 0]);
+  expect(seen).toEqual([
+    ["Acme Ltd"],
+    "precondition-failed",
+    [{ field: "Name", detail: "must not be empty" }],
+    "undefined",
+    ["network", "redirect"],
+    0,
+  ]);
   await page.close();
 }, 30_000);

@@ -1,5 +1,7 @@
+// What the client does with records, against a real server.
+
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Brand, type Collections, createClient, StorefrontProblem } from "../../src/client/client.ts";
+import { type Brand, type Collections, createClient, etagOf, StorefrontProblem } from "../../src/client/client.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 
@@ -12,7 +14,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   client = createClient({ url: server.url, key: server.key });
-  for (const brand of await client.brands.list()) await client.brands.delete(brand);
+  for (const { ID } of await client.brands.list()) await client.brands.delete(ID);
 });
 afterAll(async () => {
   await proxy.stop();
@@ -26,17 +28,22 @@ async function problemOf(work: Promise<unknown>): Promise<StorefrontProblem> {
   return error as StorefrontProblem;
 }
 
+async function createBrands(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await client.brands.create({ Name: `Brand ${i}` });
+}
+
 describe("the client", () => {
   test("creates, looks up, lists, updates and deletes brands and order statuses", async () => {
     const brand = await client.brands.create({ Name: "Acme", Address: { Town: "Leeds" } });
     expect(brand.Address).toMatchObject({ Town: "Leeds", Country: "" });
     expect(await client.brands.get(brand.ID)).toEqual(brand);
-    expect(await client.brands.update(brand.ID, { AccountNumber: "A1" })).toEqual({ ...brand, AccountNumber: "A1" });
+    const changed = await client.brands.update(brand.ID, { AccountNumber: "A1" });
+    expect(JSON.stringify(changed)).toBe(JSON.stringify({ ...brand, AccountNumber: "A1" }));
     expect((await client.brands.list()).map(({ AccountNumber }) => AccountNumber)).toEqual(["A1"]);
     expect((await client.brands.delete(brand.ID)).ID).toBe(brand.ID);
     const status = await client.orderStatuses.create({ Name: "Sent" });
     status.Name = "Dispatched";
-    expect(await client.orderStatuses.update(status)).toEqual({ ID: status.ID, Name: "Dispatched" });
+    expect(await client.orderStatuses.update(status)).toMatchObject({ ID: status.ID, Name: "Dispatched" });
     expect(await client.locations.list()).toMatchObject({ length: 0, total: 0 });
   });
 
@@ -52,21 +59,7 @@ describe("the client", () => {
     expect(some.total).toBe(2);
     expect((await client.brands.list({ filter: { Name: "Beta & Co" } })).total).toBe(1);
     expect((await client.brands.list({ sort: ["Address.Town", "-ID"] }))[0]?.Name).toBe("Acme Two");
-  });
-
-  test("goes through all records in pages, and neither misses nor repeats one when others are deleted meanwhile", async () => {
-    for (let i = 0; i < 20; i++) await client.brands.create({ Name: `Brand ${i}` });
-    const before = await client.brands.list();
-    const seen: Brand[] = [];
-    for await (const brand of client.brands.all({}, { pageSize: 4 })) {
-      seen.push(brand);
-      if (seen.length === 8) for (const gone of before.slice(0, 7)) await client.brands.delete(gone.ID);
-    }
-    expect(seen.map(({ ID }) => ID)).toEqual(before.map(({ ID }) => ID));
-    for (const pageSize of [1, 2, 500]) {
-      const all = await Array.fromAsync(client.brands.all({ filter: { Name: { contains: "1" } } }, { pageSize }));
-      expect(all).toHaveLength(10);
-    }
+    expect((await client.brands.list({ limit: 1, offset: 2 }))[0]?.Name).toBe("Acme Two");
   });
 
   test("tells a problem with its code, its faults and the request's id", async () => {
@@ -79,67 +72,175 @@ describe("the client", () => {
     expect((await problemOf(stranger.brands.list())).code).toBe("unauthorized");
   });
 
-  test("does not overwrite what somebody else changed since the record was read", async () => {
-    const brand = await client.brands.create({ Name: "Acme" });
-    const mine = await client.brands.update(brand, { AccountNumber: "A1" });
-    expect((await problemOf(client.brands.update(brand, { Name: "Late" }))).code).toBe("precondition-failed");
-    expect((await problemOf(client.brands.delete(brand))).code).toBe("precondition-failed");
-    const changed = await client.brands.update(brand, { Name: "Late" }, { ifUnchanged: false });
-    expect(changed).toMatchObject({ Name: "Late", AccountNumber: "A1" });
-    expect((await problemOf(client.brands.delete(mine))).status).toBe(412);
-    await client.brands.delete(changed);
+  test("finds the interface below a path, and the pages about its problems", async () => {
+    const below = await startFlakyProxy(server.url, "/shop");
+    for (const url of [`${below.url}/shop`, `${below.url}/shop/`]) {
+      const distant = createClient({ url, key: server.key });
+      const { ID } = await distant.brands.create({ Name: "Acme" });
+      const problem = await problemOf(distant.brands.update(ID, { Name: "" }));
+      expect(problem.type).toBe(`${below.url}/shop/docs/problems/invalid-record`);
+    }
+    expect(new Set(below.seen.map((line) => line.split("/")[1]))).toEqual(new Set(["shop"]));
+    await below.stop();
   });
 
-  test("refuses an address that is none at once", () => {
-    expect(() => createClient({ url: "shop.example", key: server.key })).toThrow();
+  test("sends real methods, or POST alone to a proxy that lets nothing else through", async () => {
+    const before = proxy.seen.length;
+    for (const methodOverride of [false, true]) {
+      const distant = createClient({ url: proxy.url, key: server.key, methodOverride });
+      const { ID } = await distant.brands.create({ Name: "Acme" });
+      expect((await distant.brands.update(ID, { Name: "Acme Ltd" })).Name).toBe("Acme Ltd");
+      expect((await distant.brands.delete(ID)).Name).toBe("Acme Ltd");
+    }
+    expect(proxy.seen.slice(before).map((line) => line.split(" ")[0])).toEqual([
+      ...["POST", "PUT", "DELETE"],
+      ...["POST", "POST", "POST"],
+    ]);
+  });
+
+  test("does a write once under a name of the caller's own, whoever repeats it", async () => {
+    const [idempotencyKey, other] = ["import 17, row 3", createClient({ url: server.url, key: server.key })];
+    const first = await client.brands.create({ Name: "Acme" }, { idempotencyKey });
+    expect(await other.brands.create({ Name: "Acme" }, { idempotencyKey })).toEqual(first);
+    const problem = await problemOf(other.brands.create({ Name: "Bolt" }, { idempotencyKey }));
+    expect(problem.code).toBe("idempotency-key-reused");
+    for (const _ of "twice") await client.brands.delete(first.ID, { idempotencyKey: "delete it" });
   });
 });
 
-describe("the client behind a network that fails", () => {
-  test("writes once, though the answer is lost", async () => {
-    const distant = createClient({ url: proxy.url, key: server.key });
-    proxy.misbehave("lose the answer", "lose the answer");
-    const brand = await distant.brands.create({ Name: "Once" });
-    expect((await client.brands.list()).length).toBe(1);
-    proxy.misbehave("lose the answer");
-    expect((await distant.brands.update(brand, { Name: "Twice" })).Name).toBe("Twice");
-    proxy.misbehave("lose the answer");
-    expect((await distant.brands.delete(brand.ID)).Name).toBe("Twice");
-    expect((await client.brands.list()).length).toBe(0);
+describe("all()", () => {
+  test("neither misses nor repeats a record when others are deleted meanwhile", async () => {
+    await createBrands(20);
+    const before = await client.brands.list();
+    const seen: Brand[] = [];
+    for await (const brand of client.brands.all({}, { pageSize: 4 })) {
+      seen.push(brand);
+      if (seen.length === 8) for (const gone of before.slice(0, 7)) await client.brands.delete(gone.ID);
+    }
+    expect(seen.map(({ ID }) => ID)).toEqual(before.map(({ ID }) => ID));
   });
 
-  test("waits as long as Retry-After says", async () => {
-    const distant = createClient({ url: proxy.url, key: server.key });
-    proxy.misbehave("answer 503");
-    const started = performance.now();
-    expect((await distant.brands.list()).total).toBe(0);
-    expect(performance.now() - started).toBeGreaterThan(990);
-  });
-
-  test("gives up after its retries, and at once when the wait would be too long", async () => {
-    const impatient = createClient({ url: proxy.url, key: server.key, longestWait: 500 });
-    const before = proxy.seen.length;
-    proxy.misbehave("answer 503");
-    expect(await problemOf(impatient.brands.list())).toMatchObject({ status: 503, code: undefined, retryAfter: 1000 });
-    expect(proxy.seen.length).toBe(before + 1);
-    const nobody = createClient({ url: "http://127.0.0.1:1", key: server.key, retries: 1 });
-    await expect(nobody.brands.list()).rejects.toThrow();
-  });
-
-  test("tries again when an answer takes too long", async () => {
-    const hasty = createClient({ url: proxy.url, key: server.key, timeout: 200 });
-    proxy.misbehave("dawdle");
-    expect((await hasty.brands.list()).total).toBe(0);
-  });
-
-  test("stops when it is told to, during an attempt and between two", async () => {
-    const distant = createClient({ url: proxy.url, key: server.key });
-    for (const misbehaviour of ["dawdle", "answer 503"] as const) {
-      const before = proxy.seen.length;
-      proxy.misbehave(misbehaviour);
-      const call = distant.brands.list({}, { signal: AbortSignal.timeout(100) });
-      await expect(call).rejects.toMatchObject({ name: "TimeoutError" });
-      expect(proxy.seen.length).toBe(before + 1);
+  test("gives every record at any page size, and only those of its filter", async () => {
+    await createBrands(11);
+    for (const pageSize of [2, 3, 5, 6, 10, 11, 12, 1000]) {
+      const all = await Array.fromAsync(client.brands.all({}, { pageSize }));
+      expect([pageSize, all.map(({ Name }) => Name)]).toEqual([
+        pageSize,
+        Array.from({ length: 11 }, (_, i) => `Brand ${i}`),
+      ]);
+      const some = await Array.fromAsync(client.brands.all({ filter: { Name: { contains: "1" } } }, { pageSize }));
+      expect(some.map(({ Name }) => Name)).toEqual(["Brand 1", "Brand 10"]);
     }
   });
+
+  test("gives every record through a proxy that removes the header with their number", async () => {
+    await createBrands(7);
+    proxy.without("X-Total-Count");
+    const distant = createClient({ url: proxy.url, key: server.key });
+    for (const pageSize of [2, 7, 8]) {
+      expect(await Array.fromAsync(distant.brands.all({}, { pageSize }))).toHaveLength(7);
+    }
+    expect((await distant.brands.list()).total).toBe(7);
+    expect((await distant.brands.list({ offset: 3 })).total).toBe(7);
+    expect((await distant.brands.list({ limit: 5, offset: 5 })).total).toBe(7);
+    expect((await distant.brands.list({ limit: 7 })).total).toBeUndefined();
+    expect((await distant.brands.list({ limit: 2, offset: 50 })).total).toBeUndefined();
+    proxy.without();
+    expect((await distant.brands.list({ limit: 2, offset: 50 })).total).toBe(7);
+  });
+});
+
+describe("a record that somebody else changed since it was read is not overwritten", () => {
+  /** A record as the caller holds it, and the same after somebody else's change. */
+  async function createOutdated() {
+    const brand = await client.brands.create({ Name: "Acme", AccountNumber: "A1" });
+    const theirs = await client.brands.update(brand.ID, { AccountNumber: "A2" });
+    return { brand, theirs };
+  }
+
+  const outdated: [string, (brand: Brand) => Promise<unknown>][] = [
+    ["by the record and changes", (brand) => client.brands.update(brand, { Name: "Late" })],
+    ["by the record, changed in place", (brand) => client.brands.update(Object.assign(brand, { Name: "Late" }))],
+    ["by a copy", (brand) => client.brands.update({ ...brand, Name: "Late" })],
+    ["by a copy of a copy", (brand) => client.brands.update({ ...Object.assign({}, brand), Name: "Late" })],
+    ["by the ID and a copy as the changes", (brand) => client.brands.update(brand.ID, { ...brand, Name: "Late" })],
+    ["by its ETag", (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf(brand) as string })],
+    ["by deleting the record", (brand) => client.brands.delete(brand)],
+    ["by deleting a copy", (brand) => client.brands.delete({ ...brand })],
+  ];
+  test.each(outdated)("%s", async (_, write) => {
+    const { brand, theirs } = await createOutdated();
+    expect((await problemOf(write(brand))).code).toBe("precondition-failed");
+    expect(await client.brands.get(brand.ID)).toEqual(theirs);
+    // What the server gave last may be written.
+    expect(await write(await client.brands.get(brand.ID))).toBeDefined();
+  });
+
+  const unknown: [string, (brand: Brand) => Promise<unknown>][] = [
+    [
+      "a record of a list",
+      async () => client.brands.update((await client.brands.list())[0] as Brand, { Name: "Late" }),
+    ],
+    [
+      "a record of all()",
+      async () => {
+        for await (const brand of client.brands.all()) return client.brands.update({ ...brand, Name: "Late" });
+      },
+    ],
+    ["a copy through JSON", (brand) => client.brands.update(JSON.parse(JSON.stringify(brand)))],
+    [
+      "a copy through JSON as the changes",
+      (brand) => client.brands.update(brand.ID, JSON.parse(JSON.stringify(brand))),
+    ],
+    ["a record of a list, deleted", async () => client.brands.delete((await client.brands.list())[0] as Brand)],
+    [
+      "an ETag that is not there",
+      (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf({}) as string }),
+    ],
+  ];
+  test.each(
+    unknown,
+  )("nor by %s, whose version is not known: the caller must say what may be overwritten", async (_, write) => {
+    const { brand, theirs } = await createOutdated();
+    await expect(write(brand)).rejects.toThrow(TypeError);
+    expect(await client.brands.get(brand.ID)).toEqual(theirs);
+  });
+
+  test("unless the caller wants that", async () => {
+    const { brand } = await createOutdated();
+    const listed = (await client.brands.list())[0] as Brand;
+    expect((await client.brands.update(brand, { Name: "Late" }, { ifMatch: "*" })).AccountNumber).toBe("A2");
+    expect((await client.brands.update({ ...listed, Name: "Later" }, undefined, { ifMatch: "*" })).Name).toBe("Later");
+    expect((await client.brands.update(brand.ID, { Name: "Last" })).Name).toBe("Last");
+    await client.brands.delete(listed, { ifMatch: "*" });
+  });
+
+  test("the version is no part of the record: JSON, keys and loops do not show it", async () => {
+    const brand = await client.orderStatuses.create({ Name: "Sent" });
+    expect(JSON.stringify(brand)).toBe(`{"ID":${brand.ID},"Name":"Sent"}`);
+    expect(Object.keys(brand)).toEqual(["ID", "Name"]);
+    expect(etagOf(brand)).toMatch(/^"[^"]+"$/);
+  });
+
+  test("a tag that a compressing proxy marked as weak still counts", async () => {
+    proxy.weakenTags(true);
+    const distant = createClient({ url: proxy.url, key: server.key });
+    const brand = await distant.brands.create({ Name: "Acme" });
+    const renamed = await distant.brands.update(brand, { Name: "Acme Ltd" });
+    expect((await problemOf(distant.brands.update(brand, { Name: "Late" }))).code).toBe("precondition-failed");
+    await distant.brands.delete(renamed);
+    proxy.weakenTags(false);
+  });
+});
+
+test("what has not changed is not sent again: undefined with ifNoneMatch", async () => {
+  const brand = await client.brands.create({ Name: "Acme" });
+  const list = await client.brands.list({ sort: "Name" });
+  const whole = () => client.brands.list({ sort: "Name" }, { ifNoneMatch: etagOf(list) });
+  const single = () => client.brands.get(brand.ID, { ifNoneMatch: etagOf(brand) });
+  expect([await whole(), await single()]).toEqual([undefined, undefined]);
+  await client.brands.update(brand, { Name: "Acme Ltd" });
+  expect((await whole())?.[0]?.Name).toBe("Acme Ltd");
+  expect((await single())?.Name).toBe("Acme Ltd");
+  expect((await client.brands.get(brand.ID, { ifNoneMatch: undefined }))?.Name).toBe("Acme Ltd");
 });

@@ -7,6 +7,8 @@ import { buffer } from "node:stream/consumers";
 export type Misbehaviour =
   /** Passes the request on, and cuts the connection instead of answering. */
   | "lose the answer"
+  /** Passes the request on, and cuts the connection in the middle of the response. */
+  | "cut the response short"
   /** Answers by itself that the server is busy. */
   | "answer 503"
   /** Passes everything on, far too late. */
@@ -18,30 +20,48 @@ export interface FlakyProxy {
   readonly seen: readonly string[];
   /** What to do to the next requests, one each. */
   misbehave(...next: Misbehaviour[]): void;
+  /** Removes these headers from every response, until the next call. */
+  without(...headers: string[]): void;
+  /** Marks every `ETag` as weak, as proxies do that compress. */
+  weakenTags(isOn: boolean): void;
   stop(): Promise<void>;
 }
 
-/** Starts a proxy to `target`. */
-export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
+/** Starts a proxy to `target`, which is below the path `base` here. */
+export async function startFlakyProxy(target: string, base = ""): Promise<FlakyProxy> {
   const seen: string[] = [];
   const coming: Misbehaviour[] = [];
+  let removed: string[] = [];
+  let isWeakening = false;
   let stopped = false;
   const proxy = createServer(async (request, response) => {
     seen.push(`${request.method} ${request.url}`);
     const misbehaviour = coming.shift();
+    if (!request.url?.startsWith(`${base}/`)) return response.writeHead(404).end();
     if (misbehaviour === "answer 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
     if (misbehaviour === "dawdle") await Bun.sleep(2000);
     if (stopped) return request.socket.destroy();
-    const answer = await passOn(request, target);
+    const answer = await passOn(request, target + request.url.slice(base.length));
     const body = await answer.bytes();
     if (misbehaviour === "lose the answer") return request.socket.destroy();
-    return response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(body);
+    for (const name of removed) answer.headers.delete(name);
+    const etag = answer.headers.get("ETag");
+    if (isWeakening && etag) answer.headers.set("ETag", `W/${etag}`);
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    if (misbehaviour !== "cut the response short") return response.end(body);
+    return response.write(body.subarray(0, 5), () => request.socket.destroy());
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     seen,
     misbehave: (...next) => void coming.push(...next),
+    without: (...headers) => {
+      removed = headers;
+    },
+    weakenTags: (isOn) => {
+      isWeakening = isOn;
+    },
     async stop() {
       stopped = true;
       proxy.closeAllConnections();
@@ -50,10 +70,10 @@ export async function startFlakyProxy(target: string): Promise<FlakyProxy> {
   };
 }
 
-async function passOn(request: IncomingMessage, target: string): Promise<Response> {
-  const { host: _, connection: __, ...headers } = request.headers;
+async function passOn(request: IncomingMessage, url: string): Promise<Response> {
+  const { host: _, connection: __, "accept-encoding": ___, ...headers } = request.headers;
   const body = request.method === "GET" ? null : await buffer(request);
-  return fetch(`${target}${request.url}`, {
+  return fetch(url, {
     method: request.method as string,
     headers: { ...(headers as Record<string, string>), "Accept-Encoding": "identity" },
     body: body as Bun.BodyInit | null,
