@@ -1,6 +1,6 @@
 // Builds the client as a package of its own into dist/client, or into the folder that is given.
 
-import { cpSync, mkdirSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { version } from "../package.json" with { type: "json" };
 
@@ -13,6 +13,11 @@ const built = Bun.spawnSync(["node", tsc, "--project", source, "--outDir", targe
 });
 if (built.exitCode !== 0) process.exit(1);
 mkdirSync(target, { recursive: true });
+// The compiler leaves `./send.ts` as it is in declarations, which older compilers do not resolve.
+for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
+  const declaration = await Bun.file(`${target}/${name}`).text();
+  await Bun.write(`${target}/${name}`, declaration.replace(/(from "\.\/[a-z-]+)\.ts"/g, '$1.js"'));
+}
 cpSync(`${source}/README.md`, `${target}/README.md`);
 const manifest = await Bun.file(`${source}/package.json`).json();
 await Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version }, null, 2)}\n`);
