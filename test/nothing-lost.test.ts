@@ -7,7 +7,7 @@ import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { makePostgres, startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type PostgresPair, startPostgres, startPostgresPair } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
 import { call } from "./support/server.ts";
 
@@ -19,26 +19,10 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-interface Pair {
-  readonly primary: TestPostgres;
-  readonly standby: TestPostgres;
-  /** The address of a new database, on both. */
-  readonly url: string;
-}
-
-/** A primary that acknowledges nothing which its standby does not have. */
-async function startPair(): Promise<Pair> {
-  const primary = await makePostgres();
-  const standby = await makePostgres({ standbyOf: primary });
-  cleanUps.push(primary.remove, standby.remove);
-  await primary.start();
-  await standby.start();
-  await primary.run("alter system set synchronous_standby_names = '*'");
-  await primary.run("select pg_reload_conf()");
-  const streaming = () => primary.run("select 1 from pg_stat_replication where sync_state = 'sync'");
-  await until(async () => (await streaming()).length > 0);
-  const name = /[^/]+$/.exec(await primary.createDatabase())?.[0] as string;
-  return { primary, standby, url: primary.url(name, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`) };
+async function startPair(): Promise<PostgresPair> {
+  const pair = await startPostgresPair();
+  cleanUps.push(pair.remove);
+  return pair;
 }
 
 test("the primary is killed and its synchronous standby promoted: nothing is lost, nothing is there twice", async () => {

@@ -102,8 +102,6 @@ insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
 
 rollback;
 
-select <number>;
-
 select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
 
 select id from sites order by id for update;
@@ -117,6 +115,8 @@ select id, epoch, revision, counters from sites where id in (<number>) order by 
 select id, revision, epoch from sites where id in (<number>);
 
 select key_id, at from key_uses;
+
+select pg_walfile_name(pg_current_wal_lsn()) as name;
 
 select r.site_id, r.resource, r.id, r.revision, r.body from json_to_recordset($1::json) as w (site bigint, resource text, id bigint) join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id;
 
@@ -133,6 +133,8 @@ set local idle_in_transaction_session_timeout = <number>;
 set local lock_timeout = <number>;
 
 set local statement_timeout = <number>;
+
+set local synchronous_commit = off;
 
 update sites set revision = s.revision, counters = s.counters from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id;
 

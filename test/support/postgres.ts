@@ -156,6 +156,42 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Test
   return server;
 }
 
+export interface PostgresPair {
+  readonly primary: TestPostgres;
+  readonly standby: TestPostgres;
+  /** The address of a new database, on both. */
+  readonly url: string;
+  /** Ends both and removes their data. */
+  remove(): Promise<void>;
+}
+
+/** A primary that acknowledges nothing which its standby does not have. */
+export async function startPostgresPair(): Promise<PostgresPair> {
+  const primary = await makePostgres();
+  const standby = await makePostgres({ standbyOf: primary });
+  await primary.start();
+  await standby.start();
+  await primary.run("alter system set synchronous_standby_names = '*'");
+  await primary.run("select pg_reload_conf()");
+  const streaming = () => primary.run("select 1 from pg_stat_replication where sync_state = 'sync'");
+  for (let tries = 0; (await streaming()).length === 0; tries++) {
+    if (tries === 400) throw new Error("the standby does not follow");
+    await Bun.sleep(50);
+  }
+  const name = /[^/]+$/.exec(await primary.createDatabase())?.[0] as string;
+  return {
+    primary,
+    standby,
+    url: primary.url(name, `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`),
+    async remove() {
+      // One that was stopped would not end.
+      for (const server of [primary, standby]) await server.signal("SIGCONT");
+      await standby.remove();
+      await primary.remove();
+    },
+  };
+}
+
 function followed({ port }: TestPostgres): string {
   return `host=127.0.0.1 port=${port} user=${user} password='${password}'`;
 }

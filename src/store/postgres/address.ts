@@ -4,8 +4,13 @@ import { readFileSync } from "node:fs";
 import { messageOf, Refusal } from "../../model/errors.ts";
 import { nearest } from "../../model/nearest.ts";
 
+export interface Host {
+  readonly host: string;
+  readonly port: number;
+}
+
 export interface Address {
-  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly hosts: readonly Host[];
   /** Undefined for what the environment says (PGDATABASE, PGUSER, PGPASSWORD), as everywhere with PostgreSQL. */
   readonly database: string | undefined;
   readonly user: string | undefined;
@@ -59,7 +64,12 @@ export function withoutPassword(url: string): string {
   return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
 }
 
-function readHost(text: string): { host: string; port: number } {
+/** A host as messages name it. */
+export function nameOf({ host, port }: Host): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function readHost(text: string): Host {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
   const port = Number(parts?.[2] ?? 5432);
   if (!parts || port < 1 || port > 65_535) throw bad(`"${text.slice(0, 100)}" is no host`);

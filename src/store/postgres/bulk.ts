@@ -3,9 +3,9 @@
 import type { DumpedRow } from "../../model/engine.ts";
 import { randomText } from "../../model/key.ts";
 import { type TableName, tables } from "../tables.ts";
-import type { Address } from "./address.ts";
-import { type Connection, connectToPrimary } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { fromPostgres, unavailable } from "./errors.ts";
+import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
 const pageSize = 1000;
@@ -24,8 +24,8 @@ const orders: Record<TableName, string> = {
 const texts = new Set(["epoch", "counters", "resource", "body", "actor", "operation", "name", "digest"]);
 
 /** Every row of every table as of one moment, read on a connection of its own. */
-export async function* dumpRows(address: Address): AsyncGenerator<DumpedRow> {
-  const connection = await connected(address);
+export async function* dumpRows(primary: Primary): AsyncGenerator<DumpedRow> {
+  const connection = await connected(primary);
   try {
     await step(connection, connection.script(sql.beginRead));
     for (const table of Object.keys(tables) as TableName[]) {
@@ -46,8 +46,8 @@ export async function* dumpRows(address: Address): AsyncGenerator<DumpedRow> {
  * Replaces the content of every table by `rows` in one transaction; every site starts a new epoch. When the first row is
  * asked for, whoever writes waits, and a dump still gives what was there.
  */
-export async function refillTables(address: Address, rows: AsyncIterable<DumpedRow>): Promise<void> {
-  const connection = await connected(address);
+export async function refillTables(primary: Primary, rows: AsyncIterable<DumpedRow>): Promise<void> {
+  const connection = await connected(primary);
   try {
     await step(connection, connection.script(`begin; ${sql.lockAllSites}`));
     for (const table of Object.keys(tables)) await step(connection, connection.script(`delete from ${table}`));
@@ -67,8 +67,8 @@ export async function refillTables(address: Address, rows: AsyncIterable<DumpedR
 }
 
 /** Removes everything of a site. */
-export async function dropSite(address: Address, site: number): Promise<void> {
-  const connection = await connected(address);
+export async function dropSite(primary: Primary, site: number): Promise<void> {
+  const connection = await connected(primary);
   try {
     await step(connection, connection.script(`begin; ${sql.dropSite(site)}; ${sql.commit}`));
   } finally {
@@ -90,9 +90,9 @@ function insert(connection: Connection, page: readonly DumpedRow[]): Promise<unk
   );
 }
 
-async function connected(address: Address): Promise<Connection> {
+async function connected(primary: Primary): Promise<Connection> {
   try {
-    return await connectToPrimary(address);
+    return await primary.connect();
   } catch (error) {
     throw fromPostgres(error);
   }

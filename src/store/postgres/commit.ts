@@ -1,7 +1,6 @@
 // The write side: one transaction per batch, in two turns. The first locks the sites and fetches what the batch may
 // touch; the second writes down what was decided and commits.
 
-import type { Refusal } from "../../model/errors.ts";
 import type { Intent, Outcome } from "../../model/write.ts";
 import {
   decideBatch,
@@ -14,8 +13,8 @@ import {
   type Written,
 } from "../batch.ts";
 import type { Connection, Row } from "./connection.ts";
-import { codeOf, isCollision, unavailable } from "./errors.ts";
-import type { Pool } from "./pool.ts";
+import { isCollision, unavailable } from "./errors.ts";
+import type { Lease, Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 
 /** How often a transaction that another one was in the way of is tried, the first time included. */
@@ -30,7 +29,7 @@ export async function commitBatch(
 ): Promise<readonly Outcome[]> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await pool.use((connection) => transact(connection, timeout, intents, atomic));
+      return await pool.commit((connection, lease) => transact(connection, lease, timeout, intents, atomic));
     } catch (error) {
       if (attempt === attempts || !isCollision((error as Error).cause ?? {})) throw error;
     }
@@ -38,18 +37,26 @@ export async function commitBatch(
 }
 
 /** Commits a transaction that leaves everything as it is, as the engine's port says. */
-export async function tryCommit(connection: Connection, timeout: number): Promise<void> {
-  connection.takeWarning();
-  await connection.script(`${sql.begin(timeout)}; ${sql.tryWrite}; ${sql.commit}`);
-  const warning = connection.takeWarning();
-  if (warning) throw unknownOutcome(new Error(warning));
+export function tryCommit(pool: Pool, timeout: number): Promise<void> {
+  return pool.commit(async (connection, lease) => {
+    connection.takeWarning();
+    lease.committing();
+    await connection.script(`${sql.begin(timeout)}; ${sql.tryWrite}; ${sql.commit}`);
+    refuseWarning(connection);
+  });
 }
 
-async function transact(connection: Connection, timeout: number, intents: readonly Intent[], atomic?: boolean) {
+async function transact(
+  connection: Connection,
+  lease: Lease,
+  timeout: number,
+  intents: readonly Intent[],
+  atomic?: boolean,
+) {
   const stored = await fetch(connection, timeout, intents);
   const written = decideBatch(intents, stored, atomic);
   if (written.changes.length + written.replies.length === 0) await connection.script("rollback");
-  else await write(connection, stored, written);
+  else await write(connection, lease, stored, written);
   return written.outcomes;
 }
 
@@ -102,7 +109,12 @@ function toState({ epoch, revision, counters }: Row): SiteState {
   return { epoch, revision, counters: JSON.parse(counters) };
 }
 
-async function write(connection: Connection, stored: Stored, { changes, replies, sites }: Written): Promise<void> {
+async function write(
+  connection: Connection,
+  lease: Lease,
+  stored: Stored,
+  { changes, replies, sites }: Written,
+): Promise<void> {
   const states = [...sites].map((id) => {
     const { revision, counters } = stored.sites.get(id) as SiteState;
     return { id, revision, counters: JSON.stringify(counters) };
@@ -111,29 +123,30 @@ async function write(connection: Connection, stored: Stored, { changes, replies,
   const kept = replies.map(({ site, keyId, ...reply }) => ({ site_id: site, key_id: keyId, ...reply }));
   const outdated = [...new Set(kept.map((reply) => reply.site_id))];
   connection.takeWarning();
-  try {
-    await together([
-      ...(changes.length === 0
-        ? []
-        : [
-            connection.query(sql.putRows, lastOfEach(changes)),
-            connection.query(sql.addChanges, journal),
-            connection.query(sql.putSites, states),
-          ]),
-      ...(kept.length === 0
-        ? []
-        : [
-            connection.query(sql.putReplies, kept),
-            connection.script(sql.forgetReplies(outdated, Math.max(...kept.map(({ at }) => at)) - idempotencyLifetime)),
-          ]),
-      connection.script(sql.commit),
-    ]);
-  } catch (error) {
-    throw isTold(error) ? error : unknownOutcome(error);
-  }
-  // The wait for a standby that was cut short ends a commit with a warning instead of an error.
+  lease.committing();
+  await together([
+    ...(changes.length === 0
+      ? []
+      : [
+          connection.query(sql.putRows, lastOfEach(changes)),
+          connection.query(sql.addChanges, journal),
+          connection.query(sql.putSites, states),
+        ]),
+    ...(kept.length === 0
+      ? []
+      : [
+          connection.query(sql.putReplies, kept),
+          connection.script(sql.forgetReplies(outdated, Math.max(...kept.map(({ at }) => at)) - idempotencyLifetime)),
+        ]),
+    connection.script(sql.commit),
+  ]);
+  refuseWarning(connection);
+}
+
+/** The wait for a standby that was cut short ends a commit with a warning instead of an error. */
+function refuseWarning(connection: Connection): void {
   const warning = connection.takeWarning();
-  if (warning) throw unknownOutcome(new Error(warning));
+  if (warning) throw new Error(warning);
 }
 
 /** The record's last state where a batch changes it twice: a statement may touch a row only once. */
@@ -144,16 +157,6 @@ function lastOfEach(changes: Written["changes"]): object[] {
     last.set(rowKey(site, resource, id), row);
   }
   return [...last.values()];
-}
-
-/** Whether the database itself said no, so that nothing was committed. */
-function isTold(error: unknown): boolean {
-  const code = codeOf(error);
-  return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
-}
-
-function unknownOutcome(cause: unknown): Refusal {
-  return unavailable("the database went away during a commit; nobody knows whether it was done or not", cause);
 }
 
 /** Waits for all of them, whatever becomes of each, and throws what went wrong first. */

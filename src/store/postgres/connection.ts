@@ -2,14 +2,21 @@
 // one transaction must not go on in another session, as a pool that reconnects by itself would have it.
 
 import postgres from "postgres";
-import { messageOf } from "../../model/errors.ts";
-import type { Address } from "./address.ts";
+import { type Address, type Host, nameOf } from "./address.ts";
 import { codeOf, unavailable } from "./errors.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: whatever the statement selects
 export type Row = Record<string, any>;
 
 export interface Connection {
+  /** The host's name and port. */
+  readonly host: string;
+  /** How many promotions the host's history had, counted from 1; 0 for an engine that does not say. */
+  readonly timeline: number;
+  /** When it was begun, in milliseconds as of `performance.now()`. */
+  readonly openedAt: number;
+  /** Resolves when the database has closed it too: then nothing that was sent over it is still under way there. */
+  readonly ended: Promise<void>;
   /** Sends statements without parameters in one message. Comes back with the rows of each that returns rows. */
   script(text: string): Promise<Row[][]>;
   /** Sends one statement, `parameters` being its `$1` and so on; one that is a JSON value is for `$1::json`. */
@@ -21,34 +28,22 @@ export interface Connection {
   readonly isOpen: boolean;
   /** Calls `listener`, and nobody else, when the connection is lost; undefined to call nobody. */
   onLost(listener: ((error: Error) => void) | undefined): void;
-  /** Milliseconds as of `performance.now()`. */
-  readonly openedAt: number;
+  /** Comes back at once, also when the database hangs. */
   close(): Promise<void>;
 }
 
-/** Connects to whichever of the hosts is the primary. All are asked at once, so that a dead one costs no time. */
-export async function connectToPrimary(address: Address): Promise<Connection> {
-  const attempts = address.hosts.map((host) => connect(host, address));
-  try {
-    const first = await Promise.any(attempts);
-    void Promise.allSettled(attempts).then((all) => {
-      for (const attempt of all) if (attempt.status === "fulfilled" && attempt.value !== first) attempt.value.close();
-    });
-    return first;
-  } catch (error) {
-    throw mostTelling((error as AggregateError).errors, address);
-  }
-}
-
-async function connect({ host, port }: Address["hosts"][number], address: Address): Promise<Connection> {
+/** Connects to a host that is a primary. @throws what went wrong, or Refusal `unavailable` when it is none */
+export async function connect(host: Host, address: Address): Promise<Connection> {
+  const name = nameOf(host);
+  const openedAt = performance.now();
   let isOpen = true;
   let warning: string | undefined;
   let tellLost: ((error: Error) => void) | undefined;
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   const lostError = () =>
-    unavailable(`the connection to the database at ${host}:${port} was lost`, { code: "CONNECTION_CLOSED" });
+    unavailable(`the connection to the database at ${name} was lost`, { code: "CONNECTION_CLOSED" });
   const sql = postgres({
-    host,
-    port,
+    ...host,
     ...(address.database === undefined ? {} : { database: address.database }),
     ...(address.user === undefined ? {} : { user: address.user }),
     ...(address.password === undefined ? {} : { password: address.password }),
@@ -68,17 +63,19 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
     },
     onclose: () => {
       isOpen = false;
+      end();
       tellLost?.(lostError());
     },
   });
+  let timeline: number;
   let reserved: postgres.ReservedSql;
   try {
-    // postgres.js hands out only a connection that has answered something.
-    await sql.unsafe("select 1");
+    // postgres.js hands out only a connection on which something was asked.
+    timeline = await readTimeline(sql);
     reserved = await sql.reserve();
   } catch (error) {
     void sql.end({ timeout: 0 });
-    throw codeOf(error) === "CONNECTION_DESTROYED" ? unavailable(`${host}:${port} is not the primary`, error) : error;
+    throw codeOf(error) === "CONNECTION_DESTROYED" ? unavailable(`${name} is not the primary`, error) : error;
   }
 
   function open(): postgres.ReservedSql {
@@ -102,6 +99,10 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
   }
 
   return {
+    host: name,
+    timeline,
+    openedAt,
+    ended,
     script,
     query: async (text, ...parameters) =>
       // An array of objects has no type of its own here: the database says that it wants JSON, and JSON it becomes.
@@ -119,7 +120,6 @@ async function connect({ host, port }: Address["hosts"][number], address: Addres
       tellLost = listener;
       if (!isOpen) listener?.(lostError());
     },
-    openedAt: performance.now(),
     close: () => {
       isOpen = false;
       return sql.end({ timeout: 0 });
@@ -133,10 +133,17 @@ function rowSets(results: Row): Row[][] {
   return all.filter((result) => Boolean(result.columns)).map((result) => [...result]);
 }
 
-/** Of the reasons why no host would do, one that an operator can act on; with several hosts, all of them. */
-function mostTelling(errors: readonly unknown[], address: Address): unknown {
-  const spoken = errors.find((error) => /^[0-9A-Z]{5}$/.test(codeOf(error)) && !/^(57|E)/.test(codeOf(error)));
-  if (spoken || errors.length === 1) return spoken ?? errors[0];
-  const reasons = errors.map((error, i) => `${address.hosts[i]?.host}: ${messageOf(error)}`);
-  return unavailable(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);
+/**
+ * The timeline that the host writes to, which is also the first thing that is asked on a connection: the first 8 digits of a
+ * WAL file's name, in hexadecimal. Engines without WAL files do not know the functions.
+ */
+async function readTimeline(sql: postgres.Sql): Promise<number> {
+  try {
+    const [row] = await sql.unsafe("select pg_walfile_name(pg_current_wal_lsn()) as name");
+    return Number.parseInt(String(row?.name).slice(0, 8), 16) || 0;
+  } catch (error) {
+    // The other severities are those of a connection that was refused.
+    if ((error as { severity?: string }).severity === "ERROR") return 0;
+    throw error;
+  }
 }

@@ -8,7 +8,8 @@ import { dropSite, dumpRows, refillTables } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
 import type { Connection } from "./connection.ts";
 import { migrate } from "./migrate.ts";
-import { createPool } from "./pool.ts";
+import { createPool, type Lease } from "./pool.ts";
+import { createPrimary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
 const pageSize = 5000;
@@ -22,14 +23,15 @@ const mostChanges = 1_000_000_000;
 export async function openPostgres(url: string, resources: readonly Resource[]): Promise<Engine> {
   const address = readAddress(url);
   const { timeout } = address;
+  const primary = createPrimary(address);
   // Every request asks for heads, so they have a connection that nothing long can hold up.
-  const barrier = createPool(address, 1);
-  const pool = createPool(address, address.poolSize - 1);
+  const barrier = createPool(primary, 1);
+  const pool = createPool(primary, address.poolSize - 1);
   // Its commits may wait for a standby that is away, and must not take the connections that reads and writes need.
-  const attempts = createPool(address, 1);
+  const attempts = createPool(primary, 1);
   const close = async () => void (await Promise.all([barrier.close(), pool.close(), attempts.close()]));
   try {
-    await migrate(pool, address, resources);
+    await migrate(pool, primary, resources);
   } catch (error) {
     await close();
     throw error;
@@ -37,7 +39,7 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
-    load: (site) => pool.read((connection, more) => loadSite(connection, more, site)),
+    load: (site) => pool.read((connection, lease) => loadSite(connection, lease, site)),
     since: (site, revision, options = {}) =>
       pool.read(async (connection) => {
         const texts = [
@@ -50,23 +52,25 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
         return following((rows ?? []) as Change[], toHead(heads?.[0]), revision, options);
       }),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
-    tryWrite: () => attempts.use((connection) => tryCommit(connection, timeout)),
+    tryWrite: () => tryCommit(attempts, timeout),
     noteKeyUse: (uses) =>
       pool.use(async (connection) => {
         const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
+        await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
         await connection.query(sql.noteUses, rows);
+        await connection.script(sql.end);
       }),
     keyUses: () =>
       pool.read(async (connection) => {
         const [rows = []] = await connection.script(sql.uses);
         return new Map(rows.map((row) => [row.key_id as number, row.at as number]));
       }),
-    dropSite: (site) => dropSite(address, site),
-    dump: () => dumpRows(address),
-    refill: (rows) => refillTables(address, rows),
+    dropSite: (site) => dropSite(primary, site),
+    dump: () => dumpRows(primary),
+    refill: (rows) => refillTables(primary, rows),
     check: async () => {
       const checker = createChecker();
-      for await (const { table, row } of dumpRows(address)) checker.see(table, row);
+      for await (const { table, row } of dumpRows(primary)) checker.see(table, row);
       return checker.end();
     },
     close,
@@ -79,12 +83,12 @@ async function readHeads(connection: Connection, sites: readonly number[]): Prom
   return sites.map((site) => found.get(site) ?? toHead(undefined));
 }
 
-async function loadSite(connection: Connection, more: () => void, site: number): Promise<SiteContents> {
+async function loadSite(connection: Connection, lease: Lease, site: number): Promise<SiteContents> {
   const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
   const rows: Row[] = [];
   for await (const page of connection.pages(sql.rows(site), pageSize)) {
     for (const row of page) rows.push(row as Row);
-    more();
+    lease.more();
   }
   await connection.script(sql.end);
   return { head: toHead(heads?.[0]), rows };

@@ -8,6 +8,12 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
+/** Whether the database itself said no, so that it lives and nothing of the transaction was done. */
+export function isTold(error: unknown): boolean {
+  const code = codeOf((error instanceof Refusal && error.cause) || error);
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
+}
+
 /** Whether another transaction was in the way, so that the same again may succeed. */
 export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";

@@ -3,10 +3,10 @@
 import type { Resource } from "../../model/resource.ts";
 import { madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
-import type { Address } from "./address.ts";
 import type { Connection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { createPool, type Pool } from "./pool.ts";
+import type { Primary } from "./primary.ts";
 
 const migrations: readonly string[] = [first];
 
@@ -21,9 +21,9 @@ interface Schema {
 const patience = 60_000;
 
 /** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
-export async function migrate(pool: Pool, address: Address, resources: readonly Resource[]): Promise<void> {
+export async function migrate(pool: Pool, primary: Primary, resources: readonly Resource[]): Promise<void> {
   if (isUpToDate(await pool.read(readSchema), resources)) return;
-  const patient = createPool({ ...address, timeout: patience }, 1);
+  const patient = createPool(primary, 1, patience);
   try {
     await patient.use((connection) => bringUp(connection, resources));
   } finally {

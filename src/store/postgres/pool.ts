@@ -1,11 +1,20 @@
 // The connections of one process, each used by one caller at a time and for a limited time.
 
-import type { Address } from "./address.ts";
-import { type Connection, connectToPrimary } from "./connection.ts";
-import { codeOf, fromPostgres, unavailable } from "./errors.ts";
+import { messageOf } from "../../model/errors.ts";
+import { type Host, nameOf } from "./address.ts";
+import type { Connection } from "./connection.ts";
+import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";
+import type { Primary } from "./primary.ts";
 
-/** What a caller does with a connection. It calls `more` whenever the database has answered and its time begins anew. */
-export type Work<T> = (connection: Connection, more: () => void) => Promise<T>;
+/** What a caller says while it has a connection. */
+export interface Lease {
+  /** The database has responded: the caller's time begins anew. */
+  more(): void;
+  /** From now on nobody knows, unless the database says so, whether the work was done. */
+  committing(): void;
+}
+
+export type Work<T> = (connection: Connection, lease: Lease) => Promise<T>;
 
 export interface Pool {
   /**
@@ -13,8 +22,13 @@ export interface Pool {
    * @throws Refusal `unavailable`
    */
   use<T>(work: Work<T>): Promise<T>;
-  /** The same for work that changes nothing: done again when a connection turns out to be dead. */
+  /** The same for work that changes nothing: done again when a connection turns out to be dead or the host outdated. */
   read<T>(work: Work<T>): Promise<T>;
+  /**
+   * The same for work that commits. A commit that waits for a standby goes on when its caller has given up and the connection
+   * was closed, so it keeps its place in the pool until the database has ended it. One place is left to other work, if there are several.
+   */
+  commit<T>(work: Work<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -24,90 +38,150 @@ interface Waiting {
   readonly isOver: () => boolean;
 }
 
+/** What a caller has of the pool. */
+interface Loan {
+  connection: Connection | undefined;
+  isCommitting: boolean;
+  /** Whether the caller has given up. */
+  isOver: boolean;
+}
+
+/** How often something is read, the first time included. */
+const mostReads = 3;
+
 /** How long a connection is kept, in milliseconds, so that load moves on to a database that was added or came back. */
 const lifetime = 30 * 60 * 1000;
 
-/** Makes a pool of at most `size` connections. Nothing is connected before it is needed. */
-export function createPool(address: Address, size: number): Pool {
+/**
+ * Makes a pool of at most `size` connections to any one host. Nothing is connected before it is needed.
+ * @param timeout milliseconds that the database has for one call
+ */
+export function createPool(primary: Primary, size: number, timeout = primary.address.timeout): Pool {
+  const { hosts } = primary.address;
+  const mostAbandoned = Math.max(1, size - 1);
   const idle: Connection[] = [];
   let waiting: Waiting[] = [];
-  const closing: Promise<void>[] = [];
+  /** Commits that were given up and are still under way in the database, by host. */
+  const abandoned = new Map<string, number>();
   let taken = 0;
   let isClosed = false;
 
   function take(isOver: () => boolean): Promise<Connection> {
-    for (let connection = idle.pop(); connection; connection = idle.pop()) {
-      if (!isUsable(connection)) discard(connection);
-      else {
-        taken++;
-        return Promise.resolve(connection);
-      }
-    }
-    if (taken < size) {
-      taken++;
-      return connectToPrimary(address);
-    }
     const { promise, resolve } = Promise.withResolvers<Connection>();
     waiting.push({ resolve, isOver });
+    serve();
     return promise;
   }
 
-  function giveBack(connection: Connection | undefined): void {
+  /** Lends what there is to those who wait, in their order. */
+  function serve(): void {
     waiting = waiting.filter(({ isOver }) => !isOver());
-    const next = waiting.shift();
-    if (connection && isUsable(connection) && !isClosed) {
-      if (next) {
-        next.resolve(connection);
-        return;
-      }
-      taken--;
-      idle.push(connection);
-      return;
+    while (waiting.length > 0) {
+      const lent = lend();
+      if (!lent) return;
+      taken++;
+      waiting.shift()?.resolve(lent);
     }
-    if (connection) discard(connection);
-    if (next) next.resolve(connectToPrimary(address));
-    else taken--;
   }
 
-  function discard(connection: Connection): void {
-    const closed = connection.close().catch(() => {});
-    if (isClosed) closing.push(closed);
+  function lend(): Connection | Promise<Connection> | undefined {
+    for (let connection = idle.pop(); connection; connection = idle.pop()) {
+      if (isUsable(connection)) return connection;
+      void connection.close();
+    }
+    const free = hosts.filter((host) => taken + abandonedAt(host) < size);
+    return free.length > 0 ? primary.connect(free) : undefined;
+  }
+
+  function isUsable(connection: Connection): boolean {
+    const isYoung = performance.now() - connection.openedAt < lifetime;
+    return !isClosed && isYoung && connection.isOpen && primary.trusts(connection);
+  }
+
+  function giveBack(connection: Connection | undefined): void {
+    taken--;
+    if (connection && isUsable(connection)) idle.push(connection);
+    else void connection?.close();
+    serve();
+  }
+
+  function abandonedAt(host: Host): number {
+    return abandoned.get(nameOf(host)) ?? 0;
+  }
+
+  function abandon({ host, ended }: Connection): void {
+    abandoned.set(host, (abandoned.get(host) ?? 0) + 1);
+    void ended.then(() => {
+      abandoned.set(host, (abandoned.get(host) ?? 0) - 1);
+      serve();
+    });
   }
 
   async function use<T>(work: Work<T>): Promise<T> {
     if (isClosed) throw unavailable("the database was closed");
-    const limit = createLimit(address.timeout);
-    let connection: Connection | undefined;
-    let isOver = false;
-    const taking = take(() => isOver).then(
-      (lent) => {
-        if (isOver) giveBack(lent);
-        else connection = lent;
-        return lent;
-      },
-      (error) => {
-        giveBack(undefined);
-        throw error;
-      },
-    );
+    const limit = createLimit(timeout);
+    const loan: Loan = { connection: undefined, isCommitting: false, isOver: false };
+    const taking = borrow(loan);
     try {
       const lent = await Promise.race([taking, limit.passed]);
       // Not a promise of the connection's own: it would hold what every caller waited for as long as it lives.
       lent.onLost(limit.fail);
-      const result = await Promise.race([work(lent, limit.restart), limit.passed]);
+      const lease = {
+        more: limit.restart,
+        committing() {
+          loan.isCommitting = true;
+        },
+      };
+      const result = await Promise.race([work(lent, lease), limit.passed]);
       lent.onLost(undefined);
+      if (!primary.isNewest(lent)) throw unavailable(`${lent.host} is no longer the primary`, { code: outdated });
       giveBack(lent);
       return result;
     } catch (error) {
-      isOver = true;
+      loan.isOver = true;
       taking.catch(() => {});
-      if (connection) {
-        discard(connection);
-        giveBack(undefined);
-      }
-      throw fromPostgres(error);
+      throw drop(loan, error);
     } finally {
       limit.stop();
+    }
+  }
+
+  /** A connection for `loan`; one that comes when the caller has given up stays in the pool. */
+  async function borrow(loan: Loan): Promise<Connection> {
+    try {
+      const lent = await take(() => loan.isOver);
+      if (loan.isOver) giveBack(lent);
+      else loan.connection = lent;
+      return lent;
+    } catch (error) {
+      giveBack(undefined);
+      throw error;
+    }
+  }
+
+  /** Closes the connection on which something went wrong, and says what. */
+  function drop({ connection, isCommitting }: Loan, error: unknown): unknown {
+    const isUnknown = isCommitting && !isTold(error);
+    if (connection) {
+      if (!isTold(error)) primary.distrust(connection);
+      if (isUnknown) abandon(connection);
+      void connection.close();
+      giveBack(undefined);
+    }
+    return isUnknown ? unknownOutcome(error) : fromPostgres(error);
+  }
+
+  /** Where too many commits were given up, only another host that has become the primary takes further ones. */
+  async function requireRoom(): Promise<void> {
+    const isFull = (host: Host) => abandonedAt(host) >= mostAbandoned;
+    if (!hosts.some((host) => nameOf(host) === primary.current && isFull(host))) return;
+    try {
+      const other = await primary.connect(hosts.filter((host) => !isFull(host)));
+      taken++;
+      giveBack(other);
+    } catch (error) {
+      const reason = `${mostAbandoned} commits at ${primary.current} are still under way; its synchronous standby does not respond`;
+      throw unavailable(reason, error);
     }
   }
 
@@ -115,29 +189,37 @@ export function createPool(address: Address, size: number): Pool {
     use,
     async read(work) {
       const started = performance.now();
-      try {
-        return await use(work);
-      } catch (error) {
-        if (!wasDead(error) || performance.now() - started > address.timeout / 4) throw error;
-        return use(work);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await use(work);
+        } catch (error) {
+          const isLate = attempt === mostReads || performance.now() - started > timeout / 4;
+          if (isLate || !isWorthAnother(error)) throw error;
+        }
       }
+    },
+    async commit(work) {
+      await requireRoom();
+      return use(work);
     },
     async close() {
       isClosed = true;
-      for (const connection of idle.splice(0)) discard(connection);
-      await Promise.all(closing);
+      await Promise.all(idle.splice(0).map((connection) => connection.close()));
     },
   };
 }
 
-function isUsable(connection: Connection): boolean {
-  return connection.isOpen && performance.now() - connection.openedAt < lifetime;
+/** The code of an error that says that the host is not what it was. */
+const outdated = "OUTDATED";
+
+/** Whether the connection was lost or the host outdated, rather than the database being slow, absent or unwilling. */
+function isWorthAnother(error: unknown): boolean {
+  const { cause } = error as Error;
+  return /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01|OUTDATED)$/.test(codeOf(cause ?? {}));
 }
 
-/** Whether the connection was lost, rather than the database being slow, absent or unwilling. */
-function wasDead(error: unknown): boolean {
-  const { cause } = error as Error;
-  return /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(codeOf(cause ?? {}));
+function unknownOutcome(error: unknown): unknown {
+  return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
 }
 
 /** A time limit that can be started again. */

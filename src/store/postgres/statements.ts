@@ -74,6 +74,9 @@ values (-1, floor(random() * 9e15)::bigint, 0, '', '', 9007199254740991, '', rep
   // as done without it.
   commit: "set local statement_timeout = 0; commit",
 
+  // For what may be lost: its commit is done at once, while a standby is away too.
+  waitForNothing: "set local synchronous_commit = off",
+
   noteUses: `insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint)
 order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
 
