@@ -7,6 +7,7 @@ const randomLength = 36;
 const checksumLength = 6;
 const shownLength = mark.length + 8;
 const form = new RegExp(`^${mark}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const beginning = new RegExp(`^${mark}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
 /** What a key may do; `write` includes reading. */
 export const scopes = ["read", "write"] as const;
@@ -24,7 +25,17 @@ export interface NewKey {
 export function makeKey(): NewKey {
   const start = mark + randomText(randomLength);
   const key = start + checksum(start);
-  return { key, prefix: key.slice(0, shownLength), digest: digestOf(key) };
+  return { key, prefix: shownOf(key), digest: digestOf(key) };
+}
+
+/** The part of a key, or of a beginning of one, that may be shown. */
+export function shownOf(text: string): string {
+  return text.slice(0, shownLength);
+}
+
+/** Whether `text` has the form of a key's beginning, shorter than the whole key. */
+export function isBeginning(text: string): boolean {
+  return beginning.test(text);
 }
 
 /** Whether `key` has the form of a key and its checksum is right: no typing error. */

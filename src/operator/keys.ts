@@ -1,6 +1,6 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { digestOf, isKey, makeKey, type Scope } from "../model/key.ts";
+import { digestOf, isBeginning, isKey, makeKey, type Scope, shownOf } from "../model/key.ts";
 import { toDeclared } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
@@ -73,7 +73,7 @@ export async function listKeys(engine: Engine, site: SiteRecord): Promise<Listed
     });
 }
 
-/** Revokes the key with this prefix, from the next request on. Revoking it again changes nothing. */
+/** Revokes the key that begins with `prefix`, from the next request on. Revoking it again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
   const [body] = await changeSystem(engine, (system) => {
     const key = findKey(system, prefix);
@@ -111,19 +111,22 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** The key that starts with `prefix`, or that is `prefix`: whoever has the whole key at hand may paste it. */
-function findKey(system: System, prefix: string): KeyRecord {
-  if (prefix.length < shortestPrefix)
+/** The key that begins with `text`: eight characters of it or more, up to the whole key, which a client may have at hand. */
+function findKey(system: System, text: string): KeyRecord {
+  if (text.length < shortestPrefix)
     throw new Refusal("bad-request", `give at least ${shortestPrefix} characters of the key, such as sfk_AbCd`);
-  const digest = isKey(prefix) ? digestOf(prefix) : undefined;
-  const found = system
-    .records<KeyRecord>(keyResource)
-    .filter((key) => key.Prefix.startsWith(prefix) || key.Digest === digest);
+  const shown = shownOf(text);
+  const found = system.records<KeyRecord>(keyResource).filter((key) => mayBegin(text, key));
   const [key] = found;
-  if (!key) throw new Refusal("not-found", `there is no key that starts with ${prefix.slice(0, 12)}`);
-  if (found.length > 1)
-    throw new Refusal("conflict", `${found.length} keys start with ${prefix}; give more of the prefix`);
+  if (!key) throw new Refusal("not-found", `there is no key that begins with ${shown}`);
+  if (found.length > 1) throw new Refusal("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
   return key;
+}
+
+/** Whether `key` begins with `text`, as far as can be told: the characters after the prefix are stored nowhere. */
+function mayBegin(text: string, { Prefix, Digest }: KeyRecord): boolean {
+  if (isKey(text)) return Digest === digestOf(text);
+  return Prefix.startsWith(text) || (text.startsWith(Prefix) && isBeginning(text));
 }
 
 function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {

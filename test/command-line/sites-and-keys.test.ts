@@ -125,6 +125,37 @@ describe("key", () => {
     expect(await status(key)).toBe(401);
   });
 
+  test.each([
+    8, 11, 12, 13, 14, 45, 46,
+  ])("the first %i characters name it, and no more than twelve are repeated", async (length) => {
+    const key = await newKey();
+    const { code, stdout, stderr } = await shop.run(["key", "revoke", key.slice(0, length)]);
+    expect([code, stdout, stderr]).toEqual([0, "", `revoked ${prefixOf(key)}\n`]);
+    expect(await status(key)).toBe(401);
+  });
+
+  test("one that begins like it and goes on otherwise is another one", async () => {
+    const key = await newKey();
+    const last = key.endsWith("0") ? "1" : "0";
+    for (const other of [
+      `${key.slice(0, -1)}${last}`,
+      `${key}0`,
+      `${key.slice(0, 14)}!`,
+      `${key.slice(0, 11)}_`,
+      "sfk_0000",
+    ]) {
+      for (const command of ["revoke", "rotate"]) {
+        const { code, stdout, stderr } = await shop.run(["key", command, other]);
+        expect([code, stdout, stderr]).toEqual([
+          1,
+          "",
+          `storefront: there is no key that begins with ${other.slice(0, 12)}\n`,
+        ]);
+      }
+    }
+    expect(await status(key)).toBe(200);
+  });
+
   test("rotate ends the old one at once, or lets it work on with --overlap", async () => {
     const old = await newKey("--label", "turned", "--scope", "read");
     const next = (await shop.must(["key", "rotate", prefixOf(old)])).trim();
@@ -159,7 +190,7 @@ describe("key", () => {
   test("too short a prefix revokes nothing", async () => {
     expect((await shop.run(["key", "revoke", "sfk_"])).stderr).toMatch(/at least 8 characters/);
     expect((await shop.run(["key", "revoke", ""])).code).toBe(1);
-    expect((await shop.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key that starts with sfk_0000/);
+    expect((await shop.run(["key", "revoke", "sfk_0000"])).stderr).toMatch(/no key that begins with sfk_0000/);
   });
 
   test("a label that would command a terminal is shown harmless", async () => {
