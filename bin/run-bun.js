@@ -19,7 +19,8 @@ export function runBun(args) {
   const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
   if (process.execve && process.platform !== "win32" && !isUnderNpm) replace(bun, args);
   const child = spawn(bun, args, { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
+    process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
   if (isUnderNpm) endWithParent(child);
 }

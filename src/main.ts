@@ -9,6 +9,7 @@ import { keyCommand } from "./commands/key.ts";
 import { recordCommands } from "./commands/records.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { siteCommand } from "./commands/site.ts";
+import { printError, printText } from "./commands/stdout.ts";
 import { Refusal } from "./model/errors.ts";
 
 /** Exit statuses: the command was refused; it was called wrongly. */
@@ -20,8 +21,6 @@ const program = new Command("storefront")
     "A server for the storefront REST interface: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.",
   )
   .version(version)
-  .showSuggestionAfterError()
-  .showHelpAfterError("(add --help for what there is)")
   .addHelpText(
     "after",
     `
@@ -41,14 +40,13 @@ for (const command of [
 ]) {
   program.addCommand(command);
 }
-exitOverride(program);
+takeOver(program);
 
 try {
   await program.parseAsync();
 } catch (error) {
   process.exitCode = explain(error);
 }
-await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
 // A command is over when it says so, whatever is still open, such as a connection to a host that hangs.
 process.exit();
 
@@ -69,16 +67,15 @@ function explain(error: unknown): number {
   return refused;
 }
 
-/** Makes commander throw instead of ending the process, in every command. */
-function exitOverride(command: Command): void {
-  command.exitOverride();
-  for (const child of command.commands) exitOverride(child);
-}
-
-/** Waits until everything was written, unless whoever reads has gone. */
-function flushed(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.writable) stream.write("", () => resolve());
-    else resolve();
-  });
+/** Makes commander throw instead of ending the process, and print as the commands do, in every command. */
+function takeOver(command: Command): void {
+  command
+    .exitOverride()
+    .showHelpAfterError("(add --help for what there is)")
+    .configureOutput({
+      writeOut: printText,
+      writeErr: printError,
+      outputError: (text, write) => write(text.replace(/^error: /, "storefront: ")),
+    });
+  for (const child of command.commands) takeOver(child);
 }

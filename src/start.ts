@@ -1,4 +1,5 @@
-import pino from "pino";
+import { writeSync } from "node:fs";
+import pino, { type Logger } from "pino";
 import type { Config } from "./config.ts";
 import { serveHttp } from "./http/server.ts";
 import type { Engine } from "./model/engine.ts";
@@ -27,10 +28,7 @@ export interface StartOptions {
 /** Starts a server. Throws when the database cannot be opened or the port is taken; then nothing is left open. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { resources = allResources, now = Date.now } = options;
-  const log = pino(
-    { level: config.logLevel, base: { pid: process.pid }, serializers: { err: toLogged } },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  const log = createLog(config);
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writes = new Writes(engine, snapshots);
@@ -53,6 +51,20 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       await engine.close();
     },
   };
+}
+
+/** The log, on stderr, a line of JSON an event. */
+export function createLog({ logLevel }: Config): Logger {
+  return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLogged } }, { write: writeLine });
+}
+
+/** Writes before it returns. A line that cannot be written is lost: a full disk under the log stops no server. */
+function writeLine(line: string): void {
+  try {
+    writeSync(2, line);
+  } catch {
+    // As said.
+  }
 }
 
 function toHttpOptions(config: Config) {

@@ -8,6 +8,7 @@ import { nearest } from "../model/nearest.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
 import { isDatabaseThere, type OpenOptions, openEngine } from "../store/open.ts";
+import { printError, printText } from "./stdout.ts";
 
 export interface CommonOptions {
   readonly database?: string;
@@ -80,13 +81,13 @@ function toMisuse(error: unknown): unknown {
 
 /** Prints what a script would read: JSON where it was asked for, otherwise `lines`. */
 export function print(options: CommonOptions, value: unknown, lines: readonly string[]): void {
-  if (options.json) console.log(JSON.stringify(value, null, 2));
-  else for (const line of lines) console.log(line);
+  const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
+  if (shown.length > 0) printText(`${shown.join("\n")}\n`);
 }
 
 /** Tells a person something that no script would read. */
 export function tell(line: string): void {
-  console.error(harmless(line));
+  printError(`${harmless(line)}\n`);
 }
 
 /** Names and labels may hold characters that would command a terminal (C0 and C1 controls); they are shown as `\\u009b`. */

@@ -4,6 +4,7 @@ import type { Config } from "../config.ts";
 import { makeDemo } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { tell, withNewEngine } from "./common.ts";
+import { printText } from "./stdout.ts";
 
 export interface Sample {
   /** Undefined when there were sites already. */
@@ -30,11 +31,11 @@ export function tellDemo(url: string, config: Config, { key, site }: Sample, dat
     `curl ${options}-H "X-API-AUTH: ${sent}" ${quoted(`${reachable}/restapi/brands.json`)}`;
   if (key) {
     tell("\nThe sample site `demo` has a key. Note it: it is shown this once. Try it:");
-    console.log(`\n  ${curl(key)}\n`);
+    printText(`\n  ${curl(key)}\n\n`);
   } else if (site) {
     const where = database === undefined ? "" : ` --database ${quoted(database)}`;
     tell("\nThe database has sites already, so no sample was made. Keys are shown once; make another one and try it:");
-    console.log(`\n  KEY=$(npx storefront key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n`);
+    printText(`\n  KEY=$(npx storefront key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n\n`);
   }
 }
 

@@ -7,6 +7,7 @@ import { writeFile } from "../operator/output.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { type CommonOptions, findResource, print, tell, withCommonOptions, withEngine } from "./common.ts";
+import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
 
 interface ImportFlags extends CommonOptions {
@@ -52,11 +53,14 @@ record; with --match the ID is passed over. Fields that a row does not have keep
       const resource = findResource(resourceName);
       const format = options.format ?? formatOf(file) ?? "csv";
       const progress = await openProgress(file);
-      const summary = await withEngine(options, async (engine) => {
-        const site = await findSite(engine, options.site);
-        const rows = readRows(resource, progress.watch(openInput(file)), format);
-        return importRecords(engine, site.ID, resource, rows, { ...options, now: Date.now });
-      }).finally(progress.stop);
+      const summary = await interruptible((signal) =>
+        withEngine(options, async (engine) => {
+          const site = await findSite(engine, options.site);
+          const bytes = untilAborted(progress.watch(openInput(file)), signal);
+          const rows = readRows(resource, bytes, format);
+          return importRecords(engine, site.ID, resource, rows, { ...options, signal, now: Date.now });
+        }),
+      ).finally(progress.stop);
       report(options, summary);
     });
 }
@@ -81,14 +85,18 @@ function exportCommand(): Command {
 }
 
 function report(options: ImportFlags, summary: ImportSummary): void {
-  const { rows, created, updated, unchanged, rejected, faults } = summary;
+  const { rows, created, updated, unchanged, rejected, interrupted, faults } = summary;
   for (const { row, field, detail } of faults) tell(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   print(options, summary, [line]);
-  if (rejected === 0) return;
+  if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;
-  if (options.atomic) tell("nothing was stored, because not every row is good (--atomic)");
+  if (interrupted)
+    tell(
+      `interrupted: ${options.atomic ? "nothing was stored" : "the rows that are not counted above were not stored"}`,
+    );
+  else if (options.atomic) tell("nothing was stored, because not every row is good (--atomic)");
 }
 
 function formatOf(file: string): FileFormat | undefined {

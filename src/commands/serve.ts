@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type Config, environment, type Settings, toEnvironment } from "../config.ts";
+import { createLog } from "../start.ts";
 import { type CommonOptions, print, toConfig, withCommonOptions } from "./common.ts";
 import { demo, tellDemo } from "./demo.ts";
 import { listen } from "./listen.ts";
@@ -47,6 +48,7 @@ function toSettings(options: Record<string, string | true>): Settings {
 async function serve(settings: Settings, options: CommonOptions): Promise<void> {
   const config = toConfig(settings);
   const end = signalled();
+  ignoreOtherSignals(config);
   if (config.isWorker) return serveAsWorker(config, end);
   const sample = config.demo ? await demo(config) : undefined;
   const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listen(config);
@@ -71,4 +73,12 @@ function signalled(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
+}
+
+/** What ends a process by default and should not end a server. They may be sent by mistake, or when a terminal closes. */
+function ignoreOtherSignals(config: Config): void {
+  const log = createLog(config);
+  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+    process.on(signal, () => log.info({ signal }, "signal ignored"));
+  }
 }

@@ -1,11 +1,51 @@
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+// What goes to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
 
-/** Prints everything. Whoever reads may stop early, as `head` does: then the rest is not asked for. */
-export async function printAll(text: AsyncIterable<string>): Promise<void> {
+import { writeSync } from "node:fs";
+import { messageOf, Refusal } from "../model/errors.ts";
+
+/**
+ * Prints text on stdout. Returns false when its reader wants no more, as `head` does.
+ * @throws Refusal `unavailable` when it cannot be written, such as to a full disk
+ */
+export function printText(text: string): boolean {
   try {
-    await pipeline(Readable.from(text), process.stdout, { end: false });
+    writeAll(1, text);
+    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+    if (codeOf(error) === "EPIPE") return false;
+    throw new Refusal("unavailable", `cannot write to standard output: ${messageOf(error)}`, { cause: error });
   }
+}
+
+/** Prints text that is made bit by bit, until its reader wants no more. */
+export async function printAll(texts: AsyncIterable<string>): Promise<void> {
+  for await (const text of texts) if (!printText(text)) return;
+}
+
+/** Prints text on stderr. Where that cannot be written, there is nobody to tell. */
+export function printError(text: string): void {
+  try {
+    writeAll(2, text);
+  } catch {
+    // As said.
+  }
+}
+
+/** A pipe that is shared with another program may be full and not wait by itself. */
+const pause = 5;
+
+function writeAll(fd: number, text: string): void {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at);
+    } catch (error) {
+      if (codeOf(error) !== "EAGAIN") throw error;
+      Bun.sleepSync(pause);
+    }
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { operator } from "../model/change.ts";
 import type { Engine, SiteContents } from "../model/engine.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
@@ -15,6 +16,8 @@ export interface ImportOptions {
   readonly dryRun?: boolean | undefined;
   /** All rows or none. */
   readonly atomic?: boolean | undefined;
+  /** Stops it after the rows that are being stored. `rows` must end with this signal's reason as well. */
+  readonly signal?: AbortSignal | undefined;
   readonly now: () => number;
 }
 
@@ -32,6 +35,8 @@ export interface ImportSummary {
   unchanged: number;
   /** Rows that have a fault. */
   rejected: number;
+  /** Whether it was stopped before the last row. */
+  interrupted: boolean;
   faults: RowFault[];
 }
 
@@ -55,7 +60,7 @@ export async function importRecords(
   rows: AsyncIterable<NumberedRow>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const summary: ImportSummary = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, faults: [] };
+  const summary = emptySummary();
   const contents = await engine.load(site);
   const matcher = openMatcher(resource, contents, options.match);
   const commit = options.dryRun
@@ -91,9 +96,11 @@ export async function importRecords(
     });
   }
 
-  try {
+  async function takeAll(): Promise<void> {
     for await (const row of rows) {
-      summary.rows++;
+      options.signal?.throwIfAborted();
+      // Signals come in between turns of the event loop, and rows that are in memory already need none.
+      if (++summary.rows % batchSize === 0) await setImmediate();
       try {
         await take(row);
       } catch (error) {
@@ -103,11 +110,20 @@ export async function importRecords(
       if (pending.length >= batchSize && !options.atomic) await flush();
     }
     if (!options.atomic || summary.rejected === 0) await flush();
-  } catch (error) {
-    throw options.dryRun ? error : withProgress(error, summary);
   }
-  if (options.atomic && summary.rejected > 0) return { ...summary, created: 0, updated: 0, unchanged: 0 };
-  return summary;
+
+  try {
+    await takeAll();
+  } catch (error) {
+    if (options.signal?.aborted && error === options.signal.reason) summary.interrupted = true;
+    else throw options.dryRun ? error : withProgress(error, summary);
+  }
+  const isNothing = options.atomic && (summary.rejected > 0 || summary.interrupted);
+  return isNothing ? { ...summary, created: 0, updated: 0, unchanged: 0 } : summary;
+}
+
+function emptySummary(): ImportSummary {
+  return { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, interrupted: false, faults: [] };
 }
 
 /** What the store would answer, without asking it: the same decisions on a copy of the site. */

@@ -238,13 +238,61 @@ describe("SIGTERM and SIGINT", () => {
   });
 });
 
+describe("SIGHUP, SIGUSR1 and SIGUSR2", () => {
+  const others = ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
+
+  test("end neither a server nor a request that is under way, and are logged", async () => {
+    const key = await newKey();
+    const server = await shop.serve(["--log", "info"]);
+    const request = await openRequest(server.url, key);
+    for (const signal of others) {
+      server.kill(signal);
+      await waitFor(
+        () => server.stderr().includes(`"signal":"${signal}","msg":"signal ignored"`),
+        signal,
+        server.stderr,
+      );
+    }
+    request.finish();
+    await waitFor(() => request.answer().includes("201 Created"), "the response", request.answer);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  });
+
+  test("end no worker either, nor the parent of workers", async () => {
+    const server = await shop.serve(["--workers", "2", "--log", "info"]);
+    const pids = [server.pid, ...children(server.pid)];
+    expect(pids).toHaveLength(3);
+    for (const signal of others) {
+      for (const pid of pids) {
+        process.kill(pid, signal);
+        await waitFor(() => server.stderr().includes(`"pid":${pid},"signal":"${signal}"`), signal, server.stderr);
+      }
+    }
+    expect(children(server.pid)).toEqual(pids.slice(1));
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  });
+});
+
+test("a log that cannot be written, to a full disk or a reader that has gone, keeps no request waiting", async () => {
+  const wraps = [(command: string) => `${command} 2> /dev/full`, (command: string) => `${command} 2> >(true)`];
+  for (const wrap of wraps) {
+    const server = await shop.serve(["--log", "debug"], { wrap: (command) => `exec bash -c ${quoted(wrap(command))}` });
+    for (let n = 0; n < 5; n++) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  }
+});
+
+function children(pid: number): number[] {
+  return new TextDecoder()
+    .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
+}
+
 describe("serve --workers", () => {
-  const children = (pid: number) =>
-    new TextDecoder()
-      .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
-      .split("\n")
-      .map((line) => line.trim().split(/\s+/).map(Number))
-      .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
   const isAlive = (pid: number) => {
     try {
       return process.kill(pid, 0);

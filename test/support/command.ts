@@ -40,6 +40,8 @@ export interface Workshop {
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that must succeed, and returns its stdout. */
   must(args: readonly string[], options?: RunOptions): Promise<string>;
+  /** Runs a command on a terminal, where both outputs are shown. */
+  runOnTerminal(args: readonly string[]): Promise<{ code: number; shown: string }>;
   start(args: readonly string[], options?: RunOptions): Started;
   /** Starts `serve` on a free port and waits until it listens. */
   serve(args?: readonly string[], options?: RunOptions): Promise<Served>;
@@ -108,6 +110,21 @@ export function openWorkshop(): Workshop {
       const { code, stdout, stderr } = await run(args, options);
       if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code}: ${stderr}`);
       return stdout;
+    },
+    async runOnTerminal(args) {
+      let shown = "";
+      const decoder = new TextDecoder();
+      const show = (bytes: Uint8Array) => {
+        shown += decoder.decode(bytes, { stream: true });
+      };
+      const child = Bun.spawn([process.execPath, main, ...args], {
+        cwd: folder,
+        env: { ...inherited(), STOREFRONT_DATABASE: database, TERM: "xterm-256color" },
+        terminal: { cols: 120, rows: 40, data: (_, bytes) => show(bytes) },
+      });
+      const code = await child.exited;
+      child.terminal?.close();
+      return { code, shown };
     },
     async serve(args = [], options = {}) {
       const started = start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "", ...options });

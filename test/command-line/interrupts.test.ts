@@ -1,0 +1,129 @@
+// An import that is interrupted says what was stored, and stores nothing after that.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+
+let shop: Workshop;
+let postgres: TestPostgres;
+beforeAll(async () => {
+  shop = openWorkshop();
+  postgres = await startPostgres();
+});
+afterAll(async () => {
+  await shop.close();
+  await postgres.remove();
+});
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const rows = (count: number) => Array.from({ length: count }, (_, n) => `Brand ${n}\n`).join("");
+
+/** Whether the process handles SIGINT by now: the mask of the signals that it catches says so. */
+function isReady({ pid }: Started): boolean {
+  const { stdout } = Bun.spawnSync(["ps", "-o", "caught=", "-p", String(pid)]);
+  return (BigInt(`0x${stdout.toString().trim() || 0}`) & 2n) !== 0n;
+}
+
+describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
+  let env: Record<string, string>;
+  let sites = 0;
+  beforeAll(async () => {
+    env = { STOREFRONT_DATABASE: engine === "sqlite" ? shop.database : await postgres.createDatabase() };
+  });
+
+  async function newSite(): Promise<string> {
+    const name = `site-${++sites}`;
+    await shop.must(["site", "add", name], { env });
+    return name;
+  }
+  const stored = async (site: string) =>
+    JSON.parse(await shop.must(["export", "--site", site, "brands", "--format", "json"], { env })).length as number;
+  const begin = (site: string, file: string, ...more: string[]) =>
+    shop.start(["import", "--site", site, "brands", file, "--json", ...more], { env });
+
+  async function interrupt(started: Started, signal: NodeJS.Signals) {
+    started.kill(signal);
+    const code = await started.exited;
+    return { code, summary: JSON.parse(started.stdout()), stderr: started.stderr() };
+  }
+
+  test.each(signals)("that waits for more of a pipe is ended by %s", async (signal) => {
+    const site = await newSite();
+    const started = begin(site, "-");
+    started.write(`Name\n${rows(1200)}`);
+    await waitFor(async () => (await stored(site)) === 1000, "the first 1000 rows");
+    const { code, summary, stderr } = await interrupt(started, signal);
+    expect([code, summary]).toEqual([1, { ...nothing, rows: 1200, created: 1000, interrupted: true }]);
+    expect(stderr).toContain("interrupted: the rows that are not counted above were not stored");
+    expect(await stored(site)).toBe(1000);
+  });
+
+  test("that is storing rows finishes those that are under way", async () => {
+    const site = await newSite();
+    writeFileSync(shop.file("many.csv"), `Name\n${rows(200_000)}`);
+    const started = begin(site, shop.file("many.csv"));
+    await waitFor(async () => (await stored(site)) > 0, "the first rows");
+    const { code, summary } = await interrupt(started, "SIGINT");
+    expect([code, summary.interrupted]).toEqual([1, true]);
+    expect(summary.created).toBeLessThan(200_000);
+    expect(await stored(site)).toBe(summary.created);
+  });
+
+  test.each([["--atomic"], ["--dry-run"]])("with %s stores nothing", async (option) => {
+    const site = await newSite();
+    const started = begin(site, "-", option);
+    started.write(`Name\n${rows(700)}`);
+    await waitFor(() => isReady(started), "the command to be ready");
+    const { code, summary } = await interrupt(started, "SIGINT");
+    expect([code, summary.interrupted]).toEqual([1, true]);
+    if (option === "--atomic") expect(summary).toMatchObject({ created: 0, updated: 0 });
+    expect(await stored(site)).toBe(0);
+  });
+
+  test("with --atomic that is interrupted anywhere stored all or nothing, and says which", async () => {
+    writeFileSync(shop.file("atomic.csv"), `Name\n${rows(20_000)}`);
+    for (const wait of [0, 100, 300, 600]) {
+      const site = await newSite();
+      const started = begin(site, shop.file("atomic.csv"), "--atomic");
+      await waitFor(() => isReady(started), "the command to be ready");
+      await Bun.sleep(wait);
+      const { code, summary } = await interrupt(started, "SIGINT");
+      expect([0, 20_000]).toContain(summary.created);
+      expect([code, summary.interrupted]).toEqual(summary.created === 0 ? [1, true] : [0, false]);
+      expect(await stored(site)).toBe(summary.created);
+    }
+  });
+
+  test("whose transaction has to wait is ended at once by a second signal", async () => {
+    const site = await newSite();
+    const release = await hold();
+    try {
+      const started = begin(site, "-");
+      started.write(`Name\n${rows(500)}`);
+      await waitFor(() => isReady(started), "the command to be ready");
+      started.kill("SIGINT");
+      await waitFor(() => /once more to stop at once/.test(started.stderr()), "the first signal");
+      await Bun.sleep(1100);
+      started.kill("SIGINT");
+      expect(await started.exited).toBe(1);
+    } finally {
+      await release();
+    }
+    expect([0, 500]).toContain(await stored(site));
+  });
+
+  /** Keeps every write waiting until what comes back is called. */
+  async function hold(): Promise<() => unknown> {
+    if (engine === "postgres") {
+      await postgres.signal("SIGSTOP");
+      return () => postgres.signal("SIGCONT");
+    }
+    const holder = new Database(shop.file("test.db"));
+    holder.run("begin immediate");
+    return () => holder.close();
+  }
+});
+
+const nothing = { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, faults: [] };

@@ -1,0 +1,81 @@
+// Where a command's words go, and what becomes of it when they cannot go there.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { openWorkshop, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+beforeAll(async () => {
+  shop = openWorkshop();
+  await shop.must(["site", "add", "main", "--default"]);
+  await shop.must(["import", "--site", "main", "brands", "-"], {
+    stdin: `Name\n${Array.from({ length: 3000 }, (_, n) => `Brand ${n}`).join("\n")}\n`,
+  });
+});
+afterAll(() => shop.close());
+
+describe("on a terminal", () => {
+  const commands: [number, string[]][] = [
+    [0, ["site", "add", "coloured"]],
+    [0, ["key", "create", "--site", "main"]],
+    [0, ["key", "list", "--site", "main"]],
+    [0, ["backup", "terminal.backup"]],
+    [0, ["check"]],
+    [0, ["import", "--site", "main", "brands", "more.csv", "--dry-run"]],
+    [0, ["site", "--help"]],
+    [1, ["site", "list", "--database", "sqlite:none.db"]],
+    [2, ["site", "lsit"]],
+  ];
+  test.each(commands)("nothing is coloured, and the exit status is %i, for %j", async (status, args) => {
+    await Bun.write(shop.file("more.csv"), "Name\nA\n");
+    const { code, shown } = await shop.runOnTerminal(args);
+    expect(code).toBe(status);
+    expect(shown).not.toBe("");
+    expect(shown).not.toContain("\u001b");
+  });
+});
+
+describe("a full disk under stdout", () => {
+  const commands = [
+    ["key", "create", "--site", "main"],
+    ["key", "list", "--site", "main"],
+    ["site", "list", "--json"],
+    ["export", "--site", "main", "brands"],
+    ["journal", "--site", "main"],
+    ["--version"],
+  ];
+  test.each(commands)("is an error of %s %s", async (...args) => {
+    const { code, stderr } = await shop.run(args, { wrap: (command) => `${command} > /dev/full` });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);
+    expect(stderr).not.toContain("    at ");
+  });
+});
+
+test.each([
+  [["journal", "--site", "main"]],
+  [["journal", "--site", "main", "--follow"]],
+  [["export", "--site", "main", "brands", "--format", "json"]],
+  [["site", "list"]],
+])("%j to a reader that has gone ends without a complaint", async (args) => {
+  const { code, stderr } = await shop.run(args, {
+    wrap: (command) => `{ (sleep 0.2; ${command}); echo $? >&2; } | true`,
+  });
+  expect([code, stderr]).toEqual([0, "0\n"]);
+});
+
+test("a command that fails ends although its pipe stays open", async () => {
+  const started = shop.start(["import", "--site", "main", "brands", "-"]);
+  started.write("Nmae\nA\n");
+  expect(await started.exited).toBe(1);
+  expect(started.stderr()).toContain("did you mean Name?");
+});
+
+test.each([
+  [["site", "list"]],
+  [["check"]],
+  [["site", "lsit"]],
+])("%j does its work when stderr cannot be written", async (args) => {
+  const usual = await shop.run(args);
+  const { code, stdout } = await shop.run(args, { wrap: (command) => `${command} 2> /dev/full` });
+  expect([code, stdout]).toEqual([usual.code, usual.stdout]);
+});
