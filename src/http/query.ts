@@ -1,11 +1,13 @@
 // The parameters of a list (contract section 6).
 
 import { Refusal } from "../model/errors.ts";
-import { nearest } from "../model/nearest.ts";
+import { longestPage, mostOrders } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
-import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 import type { Order } from "../store/order.ts";
 import type { Filter } from "../store/selection.ts";
+import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
+import { refuseMistakes } from "./mistakes.ts";
 
 export interface ListQuery {
   /** Most records to return, 1 to 1000; undefined for all. */
@@ -20,17 +22,18 @@ export interface ListQuery {
   readonly rest: string;
 }
 
-const longest = 1000;
-
 /** What was read of queries before. Clients send few different ones. */
 const known = new WeakMap<Resource, Map<string, ListQuery | undefined>>();
 /** How many to remember of a resource, and how long they may be. */
 const mostKnown = 256;
 const longestKnown = 512;
 
+const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
+
 /**
- * What the query asks of the list; undefined when it asks nothing. Parameters of other names are ignored.
- * @throws Refusal `bad-request` for a bad value or an unknown field
+ * What the query asks of the list; undefined when it asks nothing. Parameters of other names are ignored, unless they look
+ * like a mistake.
+ * @throws Refusal `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
   if (query === "") return undefined;
@@ -43,25 +46,42 @@ export function readListQuery(resource: Resource, query: string): ListQuery | un
   return read;
 }
 
+/**
+ * Refuses the query of a look-up, where no parameter means anything.
+ * @throws Refusal `bad-request` for a parameter that looks like a mistake
+ */
+export function refuseLookUpMistakes(resource: Resource, query: string): void {
+  if (query !== "") refuseMistakes(resource, strangers(new URLSearchParams(query)), false);
+}
+
 function readParameters(resource: Resource, query: string): ListQuery | undefined {
   const parameters = new URLSearchParams(query);
-  const isAsked = [...parameters.keys()].some((name) => /^(?:limit|offset|sort|fields|filter)(?:\[|$)/.test(name));
-  if (!isAsked) return undefined;
+  refuseMistakes(resource, strangers(parameters), true);
+  if (![...parameters.keys()].some(isOurs)) return undefined;
   const limit = single(parameters, "limit");
   const offset = single(parameters, "offset");
-  const sort = single(parameters, "sort");
-  const fields = single(parameters, "fields");
+  const sort = joined(parameters, "sort");
+  const fields = joined(parameters, "fields");
   const filters = readFilters(resource, parameters);
   parameters.delete("limit");
   parameters.delete("offset");
   return {
-    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, longest),
+    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, longestPage),
     offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
     sort: sort === undefined ? [] : readSort(resource, sort),
     filters,
     fields: fields === undefined ? undefined : readFields(resource, fields),
     rest: parameters.toString(),
   };
+}
+
+function isOurs(name: string): boolean {
+  return names.has(name) || filterName.test(name);
+}
+
+/** The parameters that are not those of lists. */
+function strangers(parameters: URLSearchParams): [string, string][] {
+  return [...parameters].filter(([name]) => !isOurs(name));
 }
 
 /** `record` with only the fields in `fields`, in the order of the declaration. */
@@ -91,62 +111,47 @@ function single(parameters: URLSearchParams, name: string): string | undefined {
   return values[0];
 }
 
+/** Generated clients repeat a parameter for each item of a list. */
+function joined(parameters: URLSearchParams, name: string): string[] | undefined {
+  const values = parameters.getAll(name);
+  return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
+}
+
 function readNumber(name: string, value: string, least: number, most: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  const range = most === longest ? `from ${least} to ${most}` : `from ${least}`;
+  const range = most === longestPage ? `from ${least} to ${most}` : `from ${least}`;
   throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
-/** A field that comes again decides nothing. It is passed over, since a thousand of them would cost seconds to sort by. */
-function readSort(resource: Resource, value: string): Order[] {
-  const orders = new Map<Leaf | undefined, Order>();
-  for (const name of value.split(",")) {
-    const order = readOrder(resource, name);
-    if (!orders.has(order.leaf)) orders.set(order.leaf, order);
+function readSort(resource: Resource, names: readonly string[]): Order[] {
+  if (names.length > mostOrders) {
+    throw new Refusal("bad-request", `\`sort\`: at most ${mostOrders} fields, not ${names.length}`);
   }
-  return [...orders.values()];
+  return names.map((name) => readOrder(resource, name));
 }
 
 function readOrder(resource: Resource, name: string): Order {
+  refuseDirection(resource, name);
   const descending = name.startsWith("-");
   return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
 }
 
-function readFilters(resource: Resource, parameters: URLSearchParams): Filter[] {
-  const filters: Filter[] = [];
-  for (const [name, value] of parameters) {
-    if (!/^filter(?:\[|$)/.test(name)) continue;
-    const parts = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/.exec(name);
-    if (!parts) throw new Refusal("bad-request", `\`${name.slice(0, 100)}\` is no filter; write \`filter[Name]=Acme\``);
-    const [, path = "", operator] = parts;
-    if (operator !== undefined && operator !== "contains") {
-      throw new Refusal("bad-request", `\`${operator.slice(0, 40)}\` is no filter operator; there is \`contains\``);
-    }
-    filters.push({ leaf: readLeaf(resource, "filter", path), operator: operator ?? "equals", value });
-  }
-  return filters;
+/** `Name desc`, `Name:asc` or `+Name` (whose sign is a blank in a query). */
+function refuseDirection(resource: Resource, name: string): void {
+  const [, path = ""] = /^[ +]?([^ +:]+)(?:[ +:]+(?:asc|desc)\w*)?$/i.exec(name) ?? [];
+  if (path === name || !(path === "ID" || findLeaf(resource, path))) return;
+  throw new Refusal(
+    "bad-request",
+    `\`sort\`: write \`-${path}\` for descending and \`${path}\` for ascending, not \`${name.slice(0, 100)}\``,
+  );
 }
 
-function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
-  if (path === "ID") return undefined;
-  const leaf = findLeaf(resource, path);
-  if (!leaf) throw unknownField(parameter, path, ["ID", ...resource.leaves.map((known) => known.path)]);
-  return leaf;
-}
-
-function readFields(resource: Resource, value: string): ReadonlySet<string> {
-  const paths = value.split(",");
+function readFields(resource: Resource, paths: readonly string[]): ReadonlySet<string> {
   const known = fieldPaths(resource);
   const unknown = paths.find((path) => !known.includes(path));
   if (unknown !== undefined) throw unknownField("fields", unknown, known);
   return new Set(paths);
-}
-
-function unknownField(parameter: string, path: string, known: readonly string[]): Refusal {
-  const meant = nearest(path, known);
-  const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
-  return new Refusal("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
 function pick(values: Values, fields: ReadonlySet<string>, above: string): Values {

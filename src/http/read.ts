@@ -11,7 +11,7 @@ import type { Reply } from "../wire/reply.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
-import { type ListQuery, project, readListQuery, toLink } from "./query.ts";
+import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
 import { reply } from "./reply.ts";
 import { idIn, type Route } from "./routes.ts";
 
@@ -35,6 +35,7 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
 
 function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Reply {
   const { format } = route;
+  refuseLookUpMistakes(route.resource, exchange.target.query);
   const asked = idIn(exchange.target.path);
   const id = toId(asked);
   const kept = id === undefined ? undefined : collection.get(id);

@@ -1,4 +1,5 @@
 import { type Encoding, stored } from "../model/encoding.ts";
+import type { StorefrontRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { Column, type Facet } from "./column.ts";
 import type { Kept } from "./kept.ts";
@@ -61,9 +62,14 @@ export class Block {
       for (const [name, { encoding, isUsed }] of source.#stretches) {
         if (isUsed && !this.#stretches.has(name)) this.#encode(encoding, records);
       }
-      for (const [name, { facet, isUsed }] of source.#columns) {
-        if (isUsed && !this.#columns.has(name)) this.#gather(facet, records);
-      }
+      const used = [...source.#columns.values()].filter(
+        ({ facet, isUsed }) => isUsed && !this.#columns.has(facet.name),
+      );
+      for (const column of gather(
+        used.map(({ facet }) => facet),
+        records,
+      ))
+        this.#keep(column);
     }
   }
 
@@ -104,19 +110,31 @@ export class Block {
     return this.#stretches.get(encoding.name) ?? this.#encode(encoding, this.rows);
   }
 
-  /** A facet of every record. */
-  column(facet: Facet): readonly string[] {
-    const column = this.#columns.get(facet.name) ?? this.#gather(facet, this.rows);
-    column.isUsed = true;
-    return column.texts;
+  /** The texts of every record, facet by facet. What is not kept is gathered in one pass over the records. */
+  columns(facets: readonly Facet[]): readonly (readonly string[])[] {
+    const missing = new Map(facets.map((facet) => [facet.name, facet]));
+    for (const name of this.#columns.keys()) missing.delete(name);
+    const made = new Map(gather([...missing.values()], this.rows).map((column) => [column.facet.name, column]));
+    const columns = facets.map(({ name }) => (this.#columns.get(name) ?? made.get(name)) as Column);
+    if (made.size <= mostColumns) for (const column of made.values()) this.#keep(column);
+    return columns.map((column) => {
+      column.isUsed = true;
+      return column.texts;
+    });
   }
 
-  /** A facet of one record. */
-  text(index: number, facet: Facet): string {
-    const column = this.#columns.get(facet.name);
-    if (!column) return facet.of(this.item(index, stored));
-    column.isUsed = true;
-    return column.texts[index] as string;
+  /** The texts of one record, facet by facet. */
+  texts(index: number, facets: readonly Facet[]): readonly string[] {
+    let record: StorefrontRecord | undefined;
+    return facets.map((facet) => {
+      const column = this.#columns.get(facet.name);
+      if (column) {
+        column.isUsed = true;
+        return column.texts[index] as string;
+      }
+      record ??= JSON.parse(this.item(index, stored)) as StorefrontRecord;
+      return facet.of(record);
+    });
   }
 
   /** Another block has taken its place. */
@@ -145,20 +163,32 @@ export class Block {
     return stretch ? { stretch, index: (record as Row).index } : encoding.item(this.#resource, record.json);
   }
 
-  #gather(facet: Facet, records: readonly Kept[]): Column {
+  #keep(column: Column): void {
     if (this.#columns.size >= mostColumns) {
-      for (const column of this.#columns.values()) this.tally.add(-column.bytes);
+      for (const { bytes } of this.#columns.values()) this.tally.add(-bytes);
       this.#columns.clear();
     }
-    const texts = records.map((record) => textOf(record, facet));
-    const column = new Column(facet, texts);
-    this.#columns.set(facet.name, column);
+    this.#columns.set(column.facet.name, column);
     this.tally.add(column.bytes);
-    return column;
   }
 }
 
-/** A facet of a record. */
-export function textOf(record: Kept, facet: Facet): string {
-  return record instanceof Row ? record.block.text(record.index, facet) : facet.of(record.json);
+/** The texts of a record, facet by facet. It is parsed once, and not at all where all of them are kept. */
+export function textsOf(record: Kept, facets: readonly Facet[]): readonly string[] {
+  if (facets.length === 0) return [];
+  if (record instanceof Row) return record.block.texts(record.index, facets);
+  const parsed = JSON.parse(record.json) as StorefrontRecord;
+  return facets.map((facet) => facet.of(parsed));
+}
+
+function gather(facets: readonly Facet[], records: readonly Kept[]): Column[] {
+  if (facets.length === 0) return [];
+  const rows = records.map((record) => textsOf(record, facets));
+  return facets.map(
+    (facet, which) =>
+      new Column(
+        facet,
+        rows.map((texts) => texts[which] as string),
+      ),
+  );
 }

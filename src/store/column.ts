@@ -5,18 +5,15 @@ import type { Leaf } from "../model/resource.ts";
 export interface Facet {
   /** Tells facets of a resource apart. */
   readonly name: string;
-  /** The text in the record `json`. */
-  of(json: string): string;
+  /** The text in `record`. */
+  of(record: StorefrontRecord): string;
 }
 
 /** The text in a field, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
 export function toFacet(leaf: Leaf | undefined, folded = false): Facet {
-  const textOf = (json: string) => {
-    const record = JSON.parse(json) as StorefrontRecord;
-    return leaf ? valueAt(record, leaf) : String(record.ID);
-  };
+  const of = (record: StorefrontRecord) => (leaf ? valueAt(record, leaf) : String(record.ID));
   const name = leaf?.path ?? "ID";
-  return folded ? { name: `${name}~`, of: (json) => textOf(json).toLowerCase() } : { name, of: textOf };
+  return folded ? { name: `${name}~`, of: (record) => of(record).toLowerCase() } : { name, of };
 }
 
 /** A facet of neighbouring records. */

@@ -1,7 +1,7 @@
 // What orders the records of a list.
 
 import type { Leaf } from "../model/resource.ts";
-import { textOf } from "./block.ts";
+import { textsOf } from "./block.ts";
 import { type Facet, toFacet } from "./column.ts";
 import type { Kept } from "./kept.ts";
 
@@ -17,27 +17,32 @@ const collator = new Intl.Collator("und");
 /** What decides the place of a record in an order. */
 export interface Key {
   readonly id: number;
-  /** One for each field of the order; empty for the ID. */
+  /** One for each facet of the order. */
   readonly texts: readonly string[];
 }
 
-export function toKey(record: Kept, facets: readonly (Facet | undefined)[]): Key {
-  return { id: record.id, texts: facets.map((facet) => (facet ? textOf(record, facet) : "")) };
+export function toKey(record: Kept, facets: readonly Facet[]): Key {
+  return { id: record.id, texts: textsOf(record, facets) };
 }
 
-/** What `toKey` looks at, order by order; undefined for the ID. */
-export function toFacets(sort: readonly Order[]): readonly (Facet | undefined)[] {
-  return sort.map(({ leaf }) => leaf && toFacet(leaf));
+/** What `toKey` looks at: the fields of the order, without the ID. */
+export function toFacets(sort: readonly Order[]): readonly Facet[] {
+  return sort.flatMap(({ leaf }) => (leaf ? [toFacet(leaf)] : []));
 }
 
 /** Below 0 where `a` comes before `b`; 0 for the same record only. */
 export function compare(a: Key, b: Key, sort: readonly Order[]): number {
-  for (let index = 0; index < sort.length; index++) {
-    const { leaf, descending } = sort[index] as Order;
-    const order = leaf ? collator.compare(a.texts[index] as string, b.texts[index] as string) : a.id - b.id;
+  let field = 0;
+  for (const { leaf, descending } of sort) {
+    const order = leaf ? compareTexts(a.texts[field] as string, b.texts[field++] as string) : a.id - b.id;
     if (order !== 0) return descending ? -order : order;
   }
   return a.id - b.id;
+}
+
+/** Equal texts are common, and need no collation. */
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : collator.compare(a, b);
 }
 
 /** How many of `ordered` come before `key`, by halving. */

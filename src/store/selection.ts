@@ -2,7 +2,7 @@
 // change moves its one record in them.
 
 import type { Leaf } from "../model/resource.ts";
-import { type Block, textOf } from "./block.ts";
+import { type Block, textsOf } from "./block.ts";
 import { type Facet, toFacet } from "./column.ts";
 import type { Kept } from "./kept.ts";
 import { compare, type Key, nameOfOrder, type Order, placeFor, toFacets, toKey } from "./order.ts";
@@ -11,8 +11,9 @@ import { Tally } from "./tally.ts";
 export interface Filter {
   /** Undefined for the ID. */
   readonly leaf: Leaf | undefined;
-  readonly operator: "equals" | "contains";
-  readonly value: string;
+  readonly operator: "equals" | "contains" | "in";
+  /** One text; for `in`, any number of them. */
+  readonly values: readonly string[];
 }
 
 /** What is selected from: a collection of records. */
@@ -87,14 +88,19 @@ export class Selections {
   }
 }
 
-/** The IDs of the records that pass every filter, in ID order. */
+/** The IDs of the records that pass every filter, in ID order: one pass over the records, however many filters. */
 function pick(blocks: Iterable<Block>, filters: readonly Filter[]): number[] {
-  const tests = filters.map(toTest);
+  const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
+  const byField = filters.filter(({ leaf }) => leaf).map(toTest);
+  const facets = byField.map(({ facet }) => facet);
+  const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
   const picked: number[] = [];
   for (const block of blocks) {
-    const columns = tests.map(({ facet }) => block.column(facet));
+    if (!block.ids.some(isNamed)) continue;
+    const columns = block.columns(facets);
     block.ids.forEach((id, index) => {
-      if (tests.every(({ passes }, which) => passes(columns[which]?.[index] as string))) picked.push(id);
+      if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
+        picked.push(id);
     });
   }
   return picked;
@@ -105,9 +111,9 @@ function inOrder(blocks: Iterable<Block>, sort: readonly Order[]): number[] {
   const facets = toFacets(sort);
   const keys: Key[] = [];
   for (const block of blocks) {
-    const columns = facets.map((facet) => facet && block.column(facet));
+    const columns = block.columns(facets);
     block.ids.forEach((id, index) => {
-      keys.push({ id, texts: columns.map((column) => column?.[index] ?? "") });
+      keys.push({ id, texts: columns.map((column) => column[index] as string) });
     });
   }
   return keys.sort((a, b) => compare(a, b, sort)).map(({ id }) => id);
@@ -122,12 +128,15 @@ function patch(
   sort: readonly Order[],
 ): readonly number[] {
   const tests = filters.map(toTest);
+  const tested = tests.map(({ facet }) => facet);
   const facets = toFacets(sort);
   const keyOf = (id: number) => toKey(collection.get(id) as Kept, facets);
   const still = before.filter((id) => !changed.has(id));
   const added = [...changed].filter((id) => {
     const record = collection.get(id);
-    return record && tests.every(({ facet, passes }) => passes(textOf(record, facet)));
+    if (!record) return false;
+    const texts = textsOf(record, tested);
+    return tests.every(({ passes }, which) => passes(texts[which] as string));
   });
   const places = added.map(keyOf).map((key) => ({ key, at: placeFor(key, still, keyOf, sort) }));
   places.sort((a, b) => a.at - b.at || compare(a.key, b.key, sort));
@@ -147,14 +156,17 @@ interface Test {
   passes(text: string): boolean;
 }
 
-function toTest({ leaf, operator, value }: Filter): Test {
-  if (operator === "equals") return { facet: toFacet(leaf), passes: (text) => text === value };
-  const folded = value.toLowerCase();
-  return { facet: toFacet(leaf, true), passes: (text) => text.includes(folded) };
+function toTest({ leaf, operator, values }: Filter): Test {
+  if (operator === "contains") {
+    const folded = values.map((value) => value.toLowerCase());
+    return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
+  }
+  const wanted = new Set(values);
+  return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
 }
 
-function nameOfFilter({ leaf, operator, value }: Filter): readonly string[] {
-  return [leaf?.path ?? "ID", operator, value];
+function nameOfFilter({ leaf, operator, values }: Filter): readonly string[] {
+  return [leaf?.path ?? "ID", operator, ...values];
 }
 
 /** About how many bytes a selection takes. */

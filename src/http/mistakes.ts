@@ -1,0 +1,76 @@
+// Parameters that look like a mistake (contract section 6): ignored in silence, they would give every record to a client that
+// asked for some. The names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
+
+import { Refusal } from "../model/errors.ts";
+import { lettersOf } from "../model/nearest.ts";
+import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
+
+const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
+
+/** What other interfaces call the parameters of ours, and what to write here. */
+const relatives: readonly (readonly [names: string, instead: string])[] = [
+  ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
+  ["perpage pagesize pagelimit itemsperpage", paging],
+  ["offset skip start startindex pageoffset", "`offset`, as in `?offset=200`"],
+  ["page pages pagenumber pageno pagenum pageindex cursor", paging],
+  ["sort sorts sortby order orderby ordering sorting", "`sort`, as in `?sort=Name`, or `?sort=-Name` for descending"],
+  ["sortorder sortdir sortdirection orderdir direction asc desc", "`sort`, as in `?sort=-Name` for descending"],
+  ["fields field select columns only", "`fields`, as in `?fields=Name`"],
+  ["filter filters where", "`filter[Name]=Acme`"],
+  ["q query search searchterm find term keyword keywords", "`filter[Name][contains]=acm`"],
+];
+
+const instead = new Map(relatives.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
+
+/** What some interfaces append to a field's name. */
+const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
+
+/**
+ * Refuses parameters that mean nothing here, and probably should.
+ * @param strangers names and values of parameters that the list does not have
+ * @param isList false for a look-up, which takes none at all
+ * @throws Refusal `bad-request` that says what was probably meant
+ */
+export function refuseMistakes(
+  resource: Resource,
+  strangers: Iterable<readonly [name: string, value: string]>,
+  isList: boolean,
+): void {
+  for (const [name, value] of strangers) {
+    const meant = meantBy(resource, name.slice(0, 200), value.slice(0, 40));
+    if (!meant) continue;
+    const where = isList ? "write" : `a look-up takes none; in a list (\`/restapi/${resource.path}.json\`), write`;
+    throw new Refusal("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
+  }
+}
+
+function meantBy(resource: Resource, name: string, value: string): string | undefined {
+  const letters = lettersOf(name);
+  const field = fieldNamed(resource, letters);
+  if (field) return toFilter(resource, field, value);
+  const known = instead.get(letters);
+  if (known) return known;
+  // `filter.Name`, `filter[Name`, `filterName`, `where[Name]`
+  const [, inside = ""] = /^(?:filters?|where)(.+)$/.exec(letters) ?? [];
+  const filtered = fieldNamed(resource, inside);
+  if (filtered) return toFilter(resource, filtered, value);
+  // `sort[Name]`, `fields[]`, `filter[Nmae`
+  const [, parameter = ""] = /^(limit|offset|page|sort|fields|filters?|where)\W/i.exec(name) ?? [];
+  return instead.get(parameter.toLowerCase());
+}
+
+/** The path of the field that is called `letters`, alone or with its group, perhaps with an operator after it. */
+function fieldNamed(resource: Resource, letters: string): string | undefined {
+  const paths = fieldPaths(resource);
+  const find = (wanted: string) =>
+    paths.find((path) => lettersOf(path) === wanted) ??
+    paths.find((path) => lettersOf(path.slice(path.lastIndexOf(".") + 1)) === wanted);
+  return find(letters) ?? find(letters.replace(operators, ""));
+}
+
+function toFilter(resource: Resource, path: string, value: string): string {
+  if (path === "ID")
+    return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`/restapi/${resource.path}/3.json\``;
+  const leaf = findLeaf(resource, path) ?? resource.leaves.find((inside) => inside.path.startsWith(`${path}.`));
+  return `\`filter[${leaf?.path}]=${value}\``;
+}
