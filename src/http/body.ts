@@ -1,7 +1,10 @@
+import type { Decoded } from "../formats/format.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Fields } from "../wire/fields.ts";
 import type { WireRequest } from "../wire/request.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Route } from "./routes.ts";
 
 /** Most bytes of a request body. */
 export const longestBody = 1024 * 1024;
@@ -14,6 +17,46 @@ export const longestBody = 1024 * 1024;
 export function readBody(request: WireRequest): Maybe<Uint8Array> {
   refuseOtherEncodings(request.fields);
   return request.body();
+}
+
+/**
+ * Reads a record from a body, in the format of the path.
+ * @throws Refusal `bad-request` or `unsupported-media-type`; where the body looks like another format, it says so
+ */
+export function decodeBody({ target }: Exchange, route: Route, body: Uint8Array): Decoded {
+  try {
+    return route.format.decode(route.resource, body);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== "bad-request") throw error;
+    const { message, faults } = error;
+    throw new Refusal("bad-request", message + hintFor(target.path, route, body), { faults });
+  }
+}
+
+function hintFor(path: string, { resource, format }: Route, body: Uint8Array): string {
+  const sent = formatSeemingly(body);
+  const wanted = format.name.toUpperCase();
+  if (sent === undefined || sent === format.name) return "";
+  if (sent !== "form") {
+    const other = `${path.slice(0, path.lastIndexOf("."))}.${sent}`;
+    return `. This path takes ${wanted}; send ${sent.toUpperCase()} to \`${other}\``;
+  }
+  const { path: name = "Name", field } = resource.leaves.find((leaf) => leaf.field.required) ?? {};
+  const value = field?.example ?? "";
+  const { element } = resource;
+  const example =
+    format.name === "xml" ? `<${element}><${name}>${value}</${name}></${element}>` : JSON.stringify({ [name]: value });
+  return `. This looks like a form; send ${wanted}, such as \`${example}\``;
+}
+
+/** What a body is by its first characters; undefined when it could be anything. */
+function formatSeemingly(body: Uint8Array): "json" | "xml" | "form" | undefined {
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500))
+    .toString()
+    .replace(/^\ufeff?\s*/, "");
+  if (/^[{[]/.test(start)) return "json";
+  if (start.startsWith("<")) return "xml";
+  return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
 }
 
 function refuseOtherEncodings(fields: Fields): void {

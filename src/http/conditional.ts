@@ -1,5 +1,6 @@
 // Conditional requests (RFC 9110 section 13) over strong entity tags: `"<version>.<representation>"`.
 
+import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
@@ -20,19 +21,29 @@ export function noneMatchHits(header: string, etag: string): boolean {
  * The versions that `If-Match` accepts, whichever the representation: a record read as JSON may be updated as XML, and one
  * read from another version of the program through this one. Undefined when any will do. A weak tag matches nothing
  * (section 13.1.1).
+ * @throws Refusal `bad-request` when it is no list of entity tags: the client believes itself safe
  */
 export function versionsOf(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
+  requireTags("If-Match", header);
   return tagsOf(header, true).map(versionIn);
 }
 
 /**
  * The versions that `If-None-Match` on a write rules out, `*` for every one; whichever the representation, and compared
  * weakly (section 13.1.2).
+ * @throws Refusal `bad-request` when it is no list of entity tags
  */
 export function versionsBut(header: string | null): readonly string[] | undefined {
   if (header === null) return undefined;
-  return header.trim() === "*" ? ["*"] : tagsOf(header).map(versionIn);
+  if (header.trim() === "*") return ["*"];
+  requireTags("If-None-Match", header);
+  return tagsOf(header).map(versionIn);
+}
+
+/** Whether one of the tags in `header` is weak. Ours are strong, so something on the way has weakened it. */
+export function hasWeakTag(header: string | null): boolean {
+  return header !== null && tagsOf(header, true).length < tagsOf(header).length;
 }
 
 function versionIn(tag: string): string {
@@ -42,4 +53,19 @@ function versionIn(tag: string): string {
 function tagsOf(header: string, strongOnly = false): string[] {
   const tags = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
   return strongOnly ? tags.filter((tag) => !tag.startsWith("W/")) : tags.map((tag) => tag.replace(/^W\//, ""));
+}
+
+/** A tag with the comma after it (section 8.8.3; RFC 9110 section 5.6.1 lets elements of a list be empty). */
+const nextTag = /[ \t,]*(?:W\/)?"[^"]*"[ \t]*(?:,[ \t,]*|$)/y;
+
+function requireTags(name: string, header: string): void {
+  nextTag.lastIndex = 0;
+  let end = 0;
+  while (end < header.length && nextTag.test(header)) end = nextTag.lastIndex;
+  if (end === header.length && end > 0) return;
+  const example = '`"x1.7.json"`';
+  throw new Refusal(
+    "bad-request",
+    `${name} must be \`*\` or the \`ETag\` of a response as it came, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
+  );
 }

@@ -32,9 +32,14 @@ export function methodLabel(method: string): string {
 export function methodOf(request: WireRequest, route: Route): string {
   const method = request.method === "POST" ? overridden(request) : request.method;
   if (route.methods.includes(method)) return method;
-  const plural = route.resource.plural;
-  const why = route.resource.access === "read" ? `${plural} can only be read` : `this path has no method ${method}`;
-  throw new Refusal("method-not-allowed", why, { headers: { Allow: route.methods.join(", ") } });
+  throw new Refusal("method-not-allowed", whyNot(method, route), { headers: { Allow: route.methods.join(", ") } });
+}
+
+function whyNot(method: string, { resource, format, isList }: Route): string {
+  const { path, plural } = resource;
+  if (resource.access === "read") return `${plural} can only be read`;
+  if (method !== "POST" || isList) return `this path has no method ${method}`;
+  return `create with POST \`/restapi/${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
 
 /** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */

@@ -1,10 +1,12 @@
 import type { Format } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
-import { nearest } from "../model/nearest.ts";
+import { lettersOf, nearest } from "../model/nearest.ts";
+import { toId } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 
 export const formats: readonly Format[] = [json, xml];
+const formatNames = formats.map(({ name }) => name);
 
 /** What a path stands for: all records of a resource in a format, or one of them. */
 export interface Route {
@@ -37,12 +39,7 @@ export function createRoutes(resources: readonly Resource[]): Routes {
   }
   return {
     find: (path) => lists.get(path) ?? findItem(path, items),
-    hint: (path) =>
-      hint(
-        path,
-        served.map((resource) => resource.path),
-        [...lists.keys()],
-      ),
+    hint: (path) => hint(path, served) ?? `there is ${[...lists.keys()].map((list) => `\`${list}\``).join(", ")}`,
   };
 }
 
@@ -65,18 +62,26 @@ function findItem(path: string, items: ReadonlyMap<string, Route>): Route | unde
   return dot > slash ? items.get(path.slice(0, slash) + path.slice(dot)) : undefined;
 }
 
-/** A path as somebody may have meant it: `/restapi/` or not, a resource, an ID or not, a suffix or not. */
-const guessable = /^\/*(?:restapi\/)?([^/.]+)(?:\/([^/.]*))?(?:\.([^/.]*))?\/*$/i;
+/**
+ * The path that was probably meant: the first part of `path` that names a resource, a number after it, and a format. Everything
+ * else is left out: another base, a version, slashes too many, a suffix in the wrong place.
+ */
+function hint(path: string, served: readonly Resource[]): string | undefined {
+  const parts = path.slice(0, 500).toLowerCase().split(/[/.]+/);
+  for (const [index, part] of parts.entries()) {
+    const resource = resourceNamed(part, served);
+    if (!resource) continue;
+    const rest = parts.slice(index + 1);
+    const id = rest.find((one) => toId(one) !== undefined);
+    const format = rest.map((one) => nearest(one, formatNames)).find((name) => name !== undefined) ?? json.name;
+    return `did you mean \`${base}${resource.path}${id ? `/${id}` : ""}.${format}\`?`;
+  }
+  return undefined;
+}
 
-function hint(path: string, resources: readonly string[], lists: readonly string[]): string {
-  const [, name = "", id = "", suffix = ""] = guessable.exec(path) ?? [];
-  const resource = nearest(name, resources);
-  if (!resource) return `there is ${lists.map((list) => `\`${list}\``).join(", ")}`;
-  const format =
-    nearest(
-      suffix,
-      formats.map((known) => known.name),
-    ) ?? json.name;
-  const item = /^[0-9]+$/.test(id) ? `/${id}` : "";
-  return `did you mean \`${base}${resource}${item}.${format}\`?`;
+function resourceNamed(part: string, served: readonly Resource[]): Resource | undefined {
+  const letters = lettersOf(part);
+  const namesOf = ({ path, element }: Resource) => [path, lettersOf(element)];
+  const meant = nearest(letters, served.flatMap(namesOf));
+  return meant === undefined ? undefined : served.find((resource) => namesOf(resource).includes(meant));
 }

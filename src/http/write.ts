@@ -7,7 +7,8 @@ import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/rec
 import type { Intent, Outcome, Refused } from "../model/write.ts";
 import type { Writes } from "../store/writes.ts";
 import type { Reply } from "../wire/reply.ts";
-import { toEtag, versionsBut, versionsOf } from "./conditional.ts";
+import { decodeBody } from "./body.ts";
+import { hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
@@ -38,7 +39,7 @@ export function write(
   return idempotencies
     .once(intent, () => writes.write(intent))
     .then((outcome) => {
-      if (outcome.kind === "refused") throw toRefusal(outcome, route, intent);
+      if (outcome.kind === "refused") throw toRefusal(exchange, outcome, route, intent);
       return replyWritten(exchange, route, outcome);
     });
 }
@@ -46,7 +47,7 @@ export function write(
 function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
-  const wanted = isNew ? readCreate(route, body) : readChange(exchange, route, body, operation);
+  const wanted = isNew ? readCreate(exchange, route, body) : readChange(exchange, route, body, operation);
   const { fields } = exchange.request;
   return {
     site: key.site,
@@ -63,9 +64,9 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
   };
 }
 
-function readCreate({ resource, format }: Route, body: Uint8Array): { text: string } {
-  const { input, faults } = format.decode(resource, body);
-  return { text: JSON.stringify(readNewRecord(resource, input, faults)) };
+function readCreate(exchange: Exchange, route: Route, body: Uint8Array): { text: string } {
+  const { input, faults } = decodeBody(exchange, route, body);
+  return { text: JSON.stringify(readNewRecord(route.resource, input, faults)) };
 }
 
 /** The record may be named by the path, the query and the body; they must agree (contract section 2). */
@@ -78,35 +79,46 @@ function readChange(
   const asked = route.isList ? undefined : idIn(exchange.target.path);
   const pathId = asked === undefined ? undefined : toId(asked);
   if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
-  const { input, faults } =
-    operation === "delete" && body.length === 0 ? nothing : route.format.decode(route.resource, body);
+  const { input, faults } = operation === "delete" && body.length === 0 ? nothing : decodeBody(exchange, route, body);
   const reading = readRecord(route.resource, input, faults);
-  const hint = `Name it by its ID in the path, as in \`/restapi/${route.resource.path}/12.${route.format.name}\`, or in the body.`;
-  const id = oneId([pathId, ...queryIds(exchange.target.query), reading.id], hint);
+  const id = oneId([pathId, ...queryIds(exchange.target.query), reading.id], waysToName(route));
   return { id, text: JSON.stringify(reading.values) };
 }
 
 const nothing: Decoded = { input: {}, faults: [] };
 
+function waysToName({ resource, format }: Route): string {
+  const path = `/restapi/${resource.path}`;
+  const inBody = format.name === "xml" ? `<${resource.element} ID="12">` : '{"ID": 12, ...}';
+  return `Name it by its ID in the path (\`${path}/12.${format.name}\`), in the body (\`${inBody}\`) or in the query (\`${path}.${format.name}?ID=12\`).`;
+}
+
 function queryIds(query: string): number[] {
   if (query === "") return [];
-  return new URLSearchParams(query).getAll("ID").map((value) => {
+  const named = [...new URLSearchParams(query)].filter(([name]) => /^id$/i.test(name));
+  return named.map(([name, value]) => {
+    const shown = value.slice(0, 40);
+    if (name !== "ID") {
+      throw new Refusal("bad-request", `there is no parameter \`${name}\`; did you mean \`?ID=${shown}\`?`);
+    }
     const id = toId(value);
-    if (id === undefined)
-      throw new Refusal("bad-request", `\`ID\` must be a whole number from 1, not \`${value.slice(0, 40)}\``);
+    if (id === undefined) throw new Refusal("bad-request", `\`ID\` must be a whole number from 1, not \`${shown}\``);
     return id;
   });
 }
 
-function toRefusal({ why }: Refused, route: Route, intent: Intent): Refusal {
+function toRefusal(exchange: Exchange, { why }: Refused, route: Route, intent: Intent): Refusal {
   if (why === "not-found") return noSuchRecord(route, intent.id as number);
   if (why === "precondition-failed") {
-    return new Refusal(
-      "precondition-failed",
-      intent.ifNotVersion
-        ? `the ${route.resource.singular} ${intent.id} is what If-None-Match rules out`
-        : `the ${route.resource.singular} ${intent.id} has changed since; read it again`,
-    );
+    const record = `the ${route.resource.singular} ${intent.id}`;
+    if (intent.ifNotVersion) return new Refusal(why, `${record} is what If-None-Match rules out`);
+    if (!hasWeakTag(exchange.request.fields.get("if-match"))) {
+      return new Refusal(why, `${record} has changed since; read it again`);
+    }
+    const detail =
+      "If-Match has a weak tag (`W/...`), which never matches. The tags of this server are strong, so something on the way " +
+      "weakened it, such as a proxy that compresses: turn that off, or send the tag without `W/`";
+    return new Refusal(why, detail);
   }
   if (why === "idempotency-key-reused") {
     return new Refusal(

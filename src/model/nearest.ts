@@ -27,7 +27,6 @@ export function nearestPath(path: string, paths: readonly string[]): string | un
     beside.find((one) => lettersOf(one) === whole) ??
     paths.find((one) => lettersOf(one) === whole || lettersOf(lastOf(one)) === last) ??
     nearestBy(lastOf, path, beside) ??
-    nearest(path, paths) ??
     nearestBy(lastOf, path, paths)
   );
 }
