@@ -1,5 +1,6 @@
 // The parameters and request headers (contract sections 2, 3, 6 and 7).
 
+import { longestPage, mostFilters, mostIds, mostOrders } from "../model/list-bounds.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Schema } from "../schemas/json-schema.ts";
 import { ref } from "./wire.ts";
@@ -32,7 +33,7 @@ const shared: Record<string, Schema> = {
     name: "limit",
     in: "query",
     description: "Most records to return. Without it, all of them.",
-    schema: { type: "integer", minimum: 1, maximum: 1000 },
+    schema: { type: "integer", minimum: 1, maximum: longestPage },
   },
   offset: {
     name: "offset",
@@ -49,7 +50,8 @@ const shared: Record<string, Schema> = {
   "If-Match": {
     name: "If-Match",
     in: "header",
-    description: "The `ETag` of the record that you changed: the answer is 412 when it has changed since.",
+    description:
+      "The `ETag` of the record that you changed: the answer is 412 when it has changed since. Send it as it came, with its quotes.",
     schema: { type: "string" },
   },
   "Idempotency-Key": {
@@ -69,21 +71,25 @@ export function parameterComponents(resources: readonly Resource[]): Record<stri
   return { ...shared, ...Object.fromEntries(own) };
 }
 
-/** The value of a filter: a text for exactly that, or `{ contains }`. */
+/** The value of a filter: a text for exactly that, `{ contains }`, or for the ID `{ in }`. */
 export const filterValue: Schema = {
   title: "Filter",
   description:
-    "A text that the field must equal, as in `filter[Name]=Acme`, or contain without regard to case, as in `filter[Name][contains]=acm`.",
+    "A text that the field must equal, as in `filter[Name]=Acme`, or contain without regard to case, as in `filter[Name][contains]=acm`; for the ID also a list, as in `filter[ID][in]=3,5,8`.",
   anyOf: [
     { type: "string" },
-    {
-      type: "object",
-      required: ["contains"],
-      properties: { contains: { type: "string", description: "Without regard to case." } },
-      additionalProperties: false,
-    },
+    filterObject("contains", { type: "string", description: "Without regard to case." }),
+    filterObject("in", {
+      type: "string",
+      pattern: "^[1-9][0-9]*(?:,[1-9][0-9]*)*$",
+      description: `Only for the ID: at most ${mostIds} IDs, separated by commas.`,
+    }),
   ],
 };
+
+function filterObject(operator: string, value: Schema): Schema {
+  return { type: "object", required: [operator], properties: { [operator]: value }, additionalProperties: false };
+}
 
 /** What each kind of operation takes, as references. */
 export const parameterRefs = {
@@ -108,12 +114,13 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
     [`${element}Sort`]: {
       name: "sort",
       in: "query",
-      description: `Fields to sort the ${plural} by, \`-\` before one for descending. Ties are in ID order.`,
+      description: `Fields to sort the ${plural} by, \`-\` before one for descending; at most ${mostOrders}. Ties are in ID order. Separated by commas, or the parameter repeated.`,
       style: "form",
       explode: false,
       schema: {
         type: "array",
         minItems: 1,
+        maxItems: mostOrders,
         items: { type: "string", enum: leaves.flatMap((path) => [path, `-${path}`]) },
       },
       example: ["Name", "-ID"],
@@ -121,11 +128,12 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
     [`${element}Filter`]: {
       name: "filter",
       in: "query",
-      description: `Which ${plural} to return: \`filter[Name]=Acme\` exactly, \`filter[Name][contains]=acm\` without regard to case. Several must all hold.`,
+      description: `Which ${plural} to return: \`filter[Name]=Acme\` exactly, \`filter[Name][contains]=acm\` without regard to case, \`filter[ID][in]=3,5,8\` any of these. Several must all hold; at most ${mostFilters}.`,
       style: "deepObject",
       explode: true,
       schema: {
         type: "object",
+        maxProperties: mostFilters,
         propertyNames: { enum: leaves },
         additionalProperties: ref("schemas", "FilterValue"),
         "x-additionalPropertiesName": "field",
@@ -134,7 +142,7 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
     [`${element}Fields`]: {
       name: "fields",
       in: "query",
-      description: `The fields to return of each of the ${plural}; the ID always comes.`,
+      description: `The fields to return of each of the ${plural}; the ID always comes. Separated by commas, or the parameter repeated.`,
       style: "form",
       explode: false,
       schema: { type: "array", minItems: 1, items: { type: "string", enum: fieldPaths(resource) } },

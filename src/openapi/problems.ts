@@ -11,7 +11,8 @@ const codes = Object.keys(refusals) as Code[];
 const details: Record<Code, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
-  "ambiguous-id": "which record? Name it by its ID in the path, as in `/restapi/brands/12.json`, or in the body.",
+  "ambiguous-id":
+    'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
   unauthorized:
     "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
   forbidden: "the API key may only read: it lacks the scope `write`",
