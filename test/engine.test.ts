@@ -268,6 +268,27 @@ for (const kind of engineKinds) {
       expect(await engine.since(number, 0, { epoch: "another" })).toBeUndefined();
     });
 
+    test("a store that is behind what is known of a site is not believed; of another history, it may be", async () => {
+      const number = newSite();
+      await engine.commit([create(number, "a")]);
+      const [head] = (await engine.heads([number])) as [Head];
+      const ahead = { ...head, revision: head.revision + 1 };
+      const codeOf = async (work: () => unknown) => {
+        try {
+          await work();
+          return "done";
+        } catch (error) {
+          return (error as { code: string }).code;
+        }
+      };
+      expect(await codeOf(() => engine.load(number, ahead))).toBe("unavailable");
+      expect(await codeOf(() => engine.since(number, 0, { least: ahead }))).toBe("unavailable");
+      for (const least of [head, { ...ahead, epoch: "another" }]) {
+        expect((await engine.load(number, least)).rows).toHaveLength(1);
+        expect(await engine.since(number, 0, { least })).toHaveLength(1);
+      }
+    });
+
     test("two processes write to one site at once: no revision is lost, none is there twice", async () => {
       const number = newSite();
       const other = await open(url);

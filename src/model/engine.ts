@@ -22,6 +22,8 @@ export interface Row {
 export interface SinceOptions {
   readonly epoch?: string;
   readonly limit?: number;
+  /** Where the site is known to stand. */
+  readonly least?: Head;
 }
 
 /** A site's rows, those of a resource together and in ID order, as of `head`. */
@@ -59,12 +61,16 @@ export interface Engine {
    */
   openForWriting?(): Promise<void>;
 
-  /** A site's rows, read in one transaction. */
-  load(site: number): Maybe<SiteContents>;
+  /**
+   * A site's rows, read in one transaction.
+   * @param least where the site is known to stand: `unavailable` when the database is behind that in the same history
+   */
+  load(site: number, least?: Head): Maybe<SiteContents>;
 
   /**
    * The changes after `revision` in order; undefined when some of them were pruned away.
    * @param options.epoch undefined comes back when the site's history is another one
+   * @param options.least as for `load`
    */
   since(site: number, revision: number, options?: SinceOptions): Maybe<readonly Change[] | undefined>;
 

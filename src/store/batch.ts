@@ -67,13 +67,24 @@ export function newSite(): SiteState {
 /** Decides `intents` in order; each sees what those before it did. With `atomic`, stops at the first refusal with nothing to write. */
 export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
   const written: Written = { outcomes: [], changes: [], replies: [], sites: new Set() };
+  const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
     const outcome = replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && outcome.kind === "refused")
       return { outcomes: written.outcomes, changes: [], replies: [], sites: new Set() };
   }
+  requireConsecutive(written.changes, revisions);
   return written;
+}
+
+/** Asserts what readers of the journal rely on, and `Snapshot.apply` asserts again: entries are numbered without a gap. */
+function requireConsecutive(changes: readonly SiteChange[], revisions: Map<number, number>): void {
+  for (const { site, revision } of changes) {
+    const last = revisions.get(site) as number;
+    if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
+    revisions.set(site, revision);
+  }
 }
 
 function replay(intent: Intent, stored: Stored): Outcome | undefined {

@@ -1,5 +1,6 @@
 import type { Change } from "../model/change.ts";
 import type { Head, SinceOptions } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
 
 /**
  * What `Engine.since` answers: `changes`, read together with `head`, if they follow on `revision` without a gap and are of
@@ -14,4 +15,18 @@ export function following(
   if (epoch !== undefined && head.epoch !== epoch) return undefined;
   const next = head.revision > revision ? revision + 1 : undefined;
   return changes[0]?.revision === next ? changes : undefined;
+}
+
+/** The code in the cause of the refusal of `requireReached`. */
+export const outdated = "OUTDATED";
+
+/**
+ * Makes sure that a store has not fallen behind what is known of it, as when it is a primary that was replaced. What is of
+ * another history cannot be compared, and passes.
+ * @throws Refusal `unavailable`
+ */
+export function requireReached(found: Head, least: Head | undefined): void {
+  if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
+  const detail = `the store is behind what is known of it: revision ${found.revision} of a site, where ${least.revision} is known`;
+  throw new Refusal("unavailable", detail, { retryAfter: 1, cause: { code: outdated } });
 }

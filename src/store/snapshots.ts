@@ -2,10 +2,12 @@
 
 import type { Change } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
 import { type Answer, Barrier } from "./barrier.ts";
 import { Memory } from "./memory.ts";
+import { requireReached } from "./since.ts";
 import { Snapshot } from "./snapshot.ts";
 
 /** The site that holds the records of sites and keys. */
@@ -13,6 +15,9 @@ export const systemSite = 0;
 
 /** Most changes to read at once: a store far away has a time limit for each answer. */
 const longestStep = 2000;
+
+/** How often a store far away is asked about one request, when it says one thing and gives another. */
+const mostQuestions = 3;
 
 /** Follows the system site: told when it is loaded anew, and of each change after that. */
 export interface Follower {
@@ -63,13 +68,16 @@ export class Snapshots {
   }
 
   async #freshBehind(barrier: Barrier, site: number): Promise<Snapshot> {
-    const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-    const answer = await barrier.ask(site === systemSite ? [systemSite] : [systemSite, site]);
-    const system = this.#behind(systemSite, answer, known[0] as number);
-    const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
-    if (system instanceof Promise) await system;
-    const snapshot = wanted instanceof Promise ? await wanted : wanted;
-    return this.#use(snapshot);
+    for (let question = 1; question <= mostQuestions; question++) {
+      const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
+      const answer = await barrier.ask(site === systemSite ? [systemSite] : [systemSite, site]);
+      const system = this.#behind(systemSite, answer, known[0] as number);
+      const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
+      const systemSnapshot = system instanceof Promise ? await system : system;
+      const snapshot = wanted instanceof Promise ? await wanted : wanted;
+      if (isOfHistory(systemSnapshot, answer) && isOfHistory(snapshot, answer)) return this.#use(snapshot);
+    }
+    throw new Refusal("unavailable", "the store says one history of a site and gives another", { retryAfter: 1 });
   }
 
   /**
@@ -125,24 +133,26 @@ export class Snapshots {
     return after(done, (last) => this.#use(last as Snapshot));
   }
 
-  /** The snapshot of `site` at `head` or later. */
+  /** The snapshot of `site` at `head` or later, or of another history. */
   #at(site: number, head: Head): Maybe<Snapshot> {
     const snapshot = this.#loaded.get(site);
-    if (!snapshot) return this.#load(site);
-    if (snapshot.isAt(head)) return snapshot;
-    if (snapshot.epoch !== head.epoch) return this.#load(site);
-    if (snapshot.revision > head.revision) return snapshot;
+    if (snapshot?.epoch !== head.epoch) return this.#loadAt(site, head);
+    if (snapshot.revision >= head.revision) return snapshot;
     const { revision, epoch } = snapshot;
-    return after(this.#engine.since(site, revision, { epoch, limit: longestStep }), (changes) => {
-      if (!changes?.every((change) => this.#fold(snapshot, change))) return this.#load(site);
-      return changes.length < longestStep ? snapshot : this.#at(site, head);
+    return after(this.#engine.since(site, revision, { epoch, limit: longestStep, least: head }), (changes) => {
+      if (!changes?.every((change) => this.#fold(snapshot, change))) return this.#loadAt(site, head);
+      return changes.length < longestStep ? reached(snapshot, head) : this.#at(site, head);
     });
   }
 
-  #load(site: number): Maybe<Snapshot> {
+  #loadAt(site: number, head: Head): Maybe<Snapshot> {
+    return after(this.#load(site, head), (snapshot) => reached(snapshot, head));
+  }
+
+  #load(site: number, head: Head): Maybe<Snapshot> {
     const underWay = this.#loading.get(site);
     if (underWay) return underWay;
-    const loaded = after(this.#engine.load(site), (contents) => {
+    const loaded = after(this.#engine.load(site, head), (contents) => {
       const current = this.#loaded.get(site);
       // Changes may have come while this was read.
       if (current?.epoch === contents.head.epoch && current.revision >= contents.head.revision) return current;
@@ -187,4 +197,14 @@ export class Snapshots {
     snapshot.tally.drop();
     this.#loaded.delete(site);
   }
+}
+
+function isOfHistory({ site, epoch }: Snapshot, { heads }: Answer): boolean {
+  return heads.get(site)?.epoch === epoch;
+}
+
+/** The snapshot, as new as the store said that its site is; the engine made sure of the same. */
+function reached(snapshot: Snapshot, head: Head): Snapshot {
+  requireReached(snapshot, head);
+  return snapshot;
 }

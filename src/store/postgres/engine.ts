@@ -2,7 +2,7 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createChecker } from "../check.ts";
-import { following } from "../since.ts";
+import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dropSite, dumpRows, refillTables } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
@@ -39,7 +39,7 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
-    load: (site) => pool.read((connection, lease) => loadSite(connection, lease, site)),
+    load: (site, least) => pool.read((connection, lease) => loadSite(connection, lease, site, least)),
     since: (site, revision, options = {}) =>
       pool.read(async (connection) => {
         const texts = [
@@ -49,7 +49,9 @@ export async function openPostgres(url: string, resources: readonly Resource[]):
           sql.end,
         ];
         const [heads, rows] = await connection.script(texts.join("; "));
-        return following((rows ?? []) as Change[], toHead(heads?.[0]), revision, options);
+        const head = toHead(heads?.[0]);
+        requireReached(head, options.least);
+        return following((rows ?? []) as Change[], head, revision, options);
       }),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     tryWrite: () => tryCommit(attempts, timeout),
@@ -83,15 +85,22 @@ async function readHeads(connection: Connection, sites: readonly number[]): Prom
   return sites.map((site) => found.get(site) ?? toHead(undefined));
 }
 
-async function loadSite(connection: Connection, lease: Lease, site: number): Promise<SiteContents> {
+async function loadSite(
+  connection: Connection,
+  lease: Lease,
+  site: number,
+  least: Head | undefined,
+): Promise<SiteContents> {
   const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
+  const head = toHead(heads?.[0]);
+  requireReached(head, least);
   const rows: Row[] = [];
   for await (const page of connection.pages(sql.rows(site), pageSize)) {
     for (const row of page) rows.push(row as Row);
     lease.more();
   }
   await connection.script(sql.end);
-  return { head: toHead(heads?.[0]), rows };
+  return { head, rows };
 }
 
 /** A site that was never written to has no row. */

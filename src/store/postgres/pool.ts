@@ -1,6 +1,7 @@
 // The connections of one process, each used by one caller at a time and for a limited time.
 
 import { messageOf } from "../../model/errors.ts";
+import { outdated } from "../since.ts";
 import { type Host, nameOf } from "./address.ts";
 import type { Connection } from "./connection.ts";
 import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";
@@ -209,13 +210,10 @@ export function createPool(primary: Primary, size: number, timeout = primary.add
   };
 }
 
-/** The code of an error that says that the host is not what it was. */
-const outdated = "OUTDATED";
-
 /** Whether the connection was lost or the host outdated, rather than the database being slow, absent or unwilling. */
 function isWorthAnother(error: unknown): boolean {
-  const { cause } = error as Error;
-  return /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01|OUTDATED)$/.test(codeOf(cause ?? {}));
+  const code = codeOf((error as Error).cause ?? {});
+  return code === outdated || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);
 }
 
 function unknownOutcome(error: unknown): unknown {

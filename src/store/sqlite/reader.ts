@@ -4,7 +4,7 @@ import type { Database } from "bun:sqlite";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
-import { following } from "../since.ts";
+import { following, requireReached } from "../since.ts";
 import { translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
 
@@ -33,10 +33,11 @@ export function createReader(database: Database, open: () => Database, guard: ()
 
   return {
     heads: (sites) => read(() => heads(sites)),
-    load: (site) =>
+    load: (site, least) =>
       read(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
+          requireReached(head, least);
           return { head, rows: sql.rows.all(site) as Row[] };
         })(),
       ),
@@ -44,6 +45,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
       read(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
+          requireReached(head, options.least);
           const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
           return following(changes, head, revision, options);
         })(),

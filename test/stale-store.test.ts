@@ -1,0 +1,73 @@
+// A store that says where a site stands, and then gives less, as when data is read from a primary that was replaced: what
+// it gives is not used. One copy of a database is ahead of the other, and each test says which of them is asked for what.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
+import { brand } from "../src/resources/brand.ts";
+import { openEngine } from "../src/store/open.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { createIntent } from "./support/intents.ts";
+
+let folder: string;
+let old: Engine;
+let current: Engine;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-stale-"));
+  const [oldFile, currentFile] = [join(folder, "old.db"), join(folder, "current.db")];
+  const first = await openEngine(`sqlite:${oldFile}`, [brand]);
+  await first.commit([createIntent({ values: { Name: "old" } })]);
+  await first.close();
+  copyFileSync(oldFile, currentFile);
+  old = await openEngine(`sqlite:${oldFile}`, [brand]);
+  current = await openEngine(`sqlite:${currentFile}`, [brand]);
+});
+afterEach(async () => {
+  await old.close();
+  await current.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** An engine far away, which has to be asked where sites stand. */
+function far(parts: Partial<Engine>): Engine {
+  const { unchanged: _, ...engine } = current;
+  return { ...engine, ...parts };
+}
+
+const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
+const namesIn = async (snapshots: Snapshots) =>
+  [...(await snapshots.fresh(1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+
+test("a site that is loaded from an outdated store is not shown", async () => {
+  await write(current, "new");
+  const snapshots = new Snapshots(far({ load: (site) => old.load(site) }), [brand], 1e9);
+  expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
+});
+
+test("a site that lacks changes because an outdated store has none is not shown, and is when they came", async () => {
+  let asked = old;
+  const torn = far({ since: (site, revision, { epoch } = {}) => asked.since(site, revision, { epoch: epoch ?? "" }) });
+  const snapshots = new Snapshots(torn, [brand], 1e9);
+  expect(await namesIn(snapshots)).toEqual(["old"]);
+  await write(current, "new");
+  expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
+  asked = current;
+  expect(await namesIn(snapshots)).toEqual(["old", "new"]);
+});
+
+test("a site of another history than the store just said is not shown: the store is asked again", async () => {
+  const rows = await Array.fromAsync(current.dump());
+  await write(old, "of the history before");
+  await current.refill(
+    (async function* () {
+      yield* rows;
+    })(),
+  );
+  let loads = 0;
+  const torn = far({ load: (site) => (loads++ < 2 ? old : current).load(site) });
+  expect(await namesIn(new Snapshots(torn, [brand], 1e9))).toEqual(["old"]);
+  const forEver = far({ load: (site) => old.load(site) });
+  expect(await namesIn(new Snapshots(forEver, [brand], 1e9)).catch(({ code }) => code)).toBe("unavailable");
+});
