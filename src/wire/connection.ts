@@ -6,10 +6,12 @@ import { type Head, readHead, type Section } from "./head.ts";
 import { goOn, Output } from "./output.ts";
 import { encodeReply, type Manner, type Reply } from "./reply.ts";
 import { type Handler, Incoming } from "./request.ts";
+import type { Turn, Turns } from "./turns.ts";
 
 /** What all connections of a listener have in common. */
 export interface Common {
   readonly handler: Handler;
+  readonly turns: Turns;
   /** Most bytes of a request body. */
   readonly longestBody: number;
   /** Seconds without a byte after which a client is given up. */
@@ -20,17 +22,24 @@ export interface Common {
   isStopping: boolean;
 }
 
-/** Bytes that may wait while a request is answered. */
+/** Bytes that may wait before the client is made to wait. The runtime reads up to 512 KiB at once. */
 const longestWaiting = 64 * 1024;
+/** Bytes of a body that are read in one step. A chunk may be one byte. */
+const longestPiece = 16 * 1024;
+/** Longest header section to keep for the next request, which mostly has the same one: it takes up to 40 times as much memory. */
+const longestKept = 2 * 1024;
 /** How many times the patience a whole request may take. */
 const slowest = 30;
 
-export class Connection {
+export class Connection implements Turn {
   readonly #socket: Socket<unknown>;
   readonly #common: Common;
   readonly #output: Output;
   /** What has come and is not read yet. */
   #input: Buffer | undefined;
+  /** Whether that is only the beginning of a head. */
+  #isHeadPartial = false;
+  /** The last one. */
   #section: Section | undefined;
   #body: ArrivingBody | undefined;
   #isAnswering = false;
@@ -55,44 +64,45 @@ export class Connection {
     return !this.#isEnding && (this.#isAnswering || this.#requestAt !== undefined);
   }
 
+  /** Answers one request at once, if the connection's turn has not to come first; the others when it is its turn. */
   receive(bytes: Buffer): void {
-    const { now } = this.#common;
+    const { now, turns } = this.#common;
     // A client that an answer waits for shows by reading it that it is there, not by sending more.
     if (this.#output.isEmpty) this.#activeAt = now;
     if (this.#isEnding) return;
     this.#requestAt ??= now;
-    const rest = this.#feedBody(bytes);
-    if (rest) this.#input = this.#input ? Buffer.concat([this.#input, rest]) : rest;
-    this.#proceed();
+    this.#input = this.#input ? Buffer.concat([this.#input, bytes]) : bytes;
+    this.#isHeadPartial = false;
+    if (turns.has(this)) this.#regulate();
+    else if (this.takeTurn()) turns.add(this);
   }
 
   /** The system takes bytes again. */
   drain(): void {
     if (this.#output.isEmpty) return;
-    if (this.#output.flush()) this.#activeAt = this.#common.now;
-    if (!this.#output.isEmpty) return;
-    if (this.#isEnding) this.#shut();
-    else this.#proceed();
+    this.#output.isBlocked = false;
+    this.#common.turns.add(this);
   }
 
   /** The client sends no more; it may still wait for answers. */
   clientEnd(): void {
     this.#clientEnded = true;
-    this.#body?.abort();
-    this.#proceed();
+    this.#goOn();
   }
 
   closed(): void {
     this.#isEnding = true;
     this.#input = undefined;
+    this.#common.turns.delete(this);
     this.#body?.abort();
   }
 
   /** Ends the connection when its client keeps it waiting for too long. */
   sweep(): void {
+    const isOurs = this.#common.turns.has(this) || (this.#isAnswering && !this.#body?.isAwaited);
     // The system tells that it takes bytes again when much was read, which may take a slow reader longer than the patience.
     this.drain();
-    if (this.#isAnswering && !this.#body?.isAwaited) return;
+    if (isOurs) return;
     const { now, patience } = this.#common;
     const longest = this.#body || this.#isEnding ? slowest * patience : patience;
     const isIdle = now - this.#activeAt > patience;
@@ -117,28 +127,67 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** Gives the body what is its own; returns what is left for the next request. */
-  #feedBody(bytes: Buffer): Buffer | undefined {
-    const body = this.#body;
-    if (!body || body.isComplete) return bytes;
-    const used = body.take(bytes);
-    if (!this.#isAnswering) {
-      // It was answered already, so nobody else can say that nothing more can be understood.
-      if (body.isMalformed) this.#endAfterOutput();
-      else if (body.isComplete) this.#endRequest();
-    }
-    return used < bytes.length ? bytes.subarray(used) : undefined;
+  /** Sends a piece of an answer, reads a piece of a body, or answers one request. */
+  takeTurn(): boolean {
+    if (this.#isReadyToSend) this.#flush();
+    if (this.#isReadyToRead) this.#feedBody();
+    else if (this.#isReadyForRequest) this.#beginRequest();
+    return this.#hasMore();
   }
 
-  /** Answers request after request, as far as they have come. */
-  #proceed(): void {
-    while (this.#input && !this.#isEnding && !this.#isAnswering && !this.#body && this.#output.isEmpty) {
-      const head = this.#readHead(this.#input);
-      if (!head) break;
-      this.#begin(head, this.#input);
-    }
-    if (this.#clientEnded && !this.#isAnswering && this.#output.isEmpty) this.#shut();
+  /** What can be done next, is done when it is the connection's turn. */
+  #goOn(): void {
+    if (this.#hasMore()) this.#common.turns.add(this);
+  }
+
+  /** Whether more can be done at once. */
+  #hasMore(): boolean {
+    const hasMore = this.#isReadyToSend || this.#isReadyToRead || this.#isReadyForRequest;
+    if (!hasMore && this.#clientEnded) this.#endAfterClient();
     this.#regulate();
+    return hasMore;
+  }
+
+  get #isReadyToSend(): boolean {
+    return !this.#output.isEmpty && !this.#output.isBlocked;
+  }
+
+  get #isReadyToRead(): boolean {
+    return this.#input !== undefined && this.#body !== undefined && !this.#body.isComplete;
+  }
+
+  get #isReadyForRequest(): boolean {
+    if (!this.#input || this.#isHeadPartial || this.#isEnding) return false;
+    return !this.#isAnswering && !this.#body && this.#output.isEmpty;
+  }
+
+  #flush(): void {
+    if (this.#output.flush()) this.#activeAt = this.#common.now;
+    if (this.#isEnding && this.#output.isEmpty) this.#shut();
+  }
+
+  /** Gives the body what is its own. */
+  #feedBody(): void {
+    const [body, input] = [this.#body as ArrivingBody, this.#input as Buffer];
+    const used = body.take(input.length > longestPiece ? input.subarray(0, longestPiece) : input);
+    this.#input = used < input.length ? input.subarray(used) : undefined;
+    if (this.#isAnswering) return;
+    // It was answered already, so nobody else can say that nothing more can be understood.
+    if (body.isMalformed) this.#endAfterOutput();
+    else if (body.isComplete) this.#endRequest();
+  }
+
+  #beginRequest(): void {
+    const input = this.#input as Buffer;
+    const head = this.#readHead(input);
+    if (head) this.#begin(head, input);
+    else this.#isHeadPartial = true;
+  }
+
+  /** The client sends no more than what was done with. */
+  #endAfterClient(): void {
+    this.#body?.abort();
+    if (!this.#isAnswering && this.#output.isEmpty) this.#shut();
   }
 
   /** Lets a client wait that sends faster than it is answered. */
@@ -161,14 +210,14 @@ export class Connection {
 
   #begin(head: Head, input: Buffer): void {
     const { framing } = head.section;
-    this.#section = head.section;
+    this.#section = head.section.text.length <= longestKept ? head.section : undefined;
     this.#requestAt ??= this.#common.now;
     this.#input = head.bytes < input.length ? input.subarray(head.bytes) : undefined;
     this.#isAnswering = true;
     if (framing.isChunked || framing.length > 0) {
       const ask = framing.awaitsContinue && !head.isHttp10 ? () => this.#askForBody() : undefined;
       this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);
-      this.#input = this.#input && this.#feedBody(this.#input);
+      if (this.#input) this.#feedBody();
     }
     const reply = this.#common.handler.answer(new Incoming(head, this.#body, this.#socket));
     if (reply instanceof Promise) this.#answerLater(head, reply);
@@ -178,7 +227,7 @@ export class Connection {
   #answerLater(head: Head, promise: Promise<Reply>): void {
     const answer = (reply: Reply) => {
       this.#answer(head, reply);
-      this.#proceed();
+      this.#goOn();
     };
     promise.then(answer).catch((error) => this.fail(error));
   }

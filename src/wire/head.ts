@@ -43,7 +43,7 @@ const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.(
  * @throws Refusal `bad-request`, or `head-too-large` for more than 16 KiB
  */
 export function readHead(input: Buffer, before: Section | undefined): Head | undefined {
-  const text = input.toString("latin1", 0, Math.min(input.length, longestHead + 1));
+  const text = input.toString("latin1", 0, Math.min(lengthOf(input), longestHead + 1));
   // An empty line before a request is passed over (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
   const end = text.indexOf("\r\n\r\n", start);
@@ -57,6 +57,12 @@ export function readHead(input: Buffer, before: Section | undefined): Head | und
   if (isHttp10 && section.framing.isChunked) throw new Refusal("bad-request", "HTTP/1.0 has no Transfer-Encoding");
   if (!isHttp10 && !section.fields.has("host")) throw new Refusal("bad-request", "the request has no Host header");
   return { method, target, isHttp10, section, bytes: end + 4 };
+}
+
+/** About how long the head is, where much more may stand behind it. */
+function lengthOf(input: Buffer): number {
+  const end = input.length > 1024 ? input.indexOf("\r\n\r\n", 2) : -1;
+  return end === -1 ? input.length : end + 4;
 }
 
 function unfinished(text: string, start: number): undefined {

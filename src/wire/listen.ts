@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Common, Connection } from "./connection.ts";
 import type { Handler } from "./request.ts";
+import { Turns } from "./turns.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -26,7 +27,7 @@ export interface Listener {
 /** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, patience, longestBody } = options;
-  const common: Common = { handler, longestBody, patience, now: 0, isStopping: false };
+  const common: Common = { handler, turns: new Turns(), longestBody, patience, now: 0, isStopping: false };
   const connections = new Set<Connection>();
   const listener = Bun.listen<Connection>({
     hostname: host,

@@ -39,7 +39,9 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
     for (const callback of [...changed]) callback();
   };
   socket.on("data", (part: Buffer) => {
-    received += part.toString("latin1");
+    const text = part.toString("latin1");
+    received += text;
+    reader.add(text);
     tell();
   });
   socket.on("error", () => {
@@ -74,7 +76,7 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
       });
     },
     async answers(count) {
-      await client.until(() => reader.read(received).length >= count);
+      await client.until(() => reader.read().length >= count);
       return reader.answers;
     },
     async ended() {
@@ -92,13 +94,16 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
 
 /** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
 export function toAnswers(received: string, isHead?: (index: number) => boolean): WireAnswer[] {
-  return new AnswerReader(isHead).read(received);
+  const reader = new AnswerReader(isHead);
+  reader.add(received);
+  return reader.read();
 }
 
 class AnswerReader {
   readonly answers: WireAnswer[] = [];
   readonly #isHead: (index: number) => boolean;
-  #at = 0;
+  /** What came after the last whole answer. */
+  #text = "";
   /** Less than this is not the whole of the next one. */
   #least = 0;
 
@@ -106,25 +111,39 @@ class AnswerReader {
     this.#isHead = isHead;
   }
 
-  /** Goes on in `received`, of which more has come. */
-  read(received: string): WireAnswer[] {
-    while (received.length >= this.#least && this.#readOne(received));
+  add(text: string): void {
+    this.#text += text;
+  }
+
+  /** All whole answers in what was added. */
+  read(): WireAnswer[] {
+    let at = 0;
+    while (this.#text.length - at >= this.#least) {
+      const end = this.#readOne(at);
+      if (end === undefined) break;
+      at = end;
+    }
+    if (at > 0) this.#text = this.#text.slice(at);
     return this.answers;
   }
 
-  #readOne(received: string): boolean {
-    const end = received.indexOf("\r\n\r\n", this.#at);
-    if (end === -1) return false;
-    const [first = "", ...lines] = received.slice(this.#at, end).split("\r\n");
+  /** Reads the answer at this place. Returns where it ends; undefined when it is not all there. */
+  #readOne(at: number): number | undefined {
+    this.#least = 0;
+    const end = this.#text.indexOf("\r\n\r\n", at);
+    if (end === -1) return undefined;
+    const [first = "", ...lines] = this.#text.slice(at, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
     if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
     const headers = Object.fromEntries(lines.map(toField));
     const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.answers.length);
-    this.#least = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
-    if (this.#least > received.length) return false;
-    this.answers.push({ status, headers, body: received.slice(end + 4, this.#least) });
-    this.#at = this.#least;
-    return true;
+    const bodyEnd = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
+    if (bodyEnd > this.#text.length) {
+      this.#least = bodyEnd - at;
+      return undefined;
+    }
+    this.answers.push({ status, headers, body: this.#text.slice(end + 4, bodyEnd) });
+    return bodyEnd;
   }
 }
 

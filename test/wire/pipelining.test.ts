@@ -10,9 +10,12 @@ import { echo, echoNow, startListener, text } from "../support/wire-listener.ts"
 
 const large = "l".repeat(300_000);
 const held: (() => void)[] = [];
+/** The targets, in the order of the requests. */
+const answered: string[] = [];
 
 /** `/now`, `/turn` and `/large` say when and how the answer comes; `/held` waits until it is let go. */
 function answer(request: WireRequest): Reply | Promise<Reply> {
+  answered.push(request.target);
   if (request.target.startsWith("/now")) return echoNow(request);
   if (request.target === "/large") return text(large);
   if (request.target !== "/held") return echo(request);
@@ -139,5 +142,29 @@ describe("a client that sends and does not read", () => {
     const answers = await client.answers(count + 100);
     expect(answers[count + 99]?.body).toBe("GET /now");
     client.socket.destroy();
+  });
+});
+
+describe("others are answered between", () => {
+  const many = 2000;
+  const put = (header: string) => toRequest("PUT /now/many HTTP/1.1", [header]);
+  const smallChunks = `${put("Transfer-Encoding: chunked")}${"1\r\na\r\n".repeat(15_000)}0\r\n\r\n`;
+
+  test.each([
+    ["the requests of one client", 1, get("/now/many").repeat(many)],
+    ["those of many clients", 20, get("/now/many").repeat(many / 20)],
+    ["requests whose responses have no body", 1, toRequest("HEAD /now/many HTTP/1.1").repeat(many)],
+    ["requests with bodies", 1, `${put("Content-Length: 2")}{}`.repeat(many)],
+    ["a body in very small chunks and what follows it", 1, smallChunks + get("/now/many").repeat(10)],
+  ])("%s", async (_, count, stream) => {
+    const clients = await Promise.all(sequence(count).map(() => openClient(listener.port)));
+    const other = await openClient(listener.port);
+    answered.length = 0;
+    for (const client of clients) client.send(stream);
+    other.send(get("/now/other"));
+    await other.answers(1);
+    const total = count * stream.split("/now/many").length - count;
+    expect(answered.filter((path) => path === "/now/many").length).toBeLessThan(total / 2);
+    for (const { socket } of [...clients, other]) socket.destroy();
   });
 });
