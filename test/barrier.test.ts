@@ -1,0 +1,72 @@
+// One question to the store serves everyone who asked before it was sent, and nobody who came later.
+
+import { expect, test } from "bun:test";
+import type { Head } from "../src/model/engine.ts";
+import { Refusal } from "../src/model/errors.ts";
+import { type Answer, Barrier } from "../src/store/barrier.ts";
+import { createEngineByHand } from "./support/engine-by-hand.ts";
+
+const head = (revision: number): Head => ({ revision, epoch: "a" });
+const revisions = ({ heads }: Answer) => Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
+const down = () => new Refusal("unavailable", "down");
+
+test("who comes while a question is under way shares the next one, and is not served by this one", async () => {
+  const { engine, next, waiting } = createEngineByHand();
+  const barrier = new Barrier(engine);
+  const early = barrier.ask([1]);
+  const late = [barrier.ask([1, 2]), barrier.ask([3])];
+  const first = await next("heads");
+  expect(first.args).toEqual([[1]]);
+  expect(await waiting()).toEqual([]);
+  let isServed = false;
+  void late[0]?.then(() => {
+    isServed = true;
+  });
+  first.resolve([head(5)]);
+  expect(revisions(await early)).toEqual({ 1: 5 });
+  const second = await next("heads");
+  expect(second.args).toEqual([[1, 2, 3]]);
+  expect(isServed).toBe(false);
+  second.resolve([head(6), head(7), head(8)]);
+  const answers = await Promise.all(late);
+  expect(answers.map(revisions)).toEqual([
+    { 1: 6, 2: 7, 3: 8 },
+    { 1: 6, 2: 7, 3: 8 },
+  ]);
+  expect(answers[0]).toBe(answers[1] as Answer);
+  expect(await waiting()).toEqual([]);
+});
+
+test("after an answer, the next question is sent at once", async () => {
+  const { engine, next } = createEngineByHand();
+  const barrier = new Barrier(engine);
+  for (const revision of [1, 2, 3]) {
+    const asked = barrier.ask([1]);
+    (await next("heads")).resolve([head(revision)]);
+    expect(revisions(await asked)).toEqual({ 1: revision });
+  }
+});
+
+test("when the store is away, those who wait for the next question are told so too, and later ones are asked for", async () => {
+  const { engine, next, waiting } = createEngineByHand();
+  const barrier = new Barrier(engine);
+  const asked = [barrier.ask([1]), barrier.ask([2]), barrier.ask([3])];
+  const outcomes = Promise.allSettled(asked);
+  (await next("heads")).reject(down());
+  expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  expect(await waiting()).toEqual([]);
+  const later = barrier.ask([4]);
+  (await next("heads")).resolve([head(1)]);
+  expect(revisions(await later)).toEqual({ 4: 1 });
+});
+
+test("a fault of the program fails those who asked that question, and no others", async () => {
+  const { engine, next } = createEngineByHand();
+  const barrier = new Barrier(engine);
+  const early = barrier.ask([1]).catch((error) => error.message);
+  const late = barrier.ask([2]);
+  (await next("heads")).reject(new Error("a bug"));
+  expect(await early).toBe("a bug");
+  (await next("heads")).resolve([head(9)]);
+  expect(revisions(await late)).toEqual({ 2: 9 });
+});

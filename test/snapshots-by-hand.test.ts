@@ -1,0 +1,252 @@
+// Snapshots held against an engine that answers when the test says so: what overtakes what on the way to a fresh one.
+
+import { expect, test } from "bun:test";
+import type { Change } from "../src/model/change.ts";
+import type { Row, SiteContents } from "../src/model/engine.ts";
+import { versionOf } from "../src/model/write.ts";
+import { brand } from "../src/resources/brand.ts";
+import type { Snapshot } from "../src/store/snapshot.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { createEngineByHand, type EngineByHand } from "./support/engine-by-hand.ts";
+
+const plenty = 1 << 30;
+const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
+
+/** A site whose one brand is named after the revision. */
+function contentsAt(revision: number, epoch = "a"): SiteContents {
+  const row = { resource: "brand", id: 1, revision, body: bodyOf(1, `r${revision}`) };
+  return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
+}
+
+function changeTo(revision: number): Change {
+  const body = bodyOf(1, `r${revision}`);
+  return { revision, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body };
+}
+
+const nameIn = (snapshot: Snapshot) => JSON.parse(snapshot.collection(brand).get(1)?.json ?? "{}").Name;
+const systemHead = { revision: 0, epoch: "" };
+const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
+
+/** Snapshots that have the system site and site 1, at `revision`, in memory. */
+async function loaded(hand: EngineByHand, revision: number): Promise<Snapshots> {
+  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const fresh = snapshots.fresh(1);
+  (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  (await hand.next("load")).resolve(contentsAt(revision));
+  expect(nameIn(await fresh)).toBe(`r${revision}`);
+  return snapshots;
+}
+
+/** The answer to the question where site 1 stands. */
+async function tellHead(hand: EngineByHand, revision: number, epoch = "a"): Promise<void> {
+  (await hand.next("heads")).resolve([systemHead, headAt(revision, epoch)]);
+}
+
+test("a load that began before the question is waited for, and what it lacks is read", async () => {
+  const hand = createEngineByHand();
+  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const early = snapshots.fresh(1);
+  await tellHead(hand, 1);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  const load = await hand.next("load");
+  const late = snapshots.fresh(1);
+  // Another process has written since the load began.
+  await tellHead(hand, 2);
+  expect(await hand.waiting()).toEqual([]);
+  load.resolve(contentsAt(1));
+  const since = await hand.next("since");
+  expect(since.args.slice(0, 2)).toEqual([1, 1]);
+  since.resolve([changeTo(2)]);
+  expect(nameIn(await late)).toBe("r2");
+  expect((await early).site).toBe(1);
+});
+
+test("a load that fails does not fail those who asked later", async () => {
+  const hand = createEngineByHand();
+  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const early = Promise.resolve(snapshots.fresh(1)).catch((error) => error.message);
+  await tellHead(hand, 1);
+  (await hand.next("load")).resolve(contentsAt(0, ""));
+  const load = await hand.next("load");
+  const late = snapshots.fresh(1);
+  await tellHead(hand, 1);
+  load.reject(new Error("lost"));
+  (await hand.next("load")).resolve(contentsAt(1));
+  expect(nameIn(await late)).toBe("r1");
+  expect(await early).toBe("lost");
+});
+
+test("reads that share a question share what follows from it", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 1);
+  const first = snapshots.fresh(1);
+  const shared = [snapshots.fresh(1), snapshots.fresh(1), snapshots.fresh(1)];
+  await tellHead(hand, 1);
+  expect(nameIn(await first)).toBe("r1");
+  await tellHead(hand, 2);
+  (await hand.next("since")).resolve([changeTo(2)]);
+  expect((await Promise.all(shared)).map(nameIn)).toEqual(["r2", "r2", "r2"]);
+  expect(await hand.waiting()).toEqual([]);
+});
+
+test("more changes than are read at once are read until there are no more", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 1);
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 2100);
+  const first = await hand.next("since");
+  const limit = first.args[2]?.limit as number;
+  first.resolve(Array.from({ length: limit }, (_, i) => changeTo(2 + i)));
+  const second = await hand.next("since");
+  expect(second.args[1]).toBe(1 + limit);
+  second.resolve(Array.from({ length: 2100 - 1 - limit }, (_, i) => changeTo(2 + limit + i)));
+  expect(nameIn(await fresh)).toBe("r2100");
+});
+
+test("a store that has gone back is read anew", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 5);
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 4);
+  (await hand.next("load")).resolve(contentsAt(4));
+  expect(nameIn(await fresh)).toBe("r4");
+});
+
+test("a change of this process that came while the head was asked for is not taken for a store that has gone back", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 5);
+  const fresh = snapshots.fresh(1);
+  snapshots.apply(1, changeTo(6), versionOf("a", 6));
+  await tellHead(hand, 5);
+  expect(nameIn(await fresh)).toBe("r6");
+  expect(await hand.waiting()).toEqual([]);
+});
+
+for (const [what, applied, contents, shown] of [
+  ["older than changes that came meanwhile is not put in their place", [2, 3, 4], contentsAt(3), "r4"],
+  ["newer than changes that came meanwhile is", [2], contentsAt(3), "r3"],
+  ["of another history is, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
+] as const) {
+  test(`what was loaded anew and is ${what}`, async () => {
+    const hand = createEngineByHand();
+    const snapshots = await loaded(hand, 1);
+    const fresh = snapshots.fresh(1);
+    await tellHead(hand, 3, contents.head.epoch);
+    // The journal no longer reaches back to revision 1.
+    if (contents.head.epoch === "a") (await hand.next("since")).resolve(undefined);
+    const load = await hand.next("load");
+    for (const revision of applied) snapshots.apply(1, changeTo(revision), versionOf("a", revision));
+    load.resolve(contents);
+    expect(nameIn(await fresh)).toBe(shown);
+    expect((await fresh).epoch).toBe(contents.head.epoch);
+  });
+}
+
+test("what was loaded anew and is as new as the snapshot leaves it, and what is kept of its lists", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 1);
+  const asked = snapshots.fresh(1);
+  await tellHead(hand, 1);
+  const before = await asked;
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 2);
+  (await hand.next("since")).resolve(undefined);
+  const load = await hand.next("load");
+  snapshots.apply(1, changeTo(2), versionOf("a", 2));
+  load.resolve(contentsAt(2));
+  expect(await fresh).toBe(before);
+});
+
+test("changes with a gap are not folded; the site is read anew", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 1);
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 3);
+  (await hand.next("since")).resolve([changeTo(3)]);
+  (await hand.next("load")).resolve(contentsAt(3));
+  expect(nameIn(await fresh)).toBe("r3");
+});
+
+test("a change of another history is not folded", async () => {
+  const hand = createEngineByHand();
+  const snapshots = await loaded(hand, 1);
+  snapshots.apply(1, changeTo(2), versionOf("b", 2));
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 1);
+  expect(nameIn(await fresh)).toBe("r1");
+});
+
+test("an engine that says that nothing was committed is asked nothing, until it does not say so", async () => {
+  let same = false;
+  const hand = createEngineByHand(() => same);
+  const snapshots = await loaded(hand, 1);
+  same = true;
+  expect(nameIn(await snapshots.fresh(1))).toBe("r1");
+  expect(await hand.waiting()).toEqual([]);
+  same = false;
+  const fresh = snapshots.fresh(1);
+  await tellHead(hand, 2);
+  (await hand.next("since")).resolve([changeTo(2)]);
+  expect(nameIn(await fresh)).toBe("r2");
+});
+
+test("an answer on the way when something was committed does not make later reads believe that nothing was", async () => {
+  let same = false;
+  const hand = createEngineByHand(() => same);
+  const snapshots = await loaded(hand, 1);
+  const early = snapshots.fresh(1);
+  const question = await hand.next("heads");
+  // Something is committed after the answer was made and before it is here; the next read is told of it once.
+  const late = snapshots.fresh(1);
+  const lateQuestion = await hand.next("heads");
+  question.resolve([systemHead, headAt(1)]);
+  await early;
+  same = true;
+  const third = snapshots.fresh(1);
+  expect(await hand.waiting()).toEqual(["heads"]);
+  await tellHead(hand, 2);
+  (await hand.next("since")).resolve([changeTo(2)]);
+  expect(nameIn(await third)).toBe("r2");
+  lateQuestion.resolve([systemHead, headAt(2)]);
+  expect(nameIn(await late)).toBe("r2");
+});
+
+test("beyond the budget, the site that was not asked for longest goes first; the system site never does", async () => {
+  const hand = createEngineByHand();
+  const rows = (site: number): Row[] =>
+    Array.from({ length: 100 }, (_, i) => ({
+      resource: "brand",
+      id: i + 1,
+      revision: i + 1,
+      body: bodyOf(i + 1, `${site}`.repeat(250)),
+    }));
+  /** The sites that had to be loaded for a fresh snapshot of `site`. */
+  async function read(site: number): Promise<number[]> {
+    const fresh = snapshots.fresh(site);
+    (await hand.next("heads")).resolve([systemHead, headAt(100)]);
+    const sites: number[] = [];
+    while ((await hand.waiting()).length > 0) {
+      const load = await hand.next("load");
+      sites.push(load.args[0]);
+      load.resolve(load.args[0] === 0 ? contentsAt(0, "") : { head: headAt(100), rows: rows(load.args[0]) });
+    }
+    await fresh;
+    return sites;
+  }
+  let snapshots = new Snapshots(hand.engine, [brand], plenty);
+  await read(1);
+  await read(2);
+  // Room for two sites and a bit.
+  snapshots = new Snapshots(hand.engine, [brand], snapshots.size.bytes * 1.25);
+  expect(await read(1)).toEqual([0, 1]);
+  expect(await read(2)).toEqual([2]);
+  expect(await read(1)).toEqual([]);
+  expect(await read(3)).toEqual([3]);
+  expect(snapshots.size.sites).toBe(3);
+  expect(await read(1)).toEqual([]);
+  expect(await read(3)).toEqual([]);
+  expect(await read(2)).toEqual([2]);
+  expect(await read(3)).toEqual([]);
+  expect(await read(1)).toEqual([1]);
+});

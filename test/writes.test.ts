@@ -1,0 +1,91 @@
+// The write queue, held against an engine that commits when the test says so.
+
+import { expect, test } from "bun:test";
+import { Refusal } from "../src/model/errors.ts";
+import type { Intent, Outcome } from "../src/model/write.ts";
+import { allResources } from "../src/resources/all.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { Writes } from "../src/store/writes.ts";
+import { createEngineByHand, settled } from "./support/engine-by-hand.ts";
+import { createIntent } from "./support/intents.ts";
+
+/** Most writes that wait, and most that a transaction has. */
+const [longestQueue, longestBatch] = [10_000, 512];
+
+function createQueue() {
+  const hand = createEngineByHand();
+  return { ...hand, writes: new Writes(hand.engine, new Snapshots(hand.engine, allResources, 1 << 20)) };
+}
+
+const intentOf = (number: number) => createIntent({ at: number });
+/** Outcomes that tell which intent each belongs to. */
+const outcomesOf = (intents: readonly Intent[]): Outcome[] =>
+  intents.map(({ at }) => ({ kind: "unchanged", operation: "update", id: at, version: "a.1", body: "{}" }));
+
+test("writes that come while a batch commits form the next ones, of at most 512, and each gets its own outcome", async () => {
+  const { writes, next, waiting } = createQueue();
+  const count = 1 + 2 * longestBatch + 7;
+  const written = Array.from({ length: count }, (_, i) => writes.write(intentOf(i)));
+  const sizes: number[] = [];
+  while ((await waiting()).length > 0) {
+    const commit = await next("commit");
+    expect(await waiting()).toEqual([]);
+    sizes.push(commit.args[0].length);
+    commit.resolve(outcomesOf(commit.args[0]));
+  }
+  expect(sizes).toEqual([1, longestBatch, longestBatch, 7]);
+  const outcomes = await Promise.all(written);
+  expect(outcomes.map((outcome) => (outcome.kind === "unchanged" ? outcome.id : undefined))).toEqual(
+    Array.from({ length: count }, (_, i) => i),
+  );
+});
+
+test("a full queue refuses further writes with Retry-After, loses none that it took, and takes more when it is shorter", async () => {
+  const { writes, next, waiting } = createQueue();
+  // The first is under way at once, and waits no longer.
+  const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.write(intentOf(i)));
+  const refused = await writes.write(intentOf(-1)).catch((error) => error);
+  expect(refused).toBeInstanceOf(Refusal);
+  expect([refused.code, refused.retryAfter]).toEqual(["unavailable", 1]);
+  let later: Promise<Outcome> | undefined;
+  while ((await waiting()).length > 0) {
+    const commit = await next("commit");
+    commit.resolve(outcomesOf(commit.args[0]));
+    await settled();
+    later ??= writes.write(intentOf(-2));
+  }
+  expect((await Promise.all(taken)).every(({ kind }) => kind === "unchanged")).toBe(true);
+  expect(await later).toMatchObject({ kind: "unchanged", id: -2 });
+});
+
+test("when the store is away, the queued writes are refused with those that were under way, and later ones are tried", async () => {
+  const { writes, next, waiting } = createQueue();
+  const first = writes.write(intentOf(0));
+  const batch = [1, 2, 3].map((i) => writes.write(intentOf(i)));
+  const commit = await next("commit");
+  commit.resolve(outcomesOf(commit.args[0]));
+  await first;
+  const failing = await next("commit");
+  expect(failing.args[0]).toHaveLength(3);
+  const outcomes = Promise.allSettled([...batch, writes.write(intentOf(4)), writes.write(intentOf(5))]);
+  failing.reject(new Refusal("unavailable", "down"));
+  expect((await outcomes).map((one) => (one as PromiseRejectedResult).reason?.code)).toEqual(
+    new Array(5).fill("unavailable"),
+  );
+  expect(await waiting()).toEqual([]);
+  const later = writes.write(intentOf(6));
+  const last = await next("commit");
+  last.resolve(outcomesOf(last.args[0]));
+  expect(await later).toMatchObject({ id: 6 });
+});
+
+test("a fault of the program fails the writes of its batch, and no others", async () => {
+  const { writes, next } = createQueue();
+  const early = writes.write(intentOf(1)).catch((error) => error.message);
+  const late = writes.write(intentOf(2));
+  (await next("commit")).reject(new Error("a bug"));
+  expect(await early).toBe("a bug");
+  const commit = await next("commit");
+  commit.resolve(outcomesOf(commit.args[0]));
+  expect(await late).toMatchObject({ id: 2 });
+});
