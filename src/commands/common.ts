@@ -1,6 +1,6 @@
 // What the commands share: their options, the database, and what goes to stdout.
 
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { type Config, environment, readConfig, type Settings } from "../config.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
@@ -82,7 +82,7 @@ function toMisuse(error: unknown): unknown {
 /** Prints what a script would read: JSON where it was asked for, otherwise `lines`. */
 export function print(options: CommonOptions, value: unknown, lines: readonly string[]): void {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
-  if (shown.length > 0) printText(`${shown.join("\n")}\n`);
+  if (shown.length > 0) printText(`${harmless(shown.join("\n"))}\n`);
 }
 
 /** Tells a person something that no script would read. */
@@ -90,12 +90,21 @@ export function tell(line: string): void {
   printError(`${harmless(line)}\n`);
 }
 
-/** Names and labels may hold characters that would command a terminal (C0 and C1 controls); they are shown as `\\u009b`. */
+/**
+ * Names and labels may hold characters that would command a terminal (C0 and C1 controls) or turn the order of what it
+ * shows (Unicode Standard Annex 9); they are shown as `\\u009b`. JSON text means the same afterwards.
+ */
 export function harmless(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
+}
+
+/** The argument of a command that names a file. @throws InvalidArgumentError when it is empty, as an unset variable makes it */
+export function readFileName(text: string): string {
+  if (text === "") throw new InvalidArgumentError("The name is empty.");
+  return text;
 }
 
 /** Rows as aligned columns under `header`. */

@@ -104,7 +104,7 @@ function restoreRecordCommand(): Command {
 }
 
 async function* lines(entries: AsyncIterable<Change>, toText: (change: Change) => string): AsyncGenerator<string> {
-  for await (const change of entries) yield `${toText(change)}\n`;
+  for await (const change of entries) yield `${harmless(toText(change))}\n`;
 }
 
 function readRevision(name: string, text: string): number {
@@ -114,9 +114,7 @@ function readRevision(name: string, text: string): number {
 
 function toLine({ revision, at, actor, operation, resource, id, body }: Change): string {
   const { Name = "" } = JSON.parse(body);
-  return [revision, new Date(at).toISOString(), actor, operation, resource, id, harmless(JSON.stringify(Name))].join(
-    "\t",
-  );
+  return [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(Name)].join("\t");
 }
 
 function toJsonLine({ at, body, ...change }: Change): string {

@@ -3,10 +3,20 @@ import { Command, Option } from "commander";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { exportRecords } from "../operator/export.ts";
 import { type ImportSummary, importRecords } from "../operator/import.ts";
+import { findMatchField } from "../operator/matcher.ts";
 import { writeFile } from "../operator/output.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
-import { type CommonOptions, findResource, print, tell, withCommonOptions, withEngine } from "./common.ts";
+import {
+  asUsage,
+  type CommonOptions,
+  findResource,
+  print,
+  readFileName,
+  tell,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
 
@@ -32,7 +42,7 @@ function importCommand(): Command {
     .description("make records from a file, or update those that match")
     .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
-    .argument("<file>", "the file, or - for standard input")
+    .argument("<file>", "the file, or - for standard input", readFileName)
     .addOption(new Option("--format <format>", "when the file's name does not tell").choices(fileFormats))
     .option(
       "--match <field>",
@@ -51,6 +61,7 @@ record; with --match the ID is passed over. Fields that a row does not have keep
     )
     .action(async (resourceName: string, file: string, options: ImportFlags) => {
       const resource = findResource(resourceName);
+      asUsage(() => findMatchField(resource, options.match));
       const format = options.format ?? formatOf(file) ?? "csv";
       const progress = await openProgress(file);
       const summary = await interruptible((signal) =>
@@ -70,7 +81,7 @@ function exportCommand(): Command {
     .description("write every record to a file that `import` reads back without a change")
     .requiredOption("--site <name>", "the website, as `site list` names it")
     .argument("<resource>", "brands, orderstatuses or locations")
-    .argument("[file]", "the file; standard output when not given")
+    .argument("[file]", "the file; standard output when not given", readFileName)
     .addOption(new Option("--format <format>", "when the file's name does not tell (default csv)").choices(fileFormats))
     .action(async (resourceName: string, file: string | undefined, options: ExportFlags) => {
       const resource = findResource(resourceName);

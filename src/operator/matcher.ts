@@ -25,15 +25,19 @@ export interface Matcher {
 /** A larger one would leave no IDs for the records that follow, since they count on from the largest. */
 const largestId = 999_999_999_999_999;
 
-/** Matches rows with what `contents` holds. @throws Refusal `bad-request` when there is no such field */
-export function openMatcher(resource: Resource, { rows }: SiteContents, field = "ID"): Matcher {
-  const ours = rows.filter((row) => row.resource === resource.name && row.body !== null);
-  if (field === "ID") return matchById(new Set(ours.map(({ id }) => id)));
+/** The field by which records are matched; undefined for their ID. @throws Refusal `bad-request` when there is no such field */
+export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
   const leaf = findLeaf(resource, field);
-  if (!leaf) {
-    const paths = resource.leaves.map(({ path }) => path).join(", ");
-    throw new Refusal("bad-request", `--match: ${resource.plural} have no field "${field}"; there is ID, ${paths}`);
-  }
+  if (leaf || field === "ID") return leaf;
+  const paths = resource.leaves.map(({ path }) => path).join(", ");
+  throw new Refusal("bad-request", `--match: ${resource.plural} have no field "${field}"; there is ID, ${paths}`);
+}
+
+/** Matches rows with what `contents` holds. @throws Refusal `bad-request` when there is no such field */
+export function openMatcher(resource: Resource, { rows }: SiteContents, field?: string): Matcher {
+  const leaf = findMatchField(resource, field);
+  const ours = rows.filter((row) => row.resource === resource.name && row.body !== null);
+  if (!leaf) return matchById(new Set(ours.map(({ id }) => id)));
   return matchByField(
     leaf,
     ours.map(({ body }) => JSON.parse(body as string)),

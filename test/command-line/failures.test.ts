@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { ask, openWorkshop, type Workshop } from "../support/command.ts";
+import { ask, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
 let key: string;
@@ -12,9 +12,6 @@ beforeEach(async () => {
 });
 afterEach(() => shop.close());
 
-/** Root may write to what nobody may write to, unless it gives that power away. */
-const withoutPower = (command: string) =>
-  process.getuid?.() === 0 ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
 /** No file may grow beyond about half a megabyte: a full disk for everyone, root too. */
 const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { openWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
 let sites = 0;
@@ -146,9 +146,11 @@ describe("--match", () => {
     expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
     const blank = await load(site, "Name,AccountNumber\nOther,\n", "--match", "AccountNumber");
     expect(blank.stderr).toContain("row 2: AccountNumber: is empty, so no record can be matched by it");
-    expect((await load(site, "Name\nX\n", "--match", "Nmae")).stderr).toMatch(
-      /have no field "Nmae"; there is ID, Name/,
-    );
+    const misspelt = await load(site, "Name\nX\n", "--match", "Nmae");
+    expect([misspelt.code, misspelt.stderr]).toEqual([
+      2,
+      expect.stringMatching(/have no field "Nmae"; there is ID, Name/),
+    ]);
   });
 
   test("makes no two records of one value with --atomic either", async () => {
@@ -250,6 +252,16 @@ describe("a file", () => {
   test("that is not there, or is a folder, is refused", async () => {
     const site = await newSite();
     expect((await shop.run(["import", "--site", site, "brands", "nowhere.csv"])).stderr).toMatch(/there is no file/);
+    for (const command of ["import", "export"]) {
+      const nameless = await shop.run([command, "--site", site, "brands", ""]);
+      expect([nameless.code, nameless.stderr]).toEqual([2, expect.stringContaining("The name is empty")]);
+    }
+    writeFileSync(shop.file("closed.csv"), "Name\nA\n", { mode: 0 });
+    const closed = await shop.run(["import", "--site", site, "brands", "closed.csv"], { wrap: withoutPower });
+    expect([closed.code, closed.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^storefront: cannot read closed.csv: .*\n$/),
+    ]);
     expect((await shop.run(["import", "--site", site, "brands", shop.folder])).stderr).toMatch(/is a folder/);
     const { code, stderr } = await shop.run(["import", "--site", site, "brnads", "x.csv"]);
     expect([code, stderr]).toEqual([2, 'storefront: there is no resource "brnads"; did you mean brands?\n']);

@@ -79,3 +79,26 @@ test.each([
   const { code, stdout } = await shop.run(args, { wrap: (command) => `${command} 2> /dev/full` });
   expect([code, stdout]).toEqual([usual.code, usual.stdout]);
 });
+
+test("what would command a terminal or turn its text round is shown harmless, in lists and in JSON", async () => {
+  const name = "red\u009b31m \u202eback";
+  const label = ["--label", name];
+  await shop.must(["key", "create", "--site", "main", ...label]);
+  await shop.must(["import", "--site", "main", "orderstatuses", "-"], { stdin: `ID,Name\n1,Old\n1,${name}\n1,New\n` });
+  const listings = [
+    ["key", "list", "--site", "main"],
+    ["journal", "--site", "main", "--since", "3000"],
+    ["restore-record", "--site", "main", "orderstatuses", "1", "--revision", "3002"],
+  ];
+  for (const args of listings) {
+    for (const more of [[], ["--json"]]) {
+      const shown = await shop.must([...args, ...more]);
+      expect(shown).toContain("red\\u009b31m \\u202eback");
+      expect(shown).not.toMatch(/[\u009b\u202e]/);
+    }
+  }
+  const keys = JSON.parse(await shop.must(["key", "list", "--site", "main", "--json"]));
+  expect(keys.at(-1).Label).toBe(name);
+  const { stderr } = await shop.run(["import", "--site", "main", "orderstatuses", "-"], { stdin: `${name}\nA\n` });
+  expect(stderr).toContain("red\\u009b31m \\u202eback");
+});

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { ask, openWorkshop, type Workshop } from "../support/command.ts";
+import { ask, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
 let folder: string;
@@ -24,9 +24,6 @@ afterEach(async () => {
   await shop.close();
 });
 
-/** Root may write to what nobody may write to, unless it gives that power away. */
-const withoutPower = (command: string) =>
-  process.getuid?.() === 0 ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;
 const run = (...args: string[]) => shop.run([...args, "--database", database], { wrap: withoutPower });
 const must = (args: string[], stdin = "") => shop.must([...args, "--database", database], { stdin });
 
