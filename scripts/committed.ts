@@ -12,7 +12,7 @@ export function committedDocuments(): Map<string, string> {
   const requests = exampleRequests(openapi);
   const served = servedOf(allResources);
   return new Map([
-    ["docs/openapi.json", describingDocuments(allResources).get("/openapi.json")?.().text ?? ""],
+    ["docs/openapi.json", describingDocuments(allResources).get("/openapi.json")?.make() ?? ""],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],
     ["docs/storefront.http", toHttpFile(requests)],
     ["src/client/records.ts", clientRecords(served)],

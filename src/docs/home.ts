@@ -1,9 +1,9 @@
 import { type Resource, servedOf } from "../model/resource.ts";
 import { links } from "./render.ts";
-import { escapeHtml, toPage } from "./shell.ts";
+import { escapeHtml, toExample, toPage } from "./shell.ts";
 
-/** The page at `/`: what this is and where to go on. */
-export function homePage(resources: readonly Resource[]): string {
+/** The page at `/`: what this is and where to go on. @param address the server's, such as `https://shop.example` */
+export function homePage(resources: readonly Resource[], address: string): string {
   const served = servedOf(resources);
   const items = served.map(
     ({ path, description }) =>
@@ -13,7 +13,7 @@ export function homePage(resources: readonly Resource[]): string {
 <p>This is a Storefront server: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.</p>
 <dl>${items.join("")}</dl>
 <p>Send your API key with every request:</p>
-<pre><code>curl -H "X-API-AUTH: $KEY" http://127.0.0.1:8080/restapi/brands.json</code></pre>
+${toExample(`curl -H "X-API-AUTH: $KEY" ${address}/restapi/brands.json`, address)}
 <p>Begin with <a href="/docs/getting-started">getting started</a>, or try every operation in the <a href="/docs">reference</a>.</p>
 <p>For programs: <a href="/openapi.json">OpenAPI</a>, JSON Schemas of ${served
     .map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`)

@@ -1,7 +1,7 @@
 // The pages of the guide as HTML, from the Markdown that is readable in the repository as well.
 
 import { Marked } from "marked";
-import { type Link, toPage } from "./shell.ts";
+import { type Link, toExample, toPage } from "./shell.ts";
 import { guide, problems } from "./sources.ts";
 
 const marked = new Marked({
@@ -12,10 +12,20 @@ const marked = new Marked({
     heading({ tokens, depth, text }) {
       return `<h${depth} id="${toAnchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
+    code({ text, lang }) {
+      return toExample(text, undefined, lang?.split(" ", 1)[0]);
+    },
+    // A header cell that says nothing is none.
+    tablecell({ tokens, header }) {
+      const tag = header && tokens.length > 0 ? "th" : "td";
+      return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`;
+    },
   },
   hooks: {
     postprocess: (html) =>
-      html.replaceAll("<table>", '<div class="table"><table>').replaceAll("</table>", "</table></div>"),
+      html
+        .replaceAll("<table>", '<div class="table" tabindex="0" role="group" aria-label="Table"><table>')
+        .replaceAll("</table>", "</table></div>"),
   },
 });
 

@@ -1,9 +1,9 @@
 // What every page for people has around its content.
 
 const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8881; --link: light-dark(#0b5cad, #7db7f5); }
+:root { color-scheme: light dark; --text: light-dark(#1b1f24, #e4e7eb); --ground: light-dark(#fff, #15181c); --soft: light-dark(#f3f4f6, #21262c); --line: light-dark(#d5d9de, #3a4149); --link: light-dark(#0b5cad, #7db7f5); }
 * { box-sizing: border-box; }
-body { margin: 0; font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: break-word; }
+body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: break-word; }
 header { border-bottom: 1px solid var(--line); }
 nav, main { max-width: 52rem; margin: 0 auto; padding: 0 1.25rem; }
 nav { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; padding-block: .8rem; font-size: .9rem; }
@@ -15,8 +15,9 @@ h1 { font-size: 1.8rem; line-height: 1.2; margin: 1rem 0; }
 h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.2rem 0 .6rem; }
 code, pre { font: .875rem/1.5 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; }
 :not(pre) > code { background: var(--soft); padding: .1em .3em; border-radius: .25rem; }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
 pre { margin: .8rem 0; padding: .75rem 1rem; overflow-x: auto; background: var(--soft); border: 1px solid var(--line); border-radius: .4rem; }
-.table { overflow-x: auto; }
+.table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: .95rem; }
 th, td { padding: .35rem 1.2rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 `;
@@ -52,9 +53,20 @@ ${content}
 `;
 }
 
-/** Examples are written for a server on one's own machine; on a page they name the server that it came from. */
+/** The server that examples are written for. */
+const exampleAddress = "http://127.0.0.1:8080";
+
+/** An example, which the keyboard can scroll. @param address the server's address in it */
+export function toExample(text: string, address = exampleAddress, language = ""): string {
+  const shown = address === exampleAddress ? "" : ` data-address="${escapeHtml(address)}"`;
+  const className = language ? ` class="language-${escapeHtml(language)}"` : "";
+  return `<pre tabindex="0" role="group" aria-label="Example"${shown}><code${className}>${escapeHtml(text)}</code></pre>\n`;
+}
+
+/** On a page, examples name the server that it came from. */
 export const pageScript = `for (const code of document.querySelectorAll("pre code")) {
-  code.textContent = code.textContent.replaceAll("http://127.0.0.1:8080", location.origin);
+  const address = code.parentElement.dataset.address ?? "${exampleAddress}";
+  code.textContent = code.textContent.replaceAll(address, location.origin);
 }
 `;
 

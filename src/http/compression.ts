@@ -1,26 +1,32 @@
-// Lists in the content coding that the client takes. Each part of a list is compressed once and kept with it, so after a
+// Responses in the content coding that the client takes. Each part of a list is compressed once and kept with it, so after a
 // write only the part that changed is compressed again.
 
-import { constants, deflateRawSync } from "node:zlib";
+import { promisify } from "node:util";
+import { constants, deflateRawSync, gzip } from "node:zlib";
 import type { List } from "../store/list.ts";
+import { weightsOf } from "./accept.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
   join(parts: readonly Uint8Array[], list: List): Uint8Array;
+  /** The whole of what never changes, which is worth more time; off this thread. */
+  compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** The codings that lists are offered in, the preferred first. */
+/** The codings that responses are offered in, the preferred first. */
 const codings: Record<string, Coding> = {
   // Several frames after one another are a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
     join: (parts) => Buffer.concat(parts),
+    compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
   // One member (RFC 1952): the parts are deflate blocks that end on a byte and refer to nothing before them.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
     join: (parts, list) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(list)]),
+    compressWhole: (bytes) => promisify(gzip)(bytes, { level: 9 }),
   },
 };
 
@@ -42,11 +48,12 @@ const leastBytes = 1024;
 /** The coding to answer with, by the client's `Accept-Encoding`; undefined for none. */
 export function chooseCoding(header: string | null, bytes: number): string | undefined {
   if (header === null || bytes < leastBytes) return undefined;
-  const accepted = parse(header);
+  const accepted = weightsOf(header);
+  const others = accepted.get("*") ?? 0;
   let best: string | undefined;
   let most = 0;
   for (const coding in codings) {
-    const weight = accepted.get(coding) ?? accepted.get("*") ?? 0;
+    const weight = accepted.get(coding) ?? accepted.get(`x-${coding}`) ?? others;
     if (weight > most) [best, most] = [coding, weight];
   }
   return best;
@@ -61,25 +68,7 @@ export function compressed(list: List, name: string): Uint8Array {
   });
 }
 
-const parsed = new Map<string, ReadonlyMap<string, number>>();
-/** Longest header to remember: no client's own is longer, and long ones would fill the memory. */
-const longestKept = 256;
-
-/** Weights by coding (RFC 9110 section 12.5.3). Clients send few different headers, so they are remembered. */
-function parse(header: string): ReadonlyMap<string, number> {
-  const known = parsed.get(header);
-  if (known) return known;
-  const weights = new Map(header.split(",").map(parseEntry));
-  if (parsed.size >= 256) parsed.clear();
-  if (header.length <= longestKept) parsed.set(header, weights);
-  return weights;
-}
-
-function parseEntry(entry: string): [string, number] {
-  const [coding = "", ...parameters] = entry
-    .toLowerCase()
-    .split(";")
-    .map((part) => part.trim());
-  const weight = parameters.find((parameter) => parameter.startsWith("q="));
-  return [coding === "x-gzip" ? "gzip" : coding, weight ? Number(weight.slice(2)) || 0 : 1];
+/** `bytes` in `name`, one of the codings. */
+export function compressWhole(bytes: Uint8Array, name: string): Promise<Uint8Array> {
+  return (codings[name] as Coding).compressWhole(bytes);
 }

@@ -5,13 +5,13 @@ import { type Resource, servedOf } from "../model/resource.ts";
 import { toOpenapi } from "../openapi/document.ts";
 import { type Schema, schemaDocument } from "../schemas/json-schema.ts";
 import { toProblemXsd, toXsd } from "../schemas/xsd.ts";
-import { once } from "./once.ts";
 import { formats } from "./routes.ts";
 import { statusOf } from "./status.ts";
 
 export interface TextDocument {
+  /** `Content-Type`. */
   readonly type: string;
-  readonly text: string;
+  readonly make: () => string;
 }
 
 /** The OpenAPI document of `resources`. */
@@ -19,8 +19,8 @@ export function openapiOf(resources: readonly Resource[]): Schema {
   return toOpenapi({ resources: servedOf(resources), formats, version, statusOf });
 }
 
-/** The documents by path, each made when first asked for. */
-export function describingDocuments(resources: readonly Resource[]): Map<string, () => TextDocument> {
+/** The documents by path, each with what makes it. */
+export function describingDocuments(resources: readonly Resource[]): Map<string, TextDocument> {
   const documents: [string, string, () => string][] = [
     ["/openapi.json", "application/json; charset=utf-8", () => pretty(openapiOf(resources))],
     ["/openapi.yaml", "application/yaml; charset=utf-8", () => Bun.YAML.stringify(openapiOf(resources), null, 2)],
@@ -31,7 +31,7 @@ export function describingDocuments(resources: readonly Resource[]): Map<string,
     const path = `/schemas/${resource.name}.json`;
     documents.push([path, "application/schema+json; charset=utf-8", () => pretty(schemaDocument(resource))]);
   }
-  return new Map(documents.map(([path, type, make]) => [path, once(() => ({ type, text: make() }))]));
+  return new Map(documents.map(([path, type, make]) => [path, { type, make }]));
 }
 
 function pretty(document: Schema): string {

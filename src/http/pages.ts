@@ -1,71 +1,76 @@
 // What describes the interface, for programs and for people, and what the pages load. All of it comes from this program.
 
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { homePage } from "../docs/home.ts";
 import { referencePage, referencePolicy, referenceScript, scalar } from "../docs/reference.ts";
+import { refusalPage } from "../docs/refusal.ts";
 import { renderPages } from "../docs/render.ts";
 import { pageScript } from "../docs/shell.ts";
+import { type Refusal, refusals } from "../model/errors.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
-import { type Reply, toLines } from "../wire/reply.ts";
-import { describingDocuments, type TextDocument } from "./documents.ts";
+import type { Reply } from "../wire/reply.ts";
+import { noneMatchHits } from "./conditional.ts";
+import { describingDocuments } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
-import { once } from "./once.ts";
-import { reply } from "./reply.ts";
+import { serveFixed, shortDigest } from "./fixed.ts";
+import { reply, replyCacheable } from "./reply.ts";
+import { statusOf } from "./status.ts";
 
 type Answer = (exchange: Exchange) => Maybe<Reply>;
 
+const html = "text/html; charset=utf-8";
 const javascript = "text/javascript; charset=utf-8";
 
 /** A page has styles of its own and loads nothing but its script. */
 const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The answers that describe the interface, by path. */
-export function describingAnswers(resources: readonly Resource[]): Map<string, Answer> {
+/** The answers that describe the interface, by path. @param addressOf the address by which the client reached the server */
+export function describingAnswers(
+  resources: readonly Resource[],
+  addressOf: (exchange: Exchange) => string,
+): Map<string, Answer> {
   const answers = new Map<string, Answer>([
-    ["/", page(() => homePage(resources), pagePolicy)],
+    ["/", home(resources, addressOf)],
     ["/docs", page(() => referencePage, referencePolicy)],
-    ["/docs/assets/page.js", script(pageScript)],
-    ["/docs/assets/reference.js", script(referenceScript)],
-    [scalar.path, scalarAnswer()],
+    ["/docs/assets/page.js", serveFixed({ type: javascript, make: () => pageScript })],
+    ["/docs/assets/reference.js", serveFixed({ type: javascript, make: () => referenceScript })],
+    [scalar.path, serveFixed({ type: javascript, make: () => Bun.file(scalar.file).bytes(), isVersioned: true })],
   ]);
   for (const [path, render] of renderPages()) answers.set(path, page(render, pagePolicy));
-  for (const [path, make] of describingDocuments(resources)) answers.set(path, document(make));
+  for (const [path, document] of describingDocuments(resources)) answers.set(path, serveFixed(document));
   return answers;
 }
 
-function document(make: () => TextDocument): Answer {
+/** What a browser is shown in place of the problem. */
+export function replyRefusalPage(exchange: Exchange, refusal: Refusal): Reply {
+  const content = refusalPage({
+    status: statusOf(refusal.code),
+    title: refusals[refusal.code],
+    detail: refusal.message,
+    instance: exchange.id,
+    type: `/docs/problems/${refusal.code}`,
+  });
+  const headers = { ...refusal.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
+  return reply(exchange, statusOf(refusal.code), { type: html, body: content }, headers);
+}
+
+function page(make: () => string, policy: string): Answer {
+  return serveFixed({ type: html, make, headers: { "Content-Security-Policy": policy } });
+}
+
+/** It shows the address that the client used, so it is made for each. */
+function home(resources: readonly Resource[], addressOf: (exchange: Exchange) => string): Answer {
   return (exchange) => {
-    const { type, text } = make();
-    return reply(exchange, 200, { type, body: text });
-  };
-}
-
-function page(render: () => string, policy: string): Answer {
-  const html = once(render);
-  const type = "text/html; charset=utf-8";
-  return (exchange) => reply(exchange, 200, { type, body: html() }, { "Content-Security-Policy": policy });
-}
-
-function script(text: string): Answer {
-  return (exchange) => reply(exchange, 200, { type: javascript, body: text });
-}
-
-/** Its path names its version, so unlike all else it may be kept. It is compressed once, off this thread. */
-function scalarAnswer(): Answer {
-  const compressed = once(async () => promisify(gzip)(await Bun.file(scalar.file).bytes()));
-  return async ({ id, request }) => {
-    const headers = {
-      "Content-Type": javascript,
-      "Cache-Control": "public, max-age=31536000, immutable",
-      Vary: "Accept-Encoding",
-      "X-Request-Id": id,
+    const body = homePage(resources, addressOf(exchange));
+    const tagged = {
+      "Cache-Control": "public, no-cache",
+      Vary: "X-Forwarded-Proto",
+      ETag: `"${shortDigest(body)}"`,
     };
-    const accepted = request.fields.get("accept-encoding") ?? "";
-    if (!/\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(accepted))
-      return { status: 200, headers: toLines(headers), body: await Bun.file(scalar.file).bytes() };
-    return { status: 200, headers: toLines({ ...headers, "Content-Encoding": "gzip" }), body: await compressed() };
+    const known = exchange.request.fields.get("if-none-match");
+    if (known !== null && noneMatchHits(known, tagged.ETag)) return replyCacheable(exchange, 304, null, tagged);
+    const headers = { ...tagged, "Content-Type": html, "Content-Security-Policy": pagePolicy };
+    return replyCacheable(exchange, 200, body, headers);
   };
 }

@@ -1,4 +1,5 @@
-// Answers. Every one is uncacheable, readable from any web page, and says which request it answers (contract section 3).
+// Responses. Each is readable from any web page and says which request it belongs to; none may be kept, but for
+// documentation (contract section 3).
 
 import { type Fault, Refusal, refusals } from "../model/errors.ts";
 import { type Body, type Reply, toLines } from "../wire/reply.ts";
@@ -27,12 +28,12 @@ export interface Content {
   readonly body: Body;
 }
 
+const everywhere = { "Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff" };
 const common = toLines({
   "Cache-Control": "no-cache, no-store, must-revalidate",
   Pragma: "no-cache",
   Expires: "-1",
-  "Access-Control-Allow-Origin": "*",
-  "X-Content-Type-Options": "nosniff",
+  ...everywhere,
 });
 /** There are few types. */
 const commonByType = new Map<string, string>();
@@ -48,6 +49,16 @@ export function reply(
   if (ofExchange) lines += toLines(ofExchange);
   if (request.fields.has("origin")) lines += `Access-Control-Expose-Headers: ${exposed}\r\n`;
   return { status, headers: lines, body: content?.body ?? null };
+}
+
+/** A response that may be kept, as `Cache-Control` among its headers says. */
+export function replyCacheable(
+  { id }: Exchange,
+  status: number,
+  body: Body,
+  headers: Readonly<Record<string, string>>,
+): Reply {
+  return { status, headers: toLines({ ...everywhere, "X-Request-Id": id, ...headers }), body };
 }
 
 function commonFor(type: string): string {

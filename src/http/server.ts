@@ -2,7 +2,7 @@
 
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
-import type { Maybe } from "../model/maybe.ts";
+import { after, type Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
@@ -33,7 +33,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   const admission = createAdmission(options, parts);
   const routes = createRoutes(parts.resources);
   const metrics = createMetrics(snapshots);
-  const statics = createStaticAnswers(parts, metrics);
+  const statics = createStaticAnswers(options, parts, metrics);
   const idempotencies = new Idempotencies();
   const occasionally = createOccasionally(now);
   const idPrefix = randomText(8);
@@ -46,12 +46,12 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     try {
       answered = dispatch(exchange);
     } catch (error) {
-      answered = refuse(exchange, error);
+      answered = fail(exchange, error);
     }
     if (!(answered instanceof Promise)) return finish(exchange, started, answered);
     return answered.then(
       (reply) => finish(exchange, started, reply),
-      (error) => finish(exchange, started, refuse(exchange, error)),
+      (error) => after(fail(exchange, error), (reply) => finish(exchange, started, reply)),
     );
   }
 
@@ -111,6 +111,11 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
 
   function store(exchange: Exchange, route: Route, key: Key, epoch: string, body: Uint8Array): Promise<Reply> {
     return write(exchange, route, { key, epoch, at: now() }, body, writes, idempotencies);
+  }
+
+  function fail(exchange: Exchange, error: unknown): Maybe<Reply> {
+    const page = statics.refusalPage(exchange, error)?.catch(() => refuse(exchange, error));
+    return page ?? refuse(exchange, error);
   }
 
   function refuse(exchange: Exchange, error: unknown): Reply {

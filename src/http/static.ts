@@ -3,6 +3,8 @@
 import { Refusal } from "../model/errors.ts";
 import type { Maybe } from "../model/maybe.ts";
 import type { Reply } from "../wire/reply.ts";
+import { weightsOf } from "./accept.ts";
+import { sentHost } from "./auth.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { once } from "./once.ts";
@@ -14,17 +16,25 @@ const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => Maybe<Reply>;
 
+export interface StaticOptions {
+  readonly tls?: object | undefined;
+  readonly trustForwardedHost: boolean;
+}
+
 /** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
-export function createStaticAnswers({ engine, resources, now }: HttpParts, metrics: Metrics) {
+export function createStaticAnswers(options: StaticOptions, { engine, resources, now }: HttpParts, metrics: Metrics) {
   const ready = createReadiness(engine, now);
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
     ["/readyz", (exchange) => ready().then(() => send(exchange, plain, "ready\n"))],
     ["/metrics", async (exchange) => send(exchange, "text/plain; version=0.0.4; charset=utf-8", await metrics.text())],
   ]);
-  const describe = once(async () => (await import("./pages.ts")).describingAnswers(resources));
+  const pages = once(() => import("./pages.ts"));
+  const describe = once(async () =>
+    (await pages()).describingAnswers(resources, (exchange) => addressOf(exchange, options)),
+  );
   async function describeInterface(exchange: Exchange): Promise<Reply> {
     const answer = (await describe()).get(exchange.target.path);
     if (!answer) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists those that there are");
@@ -41,9 +51,34 @@ export function createStaticAnswers({ engine, resources, now }: HttpParts, metri
       const headers = { Allow: "GET, HEAD" };
       throw new Refusal("method-not-allowed", "this page can only be read", { headers });
     },
+    /** The page for a browser that opened what does not exist here (contract section 8); undefined for everything else. */
+    refusalPage(exchange: Exchange, error: unknown): Promise<Reply> | undefined {
+      if (!(error instanceof Refusal) || !isForPeople(exchange, error)) return undefined;
+      return pages().then(({ replyRefusalPage }) => replyRefusalPage(exchange, error));
+    },
   };
 }
 
 function send(exchange: Exchange, type: string, body: string): Reply {
   return reply(exchange, 200, { type, body });
+}
+
+function isForPeople({ request, target }: Exchange, { code }: Refusal): boolean {
+  if (code !== "not-found" && code !== "wrong-site") return false;
+  if (request.method !== "GET" && request.method !== "HEAD") return false;
+  if (/^\/restapi(?:\/|$)/.test(target.path)) return false;
+  return (weightsOf(request.fields.get("accept") ?? "").get("text/html") ?? 0) > 0;
+}
+
+/** A host with or without port, and nothing that a shell would read as more than that. */
+const plainHost = /^(?:[\p{L}\p{N}._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/iu;
+
+/**
+ * The address by which the client reached this server, as the request tells it. It is shown to that client alone, in an
+ * example, so `X-Forwarded-Proto` is believed.
+ */
+function addressOf(exchange: Exchange, { tls, trustForwardedHost }: StaticOptions): string {
+  const host = Buffer.from(sentHost(exchange, trustForwardedHost), "latin1").toString();
+  const isSecure = tls !== undefined || exchange.request.fields.get("x-forwarded-proto") === "https";
+  return `${isSecure ? "https" : "http"}://${plainHost.test(host) ? host : "server.example"}`;
 }

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { guide, problems } from "../../src/docs/sources.ts";
 import { statusOf } from "../../src/http/status.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
+import { setSite } from "../../src/operator/sites.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -55,13 +57,151 @@ describe("a page", () => {
   });
 });
 
-test("Scalar's program may be kept, since its path names its version, and comes compressed to those who accept it", async () => {
-  const start = (await server.call("GET", "/docs")).text;
-  const path = /\/docs\/assets\/scalar-[0-9.]+\.js/.exec(start)?.[0] as string;
-  const zipped = await fetch(server.url + path, { headers: { "Accept-Encoding": "gzip" }, decompress: false });
-  expect(zipped.headers.get("Cache-Control")).toBe("public, max-age=31536000, immutable");
-  expect(zipped.headers.get("Content-Encoding")).toBe("gzip");
-  const plain = await fetch(server.url + path, { headers: { "Accept-Encoding": "identity" } });
-  expect(plain.headers.get("Content-Encoding")).toBeNull();
-  expect(Bun.gunzipSync(await zipped.arrayBuffer())).toEqual(new Uint8Array(await plain.arrayBuffer()));
+describe("what describes the interface", () => {
+  const scalar = async () =>
+    /\/docs\/assets\/scalar-[0-9.]+\.js/.exec((await server.call("GET", "/docs")).text)?.[0] as string;
+  const get = (path: string, headers: Record<string, string>) =>
+    fetch(server.url + path, { headers, decompress: false });
+  const bytes = async (response: Response) => new Uint8Array(await response.arrayBuffer());
+
+  test.each([
+    ["/docs/guide", "text/html; charset=utf-8"],
+    ["/docs/problems/not-found", "text/html; charset=utf-8"],
+    ["/openapi.json", "application/json; charset=utf-8"],
+    ["/openapi.yaml", "application/yaml; charset=utf-8"],
+    ["/schemas/brand.json", "application/schema+json; charset=utf-8"],
+    ["/schemas/storefront.xsd", "application/xml; charset=utf-8"],
+    ["scalar", "text/javascript; charset=utf-8"],
+  ])("%s comes compressed to those who accept it, and not again to those who have it", async (name, type) => {
+    const path = name === "scalar" ? await scalar() : name;
+    const plain = await get(path, { "Accept-Encoding": "identity" });
+    expect([plain.status, plain.headers.get("Content-Type"), plain.headers.get("Content-Encoding")]).toEqual([
+      200,
+      type,
+      null,
+    ]);
+    const content = await bytes(plain);
+    const tags = new Set([plain.headers.get("ETag")]);
+    for (const [accepted, coding, decode] of [
+      ["gzip", "gzip", Bun.gunzipSync],
+      ["br, gzip;q=0.5, zstd", "zstd", Bun.zstdDecompressSync],
+      ["x-gzip", "gzip", Bun.gunzipSync],
+      ["gzip;q=0, *", "zstd", Bun.zstdDecompressSync],
+    ] as const) {
+      const coded = await get(path, { "Accept-Encoding": accepted });
+      expect([coded.headers.get("Content-Encoding"), coded.headers.get("Vary")]).toEqual([coding, "Accept-Encoding"]);
+      expect(new Uint8Array(decode(await bytes(coded)))).toEqual(content);
+      const etag = coded.headers.get("ETag") as string;
+      tags.add(etag);
+      const again = await get(path, { "Accept-Encoding": accepted, "If-None-Match": etag });
+      expect([again.status, again.headers.get("ETag"), (await bytes(again)).length]).toEqual([304, etag, 0]);
+    }
+    expect(tags.size).toBe(3);
+  });
+
+  test("may be kept: for good where the path names the version, otherwise after asking", async () => {
+    const kept = async (path: string) => (await get(path, {})).headers.get("Cache-Control");
+    expect(await kept(await scalar())).toBe("public, max-age=31536000, immutable");
+    for (const path of ["/", "/docs", "/docs/guide", "/docs/assets/page.js", "/openapi.json", "/schemas/brand.json"])
+      expect(await kept(path)).toBe("public, no-cache");
+    for (const path of ["/healthz", "/readyz", "/metrics", "/docs/nothing"])
+      expect(await kept(path)).toBe("no-cache, no-store, must-revalidate");
+  });
+
+  test("takes memory once, however many clients do not read it", async () => {
+    const path = await scalar();
+    const size = (await bytes(await get(path, { "Accept-Encoding": "identity" }))).length;
+    Bun.gc(true);
+    const before = process.memoryUsage().rss;
+    const clients = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const client = await openClient(server.port);
+        client.socket.pause();
+        client.send(toRequest(`GET ${path} HTTP/1.1`, ["Accept-Encoding: identity"]));
+        return client;
+      }),
+    );
+    await server.call("GET", "/docs");
+    Bun.gc(true);
+    expect(process.memoryUsage().rss - before).toBeLessThan(25 * size);
+    for (const { socket } of clients) socket.destroy();
+  });
+});
+
+describe("the start page", () => {
+  const example = async (headers: Record<string, string>, to = server) =>
+    /curl [^<]*/.exec((await to.call("GET", "/", { headers })).text)?.[0];
+
+  test("shows the address by which it was reached, without a script too", async () => {
+    expect(await example({})).toBe(`curl -H &quot;X-API-AUTH: $KEY&quot; ${server.url}/restapi/brands.json`);
+    expect(await example({ Host: "shop.example" })).toContain(" http://shop.example/restapi/");
+    expect(await example({ Host: "shop.example", "X-Forwarded-Proto": "https" })).toContain(" https://shop.example/");
+    expect(await example({ Host: "[::1]:8080" })).toContain(" http://[::1]:8080/");
+    expect(await example({ Host: "shop.example", "X-Forwarded-Host": "other.example" })).toContain("shop.example");
+  });
+
+  test("has nothing of the host in it that a browser or a shell would take for more than a name", async () => {
+    const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
+    expect(await example({ "X-Forwarded-Host": "shop.example:81" }, behindProxy)).toContain(" http://shop.example:81/");
+    for (const host of ["<script>", "$(id)", "a;id", "`id`", "a b", '"', "a/b?c"])
+      expect(await example({ "X-Forwarded-Host": host }, behindProxy)).toContain(" http://server.example/restapi/");
+    expect(await example({ Host: "$(id)" })).toContain(" http://server.example/restapi/");
+    await behindProxy.stop();
+  });
+
+  test("is not sent again to those who have it, and is another for another host", async () => {
+    const etag = (await server.call("GET", "/")).headers.get("ETag") as string;
+    expect((await server.call("GET", "/", { headers: { "If-None-Match": etag } })).status).toBe(304);
+    const other = { "If-None-Match": etag, Host: "shop.example" };
+    expect((await server.call("GET", "/", { headers: other })).status).toBe(200);
+  });
+});
+
+describe("a page that does not exist", () => {
+  const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+  test.each([
+    "/nothing",
+    "/docs/nothing",
+    "/brands.json",
+    "/restapidocs",
+  ])("is HTML for a browser: %s", async (path) => {
+    const answer = await server.call("GET", path, { headers: browser });
+    expect([answer.status, answer.headers.get("Content-Type"), answer.headers.get("Vary")]).toEqual([
+      404,
+      "text/html; charset=utf-8",
+      "Accept",
+    ]);
+    expect(answer.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
+    expect(answer.headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
+    expect(answer.text).toContain("<h1>There is nothing here</h1>");
+    expect(answer.text).toContain(answer.headers.get("X-Request-Id") as string);
+    if (path === "/brands.json") expect(answer.text).toContain("did you mean <code>/restapi/brands.json</code>?");
+  });
+
+  test.each<[string, string, Record<string, string>]>([
+    ["GET", "/nothing", { Accept: "*/*" }],
+    ["GET", "/nothing", { Accept: "application/json, text/html;q=0" }],
+    ["GET", "/restapi/nothing.json", browser],
+    ["GET", "/restapi", browser],
+    ["POST", "/nothing", browser],
+  ])("is a problem for everybody else: %s %s %o", async (method, path, headers) => {
+    const answer = await server.call(method, path, { headers });
+    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
+  });
+
+  test("is HTML for a browser also where no website has the host", async () => {
+    const other = await startTestServer();
+    await setSite(other.engine, "shop", { isDefault: false }, 0);
+    const answer = await other.call("GET", "/nothing", { headers: { ...browser, Host: "<b>" } });
+    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
+    const named = await other.call("GET", "/nothing", { headers: { ...browser, Host: "a&b.example" } });
+    expect([named.status, named.headers.get("Content-Type")]).toEqual([421, "text/html; charset=utf-8"]);
+    expect(named.text).toContain("<code>a&amp;b.example</code>");
+    await other.stop();
+  });
+});
+
+test("no page has an empty table header", async () => {
+  for (const path of paths) expect((await server.call("GET", path)).text).not.toContain("<th></th>");
 });

@@ -1,0 +1,109 @@
+// The pages of this program for people who use a keyboard or a screen reader: axe finds nothing serious, in any size and
+// colour scheme. (The reference at /docs is another's program.)
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { guide, problems } from "../../src/docs/sources.ts";
+import { openBrowser } from "../support/browser.ts";
+import { waitFor } from "../support/command.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startTestServer(), openBrowser()]);
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+const paths = [
+  "/",
+  "/no-such-page",
+  "/docs/problems",
+  ...Object.keys(guide).map((name) => `/docs/${name}`),
+  ...Object.keys(problems).map((code) => `/docs/problems/${code}`),
+];
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
+
+/** What axe says is serious or worse, as `<rule>: <element>`. */
+async function findings(page: Page): Promise<string[]> {
+  // By the debugger: the pages' own policy forbids scripts from elsewhere.
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as { violations: Finding[] };
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}
+
+// Colours do not depend on the width: two runs see both of each.
+for (const [colorScheme, width] of [
+  ["light", 390],
+  ["dark", 1280],
+] as const) {
+  describe(`in ${colorScheme} colours, ${width} pixels wide`, () => {
+    let page: Page;
+    beforeAll(async () => {
+      const context = await browser.newContext({ colorScheme, viewport: { width, height: 850 } });
+      page = await context.newPage();
+    });
+    afterAll(() => page.context().close());
+
+    test.each(paths)("%s has no serious fault, and fits", async (path) => {
+      await page.goto(server.url + path);
+      expect(await findings(page)).toEqual([]);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+    });
+  });
+}
+
+test("axe does find a fault that is put in", async () => {
+  const page = await browser.newPage();
+  await page.setContent("<html lang='en'><title>x</title><body><img src='data:,'></body></html>");
+  expect((await findings(page)).join()).toContain("image-alt");
+  await page.close();
+});
+
+test("a page has colours of its own, whatever the browser's are", async () => {
+  const seen = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    const context = await browser.newContext({ colorScheme });
+    const page = await context.newPage();
+    await page.goto(`${server.url}/docs/guide`);
+    seen.push(await page.evaluate("getComputedStyle(document.body).backgroundColor"));
+    await context.close();
+  }
+  expect(seen.every((color) => /^rgb\(/.test(color as string))).toBe(true);
+  expect(new Set(seen).size).toBe(2);
+});
+
+test("examples and tables are reached, and scrolled, by the keyboard", async () => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 850 } });
+  const page = await context.newPage();
+  for (const [path, selector] of [
+    ["/docs/errors", "pre"],
+    ["/docs/guide", ".table"],
+  ] as const) {
+    await page.goto(server.url + path);
+    const scrolled: unknown[] = [];
+    for (const element of await page.locator(selector).all()) {
+      if (!(await element.evaluate((node) => node.scrollWidth > node.clientWidth))) continue;
+      await element.focus();
+      await page.keyboard.press("End");
+      for (let press = 0; press < 5; press++) await page.keyboard.press("ArrowRight");
+      await waitFor(() => element.evaluate((node) => node.scrollLeft > 0), `${selector} to scroll`);
+      scrolled.push(await element.getAttribute("aria-label"));
+    }
+    expect(scrolled.length).toBeGreaterThan(0);
+    expect(scrolled.every(Boolean)).toBe(true);
+  }
+  await context.close();
+});
