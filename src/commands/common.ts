@@ -25,6 +25,9 @@ export function withCommonOptions(command: Command): Command {
     .option("--json", "print the result as JSON");
 }
 
+/** How long a command waits for the database, in milliseconds: nobody is kept waiting by it, and to give up costs a person more. */
+const timeout = 60_000;
+
 /** A command that was called wrongly: an option or argument that makes no sense. */
 export class Misuse extends Error {}
 
@@ -47,7 +50,7 @@ async function withOpened<T>(
   how: OpenOptions,
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = await openEngine(configOf(options).database, allResources, how).catch((error) => {
+  const engine = await openEngine(configOf(options).database, allResources, { ...how, timeout }).catch((error) => {
     throw toMisuse(error);
   });
   try {

@@ -8,6 +8,8 @@ import { openReadableSqlite, openSqlite } from "./sqlite/engine.ts";
 export interface OpenOptions {
   /** Whether a file that cannot be written is opened for reading alone. */
   readonly orReadOnly?: boolean;
+  /** Milliseconds that the database has for one call, unless its address says more; for a server when not given. */
+  readonly timeout?: number;
 }
 
 /**
@@ -17,14 +19,14 @@ export interface OpenOptions {
 export async function openEngine(
   url: string,
   resources: readonly Resource[],
-  { orReadOnly = false }: OpenOptions = {},
+  { orReadOnly = false, timeout }: OpenOptions = {},
 ): Promise<Engine> {
   const path = sqlitePath(url);
-  if (path) return orReadOnly ? openReadableSqlite(path, resources) : openSqlite(path, resources);
+  if (path) return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, timeout);
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Its driver takes a while to load, for nothing where the database is a file.
     const { openPostgres } = await import("./postgres/engine.ts");
-    return openPostgres(url, resources);
+    return openPostgres(url, resources, timeout);
   }
   throw new Refusal(
     "bad-request",

@@ -32,6 +32,9 @@ export interface Connection {
   close(): Promise<void>;
 }
 
+/** Milliseconds that a host has to accept a connection, though a call may take longer: commands have time, but a dead host is dead. */
+const mostConnecting = 10_000;
+
 /** Connects to a host that is a primary. @throws what went wrong, or Refusal `unavailable` when it is none */
 export async function connect(host: Host, address: Address): Promise<Connection> {
   const name = nameOf(host);
@@ -52,7 +55,7 @@ export async function connect(host: Host, address: Address): Promise<Connection>
     prepare: address.prepare,
     fetch_types: false,
     target_session_attrs: "primary",
-    connect_timeout: address.timeout / 1000,
+    connect_timeout: Math.min(address.timeout, mostConnecting) / 1000,
     // Only for a connection that nobody got: one in use is not idle in this sense.
     idle_timeout: 60,
     max_lifetime: null,

@@ -18,11 +18,13 @@ const mostChanges = 1_000_000_000;
 /**
  * The engine for many processes on many machines.
  * @param url as readAddress takes it
+ * @param leastTimeout milliseconds that the database has for one call, unless the address says more
  * @throws Refusal `bad-request` for a bad address, `unavailable` when no primary answers or a newer program made the tables
  */
-export async function openPostgres(url: string, resources: readonly Resource[]): Promise<Engine> {
-  const address = readAddress(url);
-  const { timeout } = address;
+export async function openPostgres(url: string, resources: readonly Resource[], leastTimeout = 0): Promise<Engine> {
+  const given = readAddress(url);
+  const timeout = Math.max(given.timeout, leastTimeout);
+  const address = { ...given, timeout };
   const primary = createPrimary(address);
   // Every request asks for heads, so they have a connection that nothing long can hold up.
   const barrier = createPool(primary, 1);

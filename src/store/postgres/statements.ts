@@ -3,7 +3,7 @@
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
 // one that touches a site names it.
 
-/** What a transaction may hold up others for, in milliseconds, when its process falls silent. */
+/** What a transaction may hold up others for at least, in milliseconds, when its process falls silent. */
 const silence = 10_000;
 
 export const sql = {
@@ -22,7 +22,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   /** Begins a transaction that waits for others a little shorter than this program waits for it. */
   begin: (timeout: number) =>
-    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${silence}`,
+    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(silence, timeout)])}`,
 
   lockSites: (sites: readonly number[]) =>
     `select id, epoch, revision, counters from sites where id in (${list(sites)}) order by id for update`,

@@ -10,16 +10,22 @@ const migrations: readonly string[] = [first];
 /** Bytes to which the log (`-wal`) is cut back once it was written into the database. It grows with the largest transaction. */
 export const logLimit = 16 * 1024 * 1024;
 
-/** Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns. */
-export function openDatabase(path: string): Database {
-  return translated(() => open(path), `the database ${path}`);
+/** How long a server waits for a transaction of others, in milliseconds. */
+const serverPatience = 3000;
+
+/**
+ * Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns.
+ * @param busyTimeout milliseconds to wait for a transaction of others
+ */
+export function openDatabase(path: string, busyTimeout = serverPatience): Database {
+  return translated(() => open(path, busyTimeout), `the database ${path}`);
 }
 
-function open(path: string): Database {
+function open(path: string, busyTimeout: number): Database {
   mkdirSync(dirname(path), { recursive: true });
   const database = new Database(path, { create: true, strict: true });
   try {
-    database.run("pragma busy_timeout = 3000");
+    database.run(`pragma busy_timeout = ${busyTimeout}`);
     database.run("pragma journal_mode = wal");
     database.run("pragma synchronous = full");
     database.run("pragma foreign_keys = off");

@@ -23,8 +23,12 @@ export function* dumpRows(open: () => Database): Generator<DumpedRow> {
 }
 
 /** Replaces the content of every table by `rows` in one transaction; every site starts a new epoch. */
-export async function refillTables(path: string, rows: AsyncIterable<DumpedRow>): Promise<void> {
-  const database = openDatabase(path);
+export async function refillTables(
+  path: string,
+  rows: AsyncIterable<DumpedRow>,
+  busyTimeout: number | undefined,
+): Promise<void> {
+  const database = openDatabase(path, busyTimeout);
   try {
     database.run("begin immediate");
     for (const table of Object.keys(tables)) database.run(`delete from ${table}`);

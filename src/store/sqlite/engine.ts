@@ -5,22 +5,23 @@ import type { Resource } from "../../model/resource.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { refillTables } from "./dump.ts";
-import { createFileWatch, type KnownFile, knownFiles } from "./files.ts";
+import { createFileWatch, knownFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
 import { makeViews } from "./views.ts";
-import type { Answer, Call } from "./worker.ts";
+import type { Answer, Call, Start } from "./worker.ts";
 
 /**
  * The embedded engine: reads on this thread, writes in a worker.
  * @param path the database file; it is made when it is not there
+ * @param busyTimeout milliseconds to wait for a transaction of others; what is right for a server when not given
  * @throws Refusal `unavailable` when the file cannot be opened or a newer program made it
  */
-export function openSqlite(path: string, resources: readonly Resource[]): Engine {
-  const database = openDatabase(path);
+export function openSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
+  const database = openDatabase(path, busyTimeout);
   try {
-    return createEngine(database, path, resources);
+    return createEngine(database, path, resources, busyTimeout);
   } catch (error) {
     database.close();
     throw error;
@@ -31,9 +32,9 @@ export function openSqlite(path: string, resources: readonly Resource[]): Engine
  * The same, or its read side alone where it cannot be written: writes are then refused.
  * @throws Refusal as openSqlite does
  */
-export function openReadableSqlite(path: string, resources: readonly Resource[]): Engine {
+export function openReadableSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
   try {
-    return openSqlite(path, resources);
+    return openSqlite(path, resources, busyTimeout);
   } catch (error) {
     if (!isWriteProtected(error)) throw error;
     return openReadOnlyAfter(error, path);
@@ -49,14 +50,19 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
   }
 }
 
-function createEngine(database: Database, path: string, resources: readonly Resource[]): Engine {
+function createEngine(
+  database: Database,
+  path: string,
+  resources: readonly Resource[],
+  busyTimeout: number | undefined,
+): Engine {
   migrate(database);
   translated(() => makeViews(database, resources));
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
   const watch = translated(() => watchCommits(database, files));
-  const reader = createReader(database, () => openDatabase(path), requireFiles);
-  const writer = startWriter(path, files);
+  const reader = createReader(database, () => openDatabase(path, busyTimeout), requireFiles);
+  const writer = startWriter({ path, files, busyTimeout });
   return {
     ...reader,
     unchanged: () => {
@@ -69,7 +75,7 @@ function createEngine(database: Database, path: string, resources: readonly Reso
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
-    refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows),
+    refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows, busyTimeout),
     close: async () => {
       await writer.stop();
       database.close();
@@ -78,7 +84,7 @@ function createEngine(database: Database, path: string, resources: readonly Reso
 }
 
 /** The worker, started by the first call. It answers in order, so the calls under way wait in a line. */
-function startWriter(path: string, files: readonly KnownFile[]) {
+function startWriter(how: Start) {
   let worker: Worker | undefined;
   const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
 
@@ -96,7 +102,7 @@ function startWriter(path: string, files: readonly KnownFile[]) {
       worker = undefined;
       for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
     };
-    started.postMessage({ path, files });
+    started.postMessage(how);
     return started;
   }
 

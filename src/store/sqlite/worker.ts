@@ -12,6 +12,7 @@ export interface Start {
   readonly path: string;
   /** The files that the reading side has open. */
   readonly files: readonly KnownFile[];
+  readonly busyTimeout: number | undefined;
 }
 
 /** What the thread is asked after that. */
@@ -39,8 +40,7 @@ self.onmessage = ({ data }: MessageEvent<Start | Call>) => {
 function answer(call: Call): Answer {
   try {
     if (call.name === "close" && !writer) return { value: "" };
-    const { path, files } = start as Start;
-    writer ??= openWriter(path, files);
+    writer ??= openWriter(start as Start);
     return { value: carryOut(writer, call) };
   } catch (error) {
     const unavailable = error instanceof Refusal && error.code === "unavailable";

@@ -14,7 +14,8 @@ import {
   type Written,
 } from "../batch.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
-import { type KnownFile, requireSameFiles } from "./files.ts";
+import { requireSameFiles } from "./files.ts";
+import type { Start } from "./worker.ts";
 
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
@@ -25,9 +26,9 @@ export interface Writer {
 }
 
 /** Opens the write side of the database at `path`, whose tables are there already and which has `files` open. */
-export function openWriter(path: string, files: readonly KnownFile[]): Writer {
+export function openWriter({ path, files, busyTimeout }: Start): Writer {
   requireSameFiles(files);
-  const database = openDatabase(path);
+  const database = openDatabase(path, busyTimeout);
   const sql = statements(database);
   let lastPruned = 0;
 

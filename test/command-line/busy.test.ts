@@ -1,0 +1,57 @@
+// A command waits longer for a database that others use than a server's clients would.
+
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import postgres from "postgres";
+import { openWorkshop, type Workshop } from "../support/command.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+
+setDefaultTimeout(60_000);
+
+/** Longer than a server waits and a command takes to start, in milliseconds. */
+const busy = 6000;
+
+let workshop: Workshop;
+let server: TestPostgres | undefined;
+beforeEach(() => {
+  workshop = openWorkshop();
+});
+afterEach(async () => {
+  await workshop.close();
+  await server?.remove();
+  server = undefined;
+});
+
+test("a command waits for a transaction of others, with SQLite", async () => {
+  await workshop.must(["site", "add", "shop"]);
+  using database = new Database(workshop.file("test.db"));
+  database.run("begin immediate");
+  const commands = [
+    ["site", "add", "garden"],
+    ["site", "remove", "shop", "--yes"],
+  ].map((args) => workshop.run(args));
+  await Bun.sleep(busy);
+  database.run("commit");
+  expect((await Promise.all(commands)).map(({ code, stderr }) => [code, stderr.includes("cannot")])).toEqual([
+    [0, false],
+    [0, false],
+  ]);
+});
+
+test("a command waits for a transaction of others, with PostgreSQL", async () => {
+  server = await startPostgres();
+  const env = { STOREFRONT_DATABASE: await server.createDatabase() };
+  await workshop.must(["site", "add", "shop"], { env });
+  const sql = postgres(env.STOREFRONT_DATABASE, { max: 1, onnotice: () => {} });
+  const { promise: over, resolve: finish } = Promise.withResolvers<void>();
+  const transaction = sql.begin(async (inside) => {
+    await inside`select * from sites for update`;
+    await over;
+  });
+  const command = workshop.run(["site", "add", "garden"], { env });
+  await Bun.sleep(busy);
+  finish();
+  await transaction;
+  await sql.end();
+  expect(await command).toMatchObject({ code: 0 });
+});
