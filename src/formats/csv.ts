@@ -1,7 +1,7 @@
 // CSV (RFC 4180) for people with spreadsheets: one column per text field, named by its dotted path.
 
 import type { Fault } from "../model/errors.ts";
-import { nearest } from "../model/nearest.ts";
+import { nearestPath } from "../model/nearest.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { toCsvRow } from "./csv-rows.ts";
@@ -28,7 +28,7 @@ export function headerFaults(resource: Resource, header: readonly string[]): Fau
   const columns = csvColumns(resource);
   return header.flatMap((name, index) => {
     if (!columns.includes(name)) {
-      const meant = nearest(name, columns);
+      const meant = nearestPath(name, columns);
       return [{ field: name, detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];
     }
     return header.indexOf(name) < index ? [{ field: name, detail: "the column appears more than once" }] : [];

@@ -35,14 +35,14 @@ interface Open {
   readonly children: (XmlElement | string)[];
 }
 
-// Sections 2.2, 2.3, 2.8, 3.1 and 4.1. Each is sticky, and none can match a text in two ways.
+// Sections 2.2, 2.3 and 2.8. No part of a pattern can match a text in two ways, so each takes time proportional to the text.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a document
 const unfit = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
-const start =
+const nameStart =
   ":A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}\\u{200c}-\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fffd}\\u{10000}-\\u{effff}";
-const name = new RegExp(`[${start}][${start}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
-const space = /[ \t\r\n]*/y;
-const declaration =
+const namePattern = new RegExp(`[${nameStart}][${nameStart}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
+const spacePattern = /[ \t\r\n]*/y;
+const declarationPattern =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
@@ -63,7 +63,8 @@ class XmlReader {
     const text = this.#text;
     const bad = text.search(unfit);
     if (bad !== -1) this.#refuse(`${shownAt(text, bad)} cannot be in XML`, bad);
-    if (/^<\?xml[ \t\r\n]/.test(text) && !this.#skip(declaration)) this.#refuse("the XML declaration is malformed");
+    if (/^<\?xml[ \t\r\n]/.test(text) && !this.#skip(declarationPattern))
+      this.#refuse("the XML declaration is malformed");
     while (this.#at < text.length && this.#elements <= this.#most) {
       if (text[this.#at] === "<") this.#markup();
       else this.#characters();
@@ -102,7 +103,7 @@ class XmlReader {
   #attributes(): ReadonlyMap<string, string> {
     const attributes = new Map<string, string>();
     while (true) {
-      const isApart = this.#skip(space);
+      const isApart = this.#skip(spacePattern);
       const next = this.#text[this.#at];
       if (next === ">" || next === "/") return attributes;
       if (!isApart) this.#refuse(`expected a blank, \`/>\` or \`>\`, not ${this.#shown}`);
@@ -116,10 +117,10 @@ class XmlReader {
   }
 
   #attributeValue(name: string): string {
-    this.#skip(space);
+    this.#skip(spacePattern);
     if (this.#text[this.#at] !== "=") this.#refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.#shown}`);
     this.#at++;
-    this.#skip(space);
+    this.#skip(spacePattern);
     const quote = this.#text[this.#at];
     if (quote !== '"' && quote !== "'") this.#refuse(`expected a value in quotes, not ${this.#shown}`);
     const begin = this.#at + 1;
@@ -141,7 +142,7 @@ class XmlReader {
     if (open.name !== name) {
       this.#refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
     }
-    this.#skip(space);
+    this.#skip(spacePattern);
     if (this.#text[this.#at] !== ">") this.#refuse(`expected \`>\`, not ${this.#shown}`);
     this.#at++;
   }
@@ -153,7 +154,7 @@ class XmlReader {
     if (target.toLowerCase() === "xml") this.#refuse("an XML declaration can only be the very first thing", begin);
     const end = this.#text.indexOf("?>", this.#at);
     if (end === -1) this.#refuse("the processing instruction that begins here is not closed", begin);
-    if (end > this.#at && !this.#skip(space)) this.#refuse(`expected a blank or \`?>\`, not ${this.#shown}`);
+    if (end > this.#at && !this.#skip(spacePattern)) this.#refuse(`expected a blank or \`?>\`, not ${this.#shown}`);
     this.#at = end + 2;
   }
 
@@ -217,7 +218,7 @@ class XmlReader {
 
   #name(what: string): string {
     const begin = this.#at;
-    if (!this.#skip(name)) this.#refuse(`expected ${what}, not ${this.#shown}`);
+    if (!this.#skip(namePattern)) this.#refuse(`expected ${what}, not ${this.#shown}`);
     return this.#text.slice(begin, this.#at);
   }
 

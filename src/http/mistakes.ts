@@ -22,6 +22,9 @@ const relatives: readonly (readonly [names: string, instead: string])[] = [
 
 const instead = new Map(relatives.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
 
+/** The paths of a resource's fields by their letters. A query may have thousands of parameters. */
+const pathsByLetters = new WeakMap<Resource, ReadonlyMap<string, string>>();
+
 /** What some interfaces append to a field's name. */
 const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
 
@@ -61,11 +64,18 @@ function meantBy(resource: Resource, name: string, value: string): string | unde
 
 /** The path of the field that is called `letters`, alone or with its group, perhaps with an operator after it. */
 function fieldNamed(resource: Resource, letters: string): string | undefined {
-  const paths = fieldPaths(resource);
-  const find = (wanted: string) =>
-    paths.find((path) => lettersOf(path) === wanted) ??
-    paths.find((path) => lettersOf(path.slice(path.lastIndexOf(".") + 1)) === wanted);
-  return find(letters) ?? find(letters.replace(operators, ""));
+  let paths = pathsByLetters.get(resource);
+  if (!paths) {
+    paths = byLetters(fieldPaths(resource));
+    pathsByLetters.set(resource, paths);
+  }
+  return paths.get(letters) ?? paths.get(letters.replace(operators, ""));
+}
+
+/** Of fields with the same name in several groups, the first. A whole path comes before the end of another. */
+function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
+  const lasts = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
+  return new Map([...lasts.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);
 }
 
 function toFilter(resource: Resource, path: string, value: string): string {

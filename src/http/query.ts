@@ -79,9 +79,9 @@ function isOurs(name: string): boolean {
   return names.has(name) || filterName.test(name);
 }
 
-/** The parameters that are not those of lists. */
-function strangers(parameters: URLSearchParams): [string, string][] {
-  return [...parameters].filter(([name]) => !isOurs(name));
+/** The parameters that are not those of lists, each name once. */
+function strangers(parameters: URLSearchParams): ReadonlyMap<string, string> {
+  return new Map([...parameters].filter(([name]) => !isOurs(name)));
 }
 
 /** `record` with only the fields in `fields`, in the order of the declaration. */

@@ -62,14 +62,8 @@ export class Block {
       for (const [name, { encoding, isUsed }] of source.#stretches) {
         if (isUsed && !this.#stretches.has(name)) this.#encode(encoding, records);
       }
-      const used = [...source.#columns.values()].filter(
-        ({ facet, isUsed }) => isUsed && !this.#columns.has(facet.name),
-      );
-      for (const column of gather(
-        used.map(({ facet }) => facet),
-        records,
-      ))
-        this.#keep(column);
+      const used = [...source.#columns.values()].filter(({ isUsed }) => isUsed).map(({ facet }) => facet);
+      this.#gather(used, () => records);
     }
   }
 
@@ -112,12 +106,7 @@ export class Block {
 
   /** The texts of every record, facet by facet. What is not kept is gathered in one pass over the records. */
   columns(facets: readonly Facet[]): readonly (readonly string[])[] {
-    const missing = new Map(facets.map((facet) => [facet.name, facet]));
-    for (const name of this.#columns.keys()) missing.delete(name);
-    const made = new Map(gather([...missing.values()], this.rows).map((column) => [column.facet.name, column]));
-    const columns = facets.map(({ name }) => (this.#columns.get(name) ?? made.get(name)) as Column);
-    if (made.size <= mostColumns) for (const column of made.values()) this.#keep(column);
-    return columns.map((column) => {
+    return this.#gather(facets, () => this.rows).map((column) => {
       column.isUsed = true;
       return column.texts;
     });
@@ -163,6 +152,22 @@ export class Block {
     return stretch ? { stretch, index: (record as Row).index } : encoding.item(this.#resource, record.json);
   }
 
+  /** The columns of `facets`. Those that are not kept are made in one pass over `records`, and kept unless they are many. */
+  #gather(facets: readonly Facet[], records: () => readonly Kept[]): Column[] {
+    const columns = new Map(this.#columns);
+    const byName = new Map(facets.map((facet) => [facet.name, facet]));
+    const missing = [...byName.values()].filter(({ name }) => !columns.has(name));
+    if (missing.length > 0) {
+      const rows = records().map((record) => textsOf(record, missing));
+      for (const [which, facet] of missing.entries()) {
+        const texts = rows.map((row) => row[which] as string);
+        columns.set(facet.name, new Column(facet, texts));
+      }
+      if (missing.length <= mostColumns) for (const { name } of missing) this.#keep(columns.get(name) as Column);
+    }
+    return facets.map(({ name }) => columns.get(name) as Column);
+  }
+
   #keep(column: Column): void {
     if (this.#columns.size >= mostColumns) {
       for (const { bytes } of this.#columns.values()) this.tally.add(-bytes);
@@ -179,16 +184,4 @@ export function textsOf(record: Kept, facets: readonly Facet[]): readonly string
   if (record instanceof Row) return record.block.texts(record.index, facets);
   const parsed = JSON.parse(record.json) as StorefrontRecord;
   return facets.map((facet) => facet.of(parsed));
-}
-
-function gather(facets: readonly Facet[], records: readonly Kept[]): Column[] {
-  if (facets.length === 0) return [];
-  const rows = records.map((record) => textsOf(record, facets));
-  return facets.map(
-    (facet, which) =>
-      new Column(
-        facet,
-        rows.map((texts) => texts[which] as string),
-      ),
-  );
 }
