@@ -17,7 +17,6 @@ export interface ExampleRequest {
 interface Operation {
   readonly tags: readonly [string];
   readonly summary: string;
-  readonly description: string;
   readonly parameters?: readonly { readonly $ref: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
   readonly "x-scalar-ignore"?: boolean;
@@ -60,12 +59,10 @@ function requiredHeaders(parameters: readonly Parameter[]): Record<string, strin
   return Object.fromEntries(required.map(({ name, schema }) => [name, schema.enum?.[0] ?? ""]));
 }
 
-/** An example in XML stands in the description (see src/openapi/operations.ts). */
-function bodyOf({ requestBody, description }: Operation): string | undefined {
+/** The example of the body: a text in XML, a value in JSON. */
+function bodyOf({ requestBody }: Operation): string | undefined {
   if (!requestBody) return undefined;
-  const [content] = Object.values(requestBody.content);
-  const text = content?.example
-    ? JSON.stringify(content.example, null, 2)
-    : /```xml\n([\s\S]*?)\n```/.exec(description)?.[1];
-  return text?.replace(/"ID": 1\b/, '"ID": {{id}}').replace('ID="1"', 'ID="{{id}}"');
+  const example = Object.values(requestBody.content)[0]?.example;
+  const text = typeof example === "string" ? example : JSON.stringify(example, null, 2);
+  return text.replace(/"ID": 1\b/, '"ID": {{id}}').replace('ID="1"', 'ID="{{id}}"');
 }

@@ -56,8 +56,43 @@ describe("the OpenAPI document", () => {
   test("has no warning from Redocly, which does find a fault that is put in", () => {
     const document = openapiOf(allResources);
     expect(lintByRedocly(document)).toEqual([]);
-    expect(lintByRedocly({ ...document, servers: [] })).toEqual(["no-empty-servers"]);
+    const wrong = JSON.parse(
+      JSON.stringify(document).replaceAll('"example":{"Name":"Dispatched"}', '"example":{"Name":1}'),
+    );
+    expect(new Set(lintByRedocly({ ...wrong, servers: [] }))).toEqual(
+      new Set(["no-empty-servers", "no-invalid-media-type-examples"]),
+    );
   }, 30_000);
+
+  test("has an example for every body, and those in XML are what the XSD says", () => {
+    const read = createXmlReader(allResources);
+    const contents = contentsIn(openapiOf(allResources));
+    expect(contents.length).toBeGreaterThan(50);
+    for (const [type, { example, examples }] of contents) {
+      const all = examples ? Object.values(examples).map(({ value }) => value) : [example];
+      for (const one of all) {
+        expect(typeof one).toBe(type.endsWith("xml") ? "string" : "object");
+        // A record without its ID is one that is to be created, and one without its other fields is to be changed.
+        if (type.endsWith("xml") && !type.startsWith("request")) read(one as string);
+      }
+    }
+  });
+
+  test("describes a list as an array of whole records, which every generator has a type for", () => {
+    const { paths } = openapiOf(allResources) as {
+      paths: Record<string, { get: { responses: Record<string, Schema> } }>;
+    };
+    for (const [path, { get }] of Object.entries(paths).filter(([path]) => !path.includes("{id}"))) {
+      const [content] = Object.values(get.responses[200]?.content as Record<string, { schema: Schema }>);
+      const resource = served.find((one) => path.startsWith(`/restapi/${one.path}.`));
+      expect(content?.schema).toMatchObject({
+        type: "array",
+        items: { $ref: `#/components/schemas/${resource?.element}` },
+      });
+      expect(content?.schema).not.toHaveProperty("anyOf");
+      expect(get.responses[200]?.description).toContain("`fields`");
+    }
+  });
 
   test("and whatever else is made from the declarations is committed as it is", async () => {
     for (const [path, text] of committedDocuments()) {
@@ -102,6 +137,21 @@ describe("an answer that the document does not allow fails the test that got it"
   for (const [what, change] of faults) {
     test(`with ${what}`, () => expect(() => check(change)).toThrow("is not as the OpenAPI document says"));
   }
+
+  const part = { path: "/restapi/brands.json?fields=Name,Address.Town", method: "GET" };
+  const parts: [string, unknown, string | undefined][] = [
+    ["what `fields` asks for", { ID: 1, Name: "x", Address: { Town: "y" } }, undefined],
+    ["less", { ID: 1, Name: "x", Address: {} }, "Town"],
+    ["less of the record", { ID: 1, Name: "x" }, "Address"],
+    ["no ID", { Name: "x", Address: { Town: "y" } }, "ID"],
+    ["more", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
+    ["more of an inner record", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
+  ];
+  test.each(parts)("with %s in a list of parts: as it should", (_, body, says) => {
+    const work = () => check({ headers: { "X-Total-Count": "1" }, body: [body] }, part);
+    if (says === undefined) work();
+    else expect(work).toThrow(says);
+  });
 
   const xml = { "Content-Type": "application/xml; charset=utf-8" };
   const declaration = '<?xml version="1.0" encoding="utf-8"?>\n';
@@ -155,10 +205,32 @@ function exampleOf(resource: Resource): Record<string, unknown> {
   return (ok?.content as Record<string, { example: Record<string, unknown> }>)["application/json"]?.example ?? {};
 }
 
+type Content = { readonly example?: unknown; readonly examples?: Record<string, { value: unknown }> };
+
+/** Every content of the document by its media type, that of a request's body with `request` before it. */
+function contentsIn(value: unknown, place = ""): [string, Content][] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]): [string, Content][] => {
+    if (name !== "content") return contentsIn(inner, name === "requestBody" ? "request " : place);
+    return Object.entries(inner as Record<string, Content>).map(([type, content]) => [place + type, content]);
+  });
+}
+
+/**
+ * Both linters hold an example in XML against the schema of the value that it writes, and find that a text is no object. OpenAPI 3.1 wants a text
+ * there (section 4.8.14), and tools send it and show it as it is. So Spectral's rule is off; Redocly's, which checks the same, is believed for JSON;
+ * a test above reads those in XML.
+ */
+const spectralRules = { extends: [[oas, "recommended"]], rules: { "oas3-valid-media-example": "off" } };
+
 async function lintBySpectral(document: Schema): Promise<IRuleResult[]> {
   const spectral = new Spectral();
-  spectral.setRuleset({ extends: [[oas, "recommended"]] } as never);
+  spectral.setRuleset(spectralRules as never);
   return spectral.run(JSON.stringify(document));
+}
+
+function isXmlExample(rule: string, pointer: string): boolean {
+  return rule === "no-invalid-media-type-examples" && /application~1(?:problem\+)?xml\//.test(pointer);
 }
 
 /** The rules that Redocly's own command finds broken. */
@@ -168,6 +240,10 @@ function lintByRedocly(document: Schema): string[] {
   const redocly = join(import.meta.dir, "../node_modules/@redocly/cli/bin/cli.js");
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" };
   const run = Bun.spawnSync(["node", redocly, "lint", "--format=json", file], { cwd: folder, env });
-  const { problems } = JSON.parse(run.stdout.toString()) as { problems: { ruleId: string }[] };
-  return problems.map(({ ruleId }) => ruleId);
+  const { problems } = JSON.parse(run.stdout.toString()) as {
+    problems: { ruleId: string; location: { pointer: string }[] }[];
+  };
+  return problems
+    .filter(({ ruleId, location }) => !isXmlExample(ruleId, location[0]?.pointer ?? ""))
+    .map(({ ruleId }) => ruleId);
 }

@@ -43,7 +43,6 @@ export function createSend(settings: Settings): Send {
   return async (call) => {
     // Whatever is wrong with the call itself is thrown here, and not tried again.
     const prepared = prepare(call, settings);
-    prepared.signal?.throwIfAborted();
     for (let attempt = 1; ; attempt++) {
       const info = { method: prepared.init.method, url: prepared.url, attempt };
       try {

@@ -15,25 +15,12 @@ export class Contents {
     this.#format = format;
   }
 
-  /** The answer with a list. */
+  /** The response with a list. */
   list(description: string): Schema {
+    const items = ref("schemas", schemaName(this.#resource, "whole"));
+    const xml = this.#format.name === "xml" ? { xml: { name: "Results", wrapped: true } } : {};
     const example = exampleList(this.#resource, this.#format);
-    return this.#answer(description, this.#listSchema(), example, headersOf.list);
-  }
-
-  /** An example that cannot stand in the contents (see `inline`), as the end of a description. */
-  shown(what: string, example: unknown): string {
-    return typeof example === "string"
-      ? `\n\n${what}:\n\n\`\`\`${this.#format.name}\n${indented(example)}\n\`\`\``
-      : "";
-  }
-
-  #listSchema(): Schema {
-    const xml = { name: "Results", wrapped: true };
-    const arrayOf = (form: Form) => ({ type: "array", items: ref("schemas", schemaName(this.#resource, form)) });
-    // In XML the list cannot be one of two schemas: `xml` belongs to the array. Every record is one in part as well.
-    if (this.#format.name === "xml") return { ...arrayOf("part"), xml };
-    return { anyOf: [arrayOf("whole"), { ...arrayOf("part"), description: "With `fields`." }] };
+    return this.#answer(description, { type: "array", items, ...xml }, example, headersOf.list);
   }
 
   record(description: string, headers: readonly string[]): Schema {
@@ -42,7 +29,7 @@ export class Contents {
   }
 
   #answer(description: string, schema: Schema, example: unknown, headers: readonly string[]): Schema {
-    const content = { [mediaType(this.#format.contentType)]: { schema, ...inline(example) } };
+    const content = { [mediaType(this.#format.contentType)]: { schema, example } };
     return { description, headers: headerRefs(headers), content };
   }
 
@@ -55,25 +42,6 @@ export class Contents {
 
   body(form: Form, example: unknown, required: boolean): Schema {
     const schema = ref("schemas", schemaName(this.#resource, form));
-    return { required, content: { [mediaType(this.#format.contentType)]: { schema, ...inline(example) } } };
+    return { required, content: { [mediaType(this.#format.contentType)]: { schema, example } } };
   }
-}
-
-/** XML as a person would write it: the server's has no white space between its elements. */
-function indented(xml: string): string {
-  let depth = 0;
-  const lines = xml.replace(/>(?=<)/g, ">\n").split("\n");
-  return lines
-    .map((line) => {
-      if (line.startsWith("</")) depth--;
-      const indent = "  ".repeat(depth);
-      if (/^<[^/?][^>]*>$/.test(line) && !line.endsWith("/>")) depth++;
-      return indent + line;
-    })
-    .join("\n");
-}
-
-/** An example in XML is a text, which linters take for a value that does not fit its schema; it is in the description. */
-function inline(example: unknown): Schema {
-  return typeof example === "string" ? {} : { example };
 }

@@ -57,7 +57,7 @@ function schemaComponents({ resources }: Interface): Schemas {
   const groups: Schemas = {};
   const records: Schemas = {};
   for (const resource of resources) {
-    const forms: Form[] = resource.access === "written" ? ["whole", "part", "new", "changes"] : ["whole", "part"];
+    const forms: Form[] = resource.access === "written" ? ["whole", "new", "changes"] : ["whole"];
     for (const form of forms) {
       records[schemaName(resource, form)] = recordSchema(resource, form, groups, "#/components/schemas/");
     }

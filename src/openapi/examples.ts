@@ -23,7 +23,7 @@ export function exampleList(resource: Resource, format: WireFormat): unknown {
 /** The body that creates a record. */
 export function exampleNew(resource: Resource, format: WireFormat): unknown {
   if (format.name === "json") return exampleValues(resource.fields);
-  return documentOf(resource, format, exampleRecord(resource)).replace(` ID="1"`, "");
+  return shown(format, documentOf(resource, format, exampleRecord(resource)).replace(` ID="1"`, ""));
 }
 
 /** The body that changes a field of a record. */
@@ -50,7 +50,21 @@ function exampleValues(fields: Fields): Values {
   return Object.fromEntries(entries);
 }
 
-/** JSON stands in the document as it is; any other format as a text. */
-function shown({ name }: WireFormat, text: string): unknown {
-  return name === "json" ? JSON.parse(text) : text;
+/** What `text` is as the `example` of its media type: JSON as it is, XML as a text, which tools show and send as it is. */
+export function shown({ name }: WireFormat, text: string): unknown {
+  return name === "json" ? JSON.parse(text) : indented(text);
+}
+
+/** XML as a person would write it: the server's has no white space between its elements. */
+function indented(xml: string): string {
+  let depth = 0;
+  const lines = xml.replace(/>(?=<)/g, ">\n").split("\n");
+  return lines
+    .map((line) => {
+      if (line.startsWith("</")) depth--;
+      const indent = "  ".repeat(depth);
+      if (/^<[^/?][^>]*>$/.test(line) && !line.endsWith("/>")) depth++;
+      return indent + line;
+    })
+    .join("\n");
 }

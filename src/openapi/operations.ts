@@ -4,7 +4,7 @@ import type { Code } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Schema } from "../schemas/json-schema.ts";
 import { Contents } from "./contents.ts";
-import { exampleChanges, exampleList, exampleName, exampleNew, exampleSingle } from "./examples.ts";
+import { exampleChanges, exampleName, exampleNew } from "./examples.ts";
 import { headerRefs, headersOf } from "./headers.ts";
 import { parameterRefs } from "./parameters.ts";
 import { always, problemRefs } from "./problems.ts";
@@ -55,15 +55,12 @@ class Operations {
   list(): Schema {
     const { plural } = this.#resource;
     return {
-      ...this.#described(
-        `list${many(this.#resource)}`,
-        `List ${plural}`,
-        listText(plural),
-        this.#contents.shown("The answer", exampleList(this.#resource, this.#format)),
-      ),
+      ...this.#described(`list${many(this.#resource)}`, `List ${plural}`, listText(plural)),
       parameters: parameterRefs.list(this.#resource),
       responses: {
-        200: this.#contents.list(`The ${plural}.`),
+        200: this.#contents.list(
+          `The ${plural}. With \`fields\`, each has its ID and the members that were asked for, and lacks the others.`,
+        ),
         304: this.#contents.notModified(["Vary", "X-Total-Count", "Link"]),
         ...this.#problems([]),
       },
@@ -73,12 +70,7 @@ class Operations {
   lookUp(): Schema {
     const { singular } = this.#resource;
     return {
-      ...this.#described(
-        `get${this.#resource.element}`,
-        `Look up ${a(singular)}`,
-        "One record by its ID.",
-        this.#contents.shown("The answer", exampleSingle(this.#resource, this.#format)),
-      ),
+      ...this.#described(`get${this.#resource.element}`, `Look up ${a(singular)}`, "One record by its ID."),
       parameters: parameterRefs.lookUp,
       responses: {
         200: this.#contents.record(`The ${singular}.`, headersOf.record),
@@ -95,7 +87,6 @@ class Operations {
         `create${this.#resource.element}`,
         `Create ${a(singular)}`,
         "The server gives the ID. Fields that are left out are stored empty.",
-        this.#contents.shown("The body", exampleNew(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.create,
       requestBody: this.#contents.body("new", exampleNew(this.#resource, this.#format), true),
@@ -114,7 +105,6 @@ class Operations {
         `override${this.#resource.element}`,
         `Update or delete ${a(singular)} by POST`,
         "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the answer is 405: a record is created at the path without an ID.",
-        this.#contents.shown("The body", exampleChanges(this.#resource, this.#format)),
       ),
       parameters: parameterRefs.override,
       requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), false),
@@ -166,7 +156,6 @@ class Operations {
         `${verb}${element}${naming}`,
         `${verb === "update" ? "Update" : "Patch"} ${a(singular)}${how}`,
         `PUT and PATCH do the same: they change the fields that the body has. ${namingText(naming)}`,
-        this.#contents.shown("The body", exampleChanges(this.#resource, this.#format)),
       ),
       parameters: naming ? parameterRefs.changeByBody : parameterRefs.changeByPath,
       requestBody: this.#contents.body("changes", exampleChanges(this.#resource, this.#format), true),
@@ -181,12 +170,7 @@ class Operations {
     const { singular, element } = this.#resource;
     const how = naming ? ", named in the body" : "";
     return {
-      ...this.#described(
-        `delete${element}${naming}`,
-        `Delete ${a(singular)}${how}`,
-        namingText(naming),
-        naming && this.#contents.shown("The body", exampleName(this.#resource, this.#format)),
-      ),
+      ...this.#described(`delete${element}${naming}`, `Delete ${a(singular)}${how}`, namingText(naming)),
       parameters: naming ? parameterRefs.changeByBody : parameterRefs.changeByPath,
       ...(naming
         ? { requestBody: this.#contents.body("changes", exampleName(this.#resource, this.#format), false) }
@@ -198,11 +182,11 @@ class Operations {
     };
   }
 
-  #described(operationId: string, summary: string, description: string, example = ""): Schema {
+  #described(operationId: string, summary: string, description: string): Schema {
     return {
       operationId: named(operationId, this.#format),
       summary,
-      description: description + example,
+      description,
       tags: [tagOf(this.#resource, this.#format)],
     };
   }

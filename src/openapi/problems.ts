@@ -2,8 +2,9 @@
 
 import { type Code, refusals } from "../model/errors.ts";
 import type { Schema } from "../schemas/json-schema.ts";
+import { shown } from "./examples.ts";
 import { headerRefs, headersOf } from "./headers.ts";
-import { type Interface, named, ref, type WireFormat } from "./wire.ts";
+import { type Interface, named, type ProblemExample, ref, type WireFormat } from "./wire.ts";
 
 const codes = Object.keys(refusals) as Code[];
 
@@ -142,20 +143,20 @@ function responseName(code: Code, format: WireFormat, statusOf: Interface["statu
 
 function response(code: Code, format: WireFormat, { statusOf }: Interface): Schema {
   const same = codes.filter((other) => statusOf(other) === statusOf(code));
-  const examples = same.map((one) => [one, { summary: refusals[one], value: example(one, statusOf(one)) }]);
+  const examples = same.map((one) => {
+    const value = shown(format, format.problem(example(one, statusOf(one))));
+    return [one, { summary: refusals[one], value }];
+  });
   return {
     description: same.map((one) => `[${refusals[one]}](/docs/problems/${one}).`).join(" "),
     headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),
     content: {
-      [format.problemType]: {
-        schema: ref("schemas", "Problem"),
-        ...(format.name === "json" ? { examples: Object.fromEntries(examples) } : {}),
-      },
+      [format.problemType]: { schema: ref("schemas", "Problem"), examples: Object.fromEntries(examples) },
     },
   };
 }
 
-function example(code: Code, status: number): unknown {
+function example(code: Code, status: number): ProblemExample {
   return {
     type: `/docs/problems/${code}`,
     title: refusals[code],

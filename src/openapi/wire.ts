@@ -1,5 +1,5 @@
 import type { Encoding } from "../model/encoding.ts";
-import type { Code } from "../model/errors.ts";
+import type { Code, Fault } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Schema } from "../schemas/json-schema.ts";
 
@@ -7,6 +7,17 @@ import type { Schema } from "../schemas/json-schema.ts";
 export interface WireFormat extends Encoding {
   readonly contentType: string;
   readonly problemType: string;
+  problem(problem: ProblemExample): string;
+}
+
+/** A problem document (RFC 9457) as the document shows it. */
+export interface ProblemExample {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  readonly instance: string;
+  readonly errors?: readonly Fault[];
 }
 
 /** What the document is made from. */

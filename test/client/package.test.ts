@@ -76,6 +76,10 @@ const unchanged = await client.brands.get(brand.ID, { ifNoneMatch: etagOf(rename
 await client.brands.delete(renamed);
 const nobody = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
 const failure = await nobody.brands.list().catch((error) => error);
+// What is left behind by a call that was ended while it waited must not keep the process alive.
+const busy = async () => new Response("", { status: 503, headers: { "Retry-After": "50" } });
+const signal = AbortSignal.timeout(100);
+await createClient({ url, key, fetch: busy }).brands.list({}, { signal }).catch(() => {});
 console.log(JSON.stringify([names, problem.code, failure.reason, String(unchanged), (await client.brands.list()).length]));
 `;
 

@@ -61,7 +61,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (!response) throw new Error(`${answered.status} is not among the answers`);
     const pointer = `${place.pointer}/${asked.method.toLowerCase()}/responses/${answered.status}`;
     checkHeaders(resolve(response), answered);
-    if (asked.method !== "HEAD") checkBody(pointer, resolve(response), answered);
+    if (asked.method !== "HEAD") checkBody(pointer, resolve(response), answered, fieldsOf(asked));
   }
 
   /** No such path or method: what comes back must still be a problem. */
@@ -97,7 +97,8 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     }
   }
 
-  function checkBody(pointer: string, { content }: Response, answered: Answered): void {
+  /** @param fields what a list was asked for by `fields` */
+  function checkBody(pointer: string, { content }: Response, answered: Answered, fields?: readonly string[]): void {
     const type = answered.headers.get("Content-Type");
     if (!content) {
       if (answered.text !== "" || type !== null) throw new Error("a body where the document has none");
@@ -107,9 +108,26 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (type?.split(";")[0] !== documented) throw new Error(`the content type is ${type}, not ${documented}`);
     const schema = content[documented]?.schema as Schema;
     const body = documented.endsWith("xml") ? readXml(answered.text) : JSON.parse(answered.text);
-    const validate = validator(`${pointer} ${documented}`, schema);
+    const isPart = fields !== undefined && schema.type === "array";
+    const validate = isPart
+      ? validator(`${pointer} ${documented} ${fields}`, {
+          ...schema,
+          items: pick(schema.items as Schema, ["ID", ...fields]),
+        })
+      : validator(`${pointer} ${documented}`, schema);
     if (!validate(body))
       throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${answered.text.slice(0, 500)}`);
+  }
+
+  /** The schema of a record that has the members at `paths` and no others. */
+  function pick(reference: Schema, paths: readonly string[]): Schema {
+    const schema = resolve(reference);
+    const members = Object.entries(schema.properties as Record<string, Schema>).flatMap(([name, member]) => {
+      const inner = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1));
+      if (paths.includes(name)) return [[name, member] as const];
+      return inner.length > 0 ? [[name, pick(member, inner)] as const] : [];
+    });
+    return { ...schema, properties: Object.fromEntries(members), required: members.map(([name]) => name) };
   }
 
   function validator(key: string, schema: Schema): ValidateFunction {
@@ -140,6 +158,12 @@ export function createConformance(resources: readonly Resource[]): Conformance {
       }
     },
   };
+}
+
+/** What the query asks for by `fields`, by comma or by repetition; undefined without it. */
+function fieldsOf({ path }: Asked): string[] | undefined {
+  const all = new URLSearchParams(path.split("?")[1]).getAll("fields");
+  return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;
 }
 
 /** Replies may only grow with the document: here an unknown member is a fault, though clients must pass it over. */
