@@ -40,7 +40,16 @@ const settings = {
 };
 
 /** What starts Scalar on the page. The document's own server is `/`, which Scalar would put before the paths as it is. */
-export const referenceScript = `const servers = [{ url: location.origin, description: "This server." }];
+export const referenceScript = `// Scalar shows a response as text by its media type, and takes problems in XML for binary files.
+const send = window.fetch;
+window.fetch = async (...request) => {
+  const response = await send(...request);
+  if (response.headers.get("Content-Type") !== "application/problem+xml") return response;
+  const headers = new Headers(response.headers);
+  headers.set("Content-Type", "application/xml");
+  return Object.defineProperty(response, "headers", { value: headers });
+};
+const servers = [{ url: location.origin, description: "This server." }];
 Scalar.createApiReference("#reference", { ...${JSON.stringify(settings)}, servers });
 `;
 

@@ -124,7 +124,7 @@ describe("a network that fails", () => {
 
   test("nor is it tried again when the reason is the problem of another call", async () => {
     const controller = new AbortController();
-    const problem = (await thrownBy(client.brands.get(999_999))) as StorefrontProblem;
+    const problem = new StorefrontProblem(busy(), {}, "");
     const {
       client: leaving,
       urls,

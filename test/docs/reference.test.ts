@@ -59,6 +59,28 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   await expectQuiet(watched);
 }, 60_000);
 
+test("the form of an operation in XML sends XML, and shows what comes back: the record, or the problem", async () => {
+  const watched = await openPage(browser, server.url, 1280, 900);
+  const { page } = watched;
+  const path = "/restapi/orderstatuses.xml";
+  await page.goto(`${server.url}/docs`);
+  await page.goto(`${server.url}/docs#tag/order-statuses-in-xml/POST${path}`);
+  await page.getByRole("button", { name: /^Test Request\s*\(post \/restapi\/orderstatuses\.xml\)/ }).click();
+  for (const [key, status, shown] of [
+    [server.key, 201, '<OrderStatus ID="6">'],
+    ["wrong", 401, "/docs/problems/unauthorized"],
+  ] as const) {
+    await page.locator("input.scalar-password-input:visible, [type=password]:visible").last().fill(key);
+    const [sent, answered] = [page.waitForRequest(server.url + path), page.waitForResponse(server.url + path)];
+    await page.getByRole("button", { name: /^Send/ }).first().click();
+    expect((await sent).headers()["content-type"]).toBe("application/xml");
+    expect((await answered).status()).toBe(status);
+    await page.getByText(shown).last().waitFor();
+    expect(await page.getByText("Binary file").count()).toBe(0);
+  }
+  expect(watched.strangers).toEqual([]);
+}, 60_000);
+
 async function expectQuiet({ page, errors, strangers }: Watched): Promise<void> {
   await page.waitForLoadState("networkidle");
   expect(errors).toEqual([]);
