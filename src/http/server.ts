@@ -27,6 +27,9 @@ import { write } from "./write.ts";
 
 export interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
 
+/** Milliseconds after the start at which everything is loaded that a start need not wait for. */
+const loadAfter = 250;
+
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   const { snapshots, writes, log, now } = parts;
@@ -130,14 +133,27 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return replyFault(exchange);
   }
 
+  // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
+  // to start quickly, is not left until a client asks for it.
+  const loading = setTimeout(async () => {
+    const failed = (await Promise.allSettled([statics.load(), metrics.load()])).filter(isRejected);
+    for (const { reason } of failed) log.error({ err: reason }, "the documentation or the metrics could not be loaded");
+    if (failed.length === 0) log.debug("the documentation and the metrics are loaded");
+  }, loadAfter);
+  loading.unref();
   const listener = listen({ ...options, longestBody }, { answer, misread });
   return {
     ...listener,
     async stop(seconds) {
+      clearTimeout(loading);
       await listener.stop(seconds);
       await admission.stop();
     },
   };
+}
+
+function isRejected(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
+  return result.status === "rejected";
 }
 
 /** Stands for a request that could not be read. */

@@ -21,7 +21,7 @@ export interface StaticOptions {
   readonly trustForwardedHost: boolean;
 }
 
-/** Where the interface is described. Much code does that, so it is loaded when somebody looks, not at every start. */
+/** Where the interface is described. Much code does that, so it is loaded after the start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
 export function createStaticAnswers(options: StaticOptions, { engine, resources, now }: HttpParts, metrics: Metrics) {
@@ -41,6 +41,8 @@ export function createStaticAnswers(options: StaticOptions, { engine, resources,
     return answer(exchange);
   }
   return {
+    /** Loads what the pages need. */
+    load: describe,
     /** The answer to `exchange`, if one of these paths is asked for. */
     find(exchange: Exchange): Maybe<Reply> | undefined {
       const { path } = exchange.target;
