@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createOccasionally } from "../src/http/occasionally.ts";
+import { createLogLimit } from "../src/http/log-limit.ts";
 import { once } from "../src/http/once.ts";
 import { Refusal, toLogged } from "../src/model/errors.ts";
 
@@ -65,9 +65,9 @@ describe("the log", () => {
 
   test("tells of the same cause once a second, and how often it left it out", () => {
     let now = 0;
-    const occasionally = createOccasionally(() => now);
+    const limited = createLogLimit(() => now);
     const told: [string, number][] = [];
-    const happen = (cause: string) => occasionally(cause, (leftOut) => told.push([cause, leftOut]));
+    const happen = (cause: string) => limited(cause, (suppressed) => told.push([cause, suppressed]));
     for (now = 0; now < 3000; now += 100) {
       happen("a");
       if (now === 500) happen("b");
@@ -81,11 +81,11 @@ describe("the log", () => {
   });
 
   test("tells causes apart, but does not remember any number of them", () => {
-    const occasionally = createOccasionally(() => 0);
+    const limited = createLogLimit(() => 0);
     let count = 0;
-    for (let index = 0; index < 250; index++) occasionally(`cause ${index}`, () => count++);
+    for (let index = 0; index < 250; index++) limited(`cause ${index}`, () => count++);
     expect(count).toBe(250);
-    occasionally("cause 249", () => count++);
+    limited("cause 249", () => count++);
     expect(count).toBe(250);
   });
 });

@@ -25,8 +25,10 @@ describe("a target", () => {
     ["/a;b=c", "/a;b=c", "", undefined],
     ["http://y", "/", "", "y"],
     ["http://y?b", "/", "b", "y"],
-    ["HTTPS://Y:81/a?b", "/a", "b", "y:81"],
-    ["http://[::1]:80/a", "/a", "", "[::1]"],
+    ["HTTPS://Y:81/a?b", "/a", "b", "Y:81"],
+    ["http://%79/a", "/a", "", "%79"],
+    ["http://\xef\xbd\x99/a", "/a", "", "\xef\xbd\x99"],
+    ["http://[::1]:80/a", "/a", "", "[::1]:80"],
   ])("%s is split", (sent, path, query, host) => {
     expect(toTarget(sent)).toEqual(host === undefined ? { path, query } : { path, query, host });
   });

@@ -6,7 +6,7 @@ import { systemSite } from "../store/snapshots.ts";
 /** How long what was found out holds, in milliseconds. */
 const lifetime = 1000;
 /** How long the storage has to respond, in milliseconds. */
-const patience = 3000;
+const timeout = 3000;
 
 interface Finding {
   /** Milliseconds since 1970. */
@@ -36,7 +36,7 @@ export function createReadiness(engine: Pick<Engine, "heads" | "tryWrite">, now:
     const at = now();
     if (finding === undefined || Math.abs(at - finding.at) >= lifetime) {
       finding = { at, result: ask() };
-      // Whoever asked hears of it; nobody else is there to.
+      // Those who asked get the failure; without them it would end the process.
       finding.result.catch(() => {});
     }
     return finding.result;
@@ -49,8 +49,8 @@ async function readAndWrite(engine: Pick<Engine, "heads" | "tryWrite">): Promise
 
 async function inTime(asked: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const error = new Refusal("unavailable", `the storage did not respond within ${patience} ms`, { retryAfter: 1 });
-  const timer = setTimeout(() => reject(error), patience);
+  const error = new Refusal("unavailable", `the storage did not respond within ${timeout} ms`, { retryAfter: 1 });
+  const timer = setTimeout(() => reject(error), timeout);
   try {
     await Promise.race([asked, promise]);
   } finally {

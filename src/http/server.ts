@@ -14,9 +14,9 @@ import { longestBody, readBody } from "./body.ts";
 import type { Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
+import { createLogLimit } from "./log-limit.ts";
 import { methodLabel, methodOf, preflight, requireKnownMethod } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
-import { createOccasionally } from "./occasionally.ts";
 import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
 import { replyFault, replyRefusal } from "./reply.ts";
@@ -38,7 +38,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   const metrics = createMetrics(snapshots);
   const statics = createStaticAnswers(options, parts, metrics);
   const idempotencies = new Idempotencies();
-  const occasionally = createOccasionally(now);
+  const limited = createLogLimit(now);
   const idPrefix = randomText(8);
   let exchanges = 0;
 
@@ -63,7 +63,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     const exchange = toExchange(unread);
     if (error instanceof Refusal) {
       const line = { request: exchange.id, reason: error.message };
-      occasionally("misread", (leftOut) => log.info({ ...line, leftOut }, "a request could not be read"));
+      limited("misread", (suppressed) => log.info({ ...line, suppressed }, "a request could not be read"));
     }
     return finish(exchange, performance.now(), refuse(exchange, error));
   }
@@ -124,8 +124,8 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   function refuse(exchange: Exchange, error: unknown): Reply {
     if (error instanceof Refusal) {
       if (error.code !== "unavailable") return replyRefusal(exchange, error);
-      occasionally(error.message, (leftOut) =>
-        log.error({ request: exchange.id, err: error, leftOut }, "the storage failed"),
+      limited(error.message, (suppressed) =>
+        log.error({ request: exchange.id, err: error, suppressed }, "the storage failed"),
       );
       return replyRefusal(exchange, storageFailed(error));
     }
@@ -133,6 +133,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return replyFault(exchange);
   }
 
+  const listener = listen({ ...options, longestBody }, { answer, misread });
   // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
   // to start quickly, is not left until a client asks for it.
   const loading = setTimeout(async () => {
@@ -141,7 +142,6 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     if (failed.length === 0) log.debug("the documentation and the metrics are loaded");
   }, loadAfter);
   loading.unref();
-  const listener = listen({ ...options, longestBody }, { answer, misread });
   return {
     ...listener,
     async stop(seconds) {

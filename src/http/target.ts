@@ -1,4 +1,4 @@
-/** What a request asks for: the path, the query after the `?`, and the host of an absolute target. */
+/** What a request asks for: the path, the query after the `?`, and the authority of an absolute target, as it was sent. */
 export interface Target {
   readonly path: string;
   readonly query: string;
@@ -12,6 +12,9 @@ const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
  * takes for another path could get past the rules of the proxy.
  */
 const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
+
+/** Of an absolute URL. It is not decoded, as that of `Host` is not: a proxy would not know the site that came of it. */
+const authority = /^https?:\/\/([^/?]+)/i;
 
 /** A path or an absolute URL without what the URL standard would read as something else: `\` as `/`, and `#` as an end. */
 const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
@@ -28,7 +31,7 @@ export function toTarget(sent: string): Target {
   const url = readable.test(text) ? URL.parse(isAbsolute ? text : `http://unknown${text}`) : null;
   if (!url) return { path: text, query: "" };
   const target = split(url.pathname + url.search);
-  return isAbsolute ? { ...target, host: url.host } : target;
+  return isAbsolute ? { ...target, host: authority.exec(sent)?.[1] as string } : target;
 }
 
 function split(text: string): Target {
