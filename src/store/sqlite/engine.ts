@@ -98,10 +98,22 @@ function startWriter(how: Start) {
       else call?.reject(new Error(data.failure.message));
       if (waiting.length === 0) started.unref();
     };
-    started.onerror = (event) => {
-      worker = undefined;
-      for (const call of waiting.splice(0)) call.reject(new Error(`the writer thread failed: ${event.message}`));
+    let why = "";
+    started.onerror = ({ message }) => {
+      why = `: ${message}`;
     };
+    // However it ended, what it was asked gets no answer any more. The next call starts another.
+    started.addEventListener("close", () => {
+      worker = undefined;
+      const failure = new Refusal(
+        "unavailable",
+        `the writer thread ended${why}; what it was asked may have been done`,
+        {
+          retryAfter: 1,
+        },
+      );
+      for (const call of waiting.splice(0)) call.reject(failure);
+    });
     started.postMessage(how);
     return started;
   }
@@ -119,8 +131,9 @@ function startWriter(how: Start) {
   async function stop(): Promise<void> {
     if (!worker) return;
     await call({ name: "close" });
-    worker.terminate();
+    const stopped = worker;
     worker = undefined;
+    stopped?.terminate();
   }
 
   return { call, stop };

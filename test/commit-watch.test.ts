@@ -1,0 +1,64 @@
+// Whether anybody has committed: on Linux from mapped memory, elsewhere by asking SQLite.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { createIntent } from "./support/intents.ts";
+
+const { platform } = process;
+
+describe.each(["linux", "darwin"] as const)("on %s", (name) => {
+  let folder: string;
+  let engines: Engine[];
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-watch-"));
+    Object.defineProperty(process, "platform", { value: name });
+    const url = `sqlite:${join(folder, "test.db")}`;
+    engines = [await openEngine(url, allResources), await openEngine(url, allResources)];
+  });
+  afterEach(async () => {
+    for (const engine of engines) await engine.close();
+    Object.defineProperty(process, "platform", { value: platform });
+    rmSync(folder, { recursive: true });
+  });
+
+  /** What an engine says when it is asked twice. */
+  const twice = (engine: Engine | undefined) => [engine?.unchanged?.(), engine?.unchanged?.()];
+
+  test("each commit is told once to every process, and nothing else is", async () => {
+    const [one, other] = engines;
+    expect([twice(one), twice(other)]).toEqual([
+      [false, true],
+      [false, true],
+    ]);
+    for (let round = 0; round < 3; round++) {
+      for (const writer of engines) {
+        await writer.commit([createIntent()]);
+        expect([twice(one), twice(other)]).toEqual([
+          [false, true],
+          [false, true],
+        ]);
+      }
+    }
+    await one?.load(1);
+    for await (const _ of other?.dump() ?? []);
+    expect([twice(one), twice(other)]).toEqual([
+      [true, true],
+      [true, true],
+    ]);
+  });
+
+  test("a read sees what another process has just committed", async () => {
+    const [one, other] = engines as [Engine, Engine];
+    const snapshots = new Snapshots(other, allResources, 1 << 20);
+    for (let revision = 1; revision < 20; revision++) {
+      await one.commit([createIntent()]);
+      expect((await snapshots.fresh(1)).revision).toBe(revision);
+    }
+  });
+});

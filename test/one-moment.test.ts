@@ -1,0 +1,66 @@
+// What is read in several steps is as of one moment, whatever others commit between them.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import { allResources } from "../src/resources/all.ts";
+import { checkRows } from "../src/store/check.ts";
+import { openEngine } from "../src/store/open.ts";
+import { engineKinds } from "./support/engines.ts";
+import { createIntent } from "./support/intents.ts";
+
+for (const kind of engineKinds) {
+  describe(kind.name, () => {
+    let reader: Engine;
+    let writer: Engine;
+    beforeAll(async () => {
+      await kind.open();
+      const url = await kind.newDatabase();
+      reader = await openEngine(url, allResources);
+      writer = await openEngine(url, allResources);
+    });
+    afterAll(async () => {
+      await reader.close();
+      await writer.close();
+      await kind.close();
+    });
+
+    test("a dump has nothing that was committed after its first row", async () => {
+      const make = (Name: string) => createIntent({ values: { Name } });
+      await writer.commit([make("early"), make("early")]);
+      await writer.commit([createIntent({ site: 2 })]);
+      const seen: DumpedRow[] = [];
+      for await (const row of reader.dump()) {
+        seen.push(row);
+        await writer.commit([make("late"), createIntent({ operation: "update", id: 1, values: { Name: "late" } })]);
+      }
+      expect(seen.filter(({ table }) => table === "records")).toHaveLength(3);
+      expect(JSON.stringify(seen)).not.toContain("late");
+      expect(checkRows(seen)).toEqual([]);
+    });
+
+    test("a load has the records that its head says, and changes follow on one another", async () => {
+      const [site, writes] = [5, kind.name === "SQLite" ? 300 : 100];
+      await writer.commit([createIntent({ site })]);
+      let isDone = false;
+      const writing = (async () => {
+        for (let i = 0; i < writes; i++) {
+          await writer.commit([createIntent({ site, operation: "update", id: 1, values: { Name: `${i}` } })]);
+        }
+      })().finally(() => {
+        isDone = true;
+      });
+      const torn: object[] = [];
+      while (!isDone) {
+        const { head, rows } = await reader.load(site);
+        const changes = await reader.since(site, head.revision);
+        const follows = changes?.every(({ revision }, index) => revision === head.revision + 1 + index);
+        if (rows[0]?.revision !== head.revision || !follows) torn.push({ head, rows, changes });
+        // Lets the writer go on.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(torn).toEqual([]);
+      await writing;
+      expect((await reader.load(site)).head.revision).toBe(1 + writes);
+    });
+  });
+}

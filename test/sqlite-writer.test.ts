@@ -1,0 +1,68 @@
+// The thread that writes to SQLite, and what makes its commits last.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { openDatabase } from "../src/store/sqlite/database.ts";
+import { createIntent } from "./support/intents.ts";
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-writer-"));
+  path = join(folder, "test.db");
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("every connection flushes each commit to the disk, and keeps a log beside the database", () => {
+  // https://sqlite.org/pragma.html#pragma_synchronous: 2 is FULL.
+  using database = openDatabase(path);
+  expect(database.query("pragma synchronous").get()).toEqual({ synchronous: 2 });
+  expect(database.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
+});
+
+describe("a writer thread that dies", () => {
+  const { Worker: RealWorker } = globalThis;
+  const threads: Worker[] = [];
+  let engine: Engine;
+  beforeEach(async () => {
+    globalThis.Worker = class extends RealWorker {
+      constructor(...parameters: ConstructorParameters<typeof Worker>) {
+        super(...parameters);
+        threads.push(this);
+      }
+    } as typeof Worker;
+    engine = await openEngine(`sqlite:${path}`, allResources);
+    await engine.commit([createIntent()]);
+  });
+  afterEach(async () => {
+    await engine.close();
+    globalThis.Worker = RealWorker;
+    threads.length = 0;
+  });
+
+  test.each<[string, (thread: Worker) => void]>([
+    ["by an error", (thread) => thread.postMessage(undefined)],
+    ["without a word", (thread) => thread.terminate()],
+  ])("%s fails the writes that it has, and the next write is done by another", async (_, kill) => {
+    kill(threads[0] as Worker);
+    const failed = await Promise.allSettled([engine.commit([createIntent()]), engine.commit([createIntent()])]);
+    for (const { status, reason } of failed as PromiseRejectedResult[]) {
+      expect([status, reason.code]).toEqual(["rejected", "unavailable"]);
+    }
+    const [outcome] = await engine.commit([createIntent()]);
+    expect(outcome).toMatchObject({ kind: "done", id: 2 });
+    expect(threads).toHaveLength(2);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("while it has nothing to do is replaced by the next write", async () => {
+    threads[0]?.terminate();
+    await new Promise((resolve) => threads[0]?.addEventListener("close", resolve));
+    expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
+  });
+});
