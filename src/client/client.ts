@@ -19,7 +19,7 @@ export type {
 export { type FailureReason, type Fault, StorefrontFailure, StorefrontProblem } from "./errors.ts";
 export { etagOf } from "./etag.ts";
 export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
-export type { Query } from "./query.ts";
+export type { Filter, FilterValue, Query } from "./query.ts";
 export type * from "./records.ts";
 export type { CallOptions } from "./send.ts";
 

@@ -1,7 +1,7 @@
 import { StorefrontFailure } from "./errors.ts";
 import { etagOf, withEtag } from "./etag.ts";
-import { inRange, shown } from "./options.ts";
-import { type Query, toSearch } from "./query.ts";
+import { inRange } from "./options.ts";
+import { type Query, toId, toSearch } from "./query.ts";
 import type { CallOptions, Content, Send } from "./send.ts";
 
 /**
@@ -106,8 +106,7 @@ export class ReadCollection<Item extends { readonly ID: number }, Path extends s
   }
 
   protected pathOf(id: unknown): string {
-    if (Number.isSafeInteger(id) && (id as number) >= 1) return `${this.path}/${id}.json`;
-    throw new TypeError(`an ID is a whole number from 1, not ${shown(id)}`);
+    return `${this.path}/${toId(id)}.json`;
   }
 
   /** The record of a response, with its ETag. */

@@ -1,9 +1,16 @@
 import { inRange, shown } from "./options.ts";
 
+/** A text that the field must equal, or contain without regard to case. */
+export type FilterValue = string | number | { readonly contains: string };
+
+/** Filters by the path of a field; several must all hold, and at most 16. For the ID also a list of them, at most 1000. */
+export type Filter<Path extends string> = { readonly [P in Exclude<Path, "ID">]?: FilterValue } & {
+  readonly ID?: FilterValue | { readonly in: readonly number[] };
+};
+
 /** What a list may be asked for, by the paths of the record's fields. */
 export interface Query<Path extends string> {
-  /** A text that the field must equal, or contain without regard to case. Several must all hold. */
-  readonly filter?: { readonly [P in Path]?: string | number | { readonly contains: string } };
+  readonly filter?: Filter<Path>;
   /** Fields to sort by, `-` before one for descending. */
   readonly sort?: Path | `-${Path}` | readonly (Path | `-${Path}`)[];
   readonly limit?: number;
@@ -35,7 +42,16 @@ export function toSearch(query: AnyQuery, known: readonly string[] = members): s
 
 function toFilter(path: string, value: unknown): [string, string] {
   if (typeof value === "string" || typeof value === "number") return [`filter[${path}]`, String(value)];
-  const { contains } = (value ?? {}) as { contains?: unknown };
+  const { contains, in: ids } = (value ?? {}) as { contains?: unknown; in?: unknown };
   if (typeof contains === "string") return [`filter[${path}][contains]`, contains];
-  throw new TypeError(`the filter of \`${path}\` must be a text, a number or { contains }, not ${shown(value)}`);
+  if (Array.isArray(ids)) return [`filter[${path}][in]`, ids.map(toId).join()];
+  throw new TypeError(
+    `the filter of \`${path}\` must be a text, a number, { contains } or { in }, not ${shown(value)}`,
+  );
+}
+
+/** @throws TypeError unless `id` is a whole number from 1: anything else in a path could lead to another record */
+export function toId(id: unknown): number {
+  if (Number.isSafeInteger(id) && (id as number) >= 1) return id as number;
+  throw new TypeError(`an ID is a whole number from 1, not ${shown(id)}`);
 }

@@ -60,6 +60,10 @@ describe("the client", () => {
     expect((await client.brands.list({ filter: { Name: "Beta & Co" } })).total).toBe(1);
     expect((await client.brands.list({ sort: ["Address.Town", "-ID"] }))[0]?.Name).toBe("Acme Two");
     expect((await client.brands.list({ limit: 1, offset: 2 }))[0]?.Name).toBe("Acme Two");
+    const [first, , third] = [...(await client.brands.list())] as [Brand, Brand, Brand];
+    const two = await client.brands.list({ filter: { ID: { in: [third.ID, first.ID] } } });
+    expect(two.map(({ Name }) => Name)).toEqual(["Beta & Co", "Acme Two"]);
+    expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);
   });
 
   test("tells a problem with its code, its faults and the request's id", async () => {

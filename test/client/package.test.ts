@@ -55,6 +55,9 @@ client.brands.create({ name: "Acme" });
 client.brands.create({ AccountNumber: "1" });
 // @ts-expect-error: no such path
 client.brands.list({ sort: "Town" });
+export const some = client.brands.list({ filter: { ID: { in: [1, 2] }, "Address.Town": { contains: "x" } } });
+// @ts-expect-error: only of the ID
+client.brands.list({ filter: { Name: { in: [1, 2] } } });
 // @ts-expect-error: an ID is a number
 client.brands.get("1");
 // @ts-expect-error: locations can only be read

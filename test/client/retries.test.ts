@@ -307,6 +307,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
     ["a filter that is undefined", 0, ({ brands }) => brands.list({ filter: { Name: undefined } })],
     ["a filter that is null", 0, ({ brands }) => brands.list({ filter: { Name: null } })],
     ["a filter of another kind", 0, ({ brands }) => brands.list({ filter: { Name: { startsWith: "A" } } })],
+    ["a filter by an ID that is none", 0, ({ brands }) => brands.list({ filter: { ID: { in: [1, "2,3"] } } })],
     ["a limit of 0", 0, ({ brands }) => brands.list({ limit: 0 })],
     ["a limit of 1001", 0, ({ brands }) => brands.list({ limit: 1001 })],
     ["an offset that is negative", 0, ({ brands }) => brands.list({ offset: -1 })],
