@@ -1,0 +1,74 @@
+// What a generator makes of the lists for languages other than TypeScript. It runs from npm alone, without those languages; those
+// that are on the machine run what it made on what the server sends. Whole clients of other generators: docs/clients.md.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DemoServer, startDemo } from "../support/demo-server.ts";
+
+const { FetchingJSONSchemaStore, InputData, JSONSchemaInput, quicktype } = createRequire(
+  join(import.meta.dir, "package.json"),
+)("quicktype-core");
+const document = JSON.parse(readFileSync(join(import.meta.dir, "../../docs/openapi.json"), "utf8"));
+const folder = mkdtempSync(join(tmpdir(), "storefront-models-"));
+let server: DemoServer;
+beforeAll(async () => {
+  server = await startDemo();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** What the generator makes of the list at `path` in a language: the text of a file. */
+async function generate(path: string, name: string, lang: string): Promise<string> {
+  const { schema } = document.paths[path].get.responses[200].content["application/json"];
+  const source = new JSONSchemaInput(new FetchingJSONSchemaStore());
+  await source.addSource({ name, schema: JSON.stringify({ ...schema, components: document.components }) });
+  const inputData = new InputData();
+  inputData.addInput(source);
+  return (await quicktype({ inputData, lang, rendererOptions: { package: "shop" } })).lines.join("\n");
+}
+
+const languages: [string, RegExp[]][] = [
+  ["go", [/^type Brands \[\]Brand$/m, /^\s+Name\s+string\s+`json:"Name"`$/m, /^\s+Address\s+Address\s/m]],
+  ["csharp", [/public static Brands\[\] FromJson/, /public string Name \{ get; set; \}/]],
+  ["kotlin", [/^class Brands\(elements: Collection<Brand>\)/m, /^\s+val name: String,$/m]],
+  ["swift", [/^typealias Brands = \[Brand\]$/m, /let accountNumber: String$/m]],
+  ["rust", [/^pub type Brands = Vec<Brand>;$/m, /^\s+(?:pub )?account_number: String,$/m]],
+  ["php", [/class Brands\b/, /private string \$accountNumber;/]],
+];
+
+test.each(languages)("a list is a list of whole records in %s", async (lang, expected) => {
+  const text = await generate("/restapi/brands.json", "Brands", lang);
+  for (const pattern of expected) expect(text).toMatch(pattern);
+});
+
+test.skipIf(Bun.which("python3") === null)("what is made for Python reads what the server sends", async () => {
+  const lists = { brands: "Brands", orderstatuses: "OrderStatuses", locations: "Locations" };
+  for (const [path, name] of Object.entries(lists)) {
+    writeFileSync(join(folder, `${path}.py`), await generate(`/restapi/${path}.json`, name, "python"));
+  }
+  const program = `
+import json, sys, urllib.request
+import brands, locations, orderstatuses
+def read(path):
+    request = urllib.request.Request(f"{sys.argv[1]}/restapi/{path}.json", headers={"X-API-AUTH": sys.argv[2]})
+    return json.load(urllib.request.urlopen(request))
+print(json.dumps([
+    [brand.address.town for brand in brands.brands_from_dict(read("brands"))][1],
+    orderstatuses.order_statuses_from_dict(read("orderstatuses"))[4].name,
+    locations.locations_from_dict(read("locations"))[0].telephone.daytime,
+]))`;
+  writeFileSync(join(folder, "read.py"), program);
+  const run = Bun.spawn(["python3", "read.py", server.url, server.key], {
+    cwd: folder,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [output, complaint] = await Promise.all([run.stdout.text(), run.stderr.text()]);
+  expect(complaint).toBe("");
+  expect(JSON.parse(output)).toEqual(["Bergen", "Cancelled", "01632 960010"]);
+});
