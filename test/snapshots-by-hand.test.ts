@@ -5,7 +5,7 @@ import type { Change } from "../src/model/change.ts";
 import type { Row, SiteContents } from "../src/model/engine.ts";
 import { versionOf } from "../src/model/write.ts";
 import { brand } from "../src/resources/brand.ts";
-import type { Snapshot } from "../src/store/snapshot.ts";
+import type { Snapshot } from "../src/store/memory/snapshot.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createEngineByHand, type EngineByHand } from "./support/engine-by-hand.ts";
 

@@ -2,8 +2,8 @@
 
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
-import type { Snapshot } from "../store/snapshot.ts";
-import { systemSite } from "../store/snapshots.ts";
+import { systemSite } from "../model/system-site.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, sentHost, toHostname, wrongSite } from "./auth.ts";
 import { clientNetwork } from "./client-network.ts";

@@ -3,7 +3,9 @@
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
-import type { List } from "../store/list.ts";
+import { inSlices, type Steps } from "../lib/slices.ts";
+import type { Maybe } from "../model/maybe.ts";
+import type { List } from "../store/memory/list.ts";
 import { weightsOf } from "./accept.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
@@ -59,13 +61,19 @@ export function chooseCoding(header: string | null, bytes: number): string | und
   return best;
 }
 
-/** The whole list in `name`, one of the codings. */
-export function compressed(list: List, name: string): Uint8Array {
+/** The whole list in `name`, one of the codings. A long one is compressed in slices. */
+export function compressed(list: List, name: string): Maybe<Uint8Array> {
+  return list.compressed(name, () => inSlices(compress(list, name)));
+}
+
+function* compress(list: List, name: string): Steps<Uint8Array> {
   const coding = codings[name] as Coding;
-  return list.compressed.get(name, () => {
-    const parts = list.parts.map(({ bytes, compressed }) => compressed.get(name, () => coding.compress(bytes)));
-    return coding.join(parts, list);
-  });
+  const parts: Uint8Array[] = [];
+  for (const part of list.parts) {
+    parts.push(part.compressed(name, coding.compress));
+    yield;
+  }
+  return coding.join(parts, list);
 }
 
 /** `bytes` in `name`, one of the codings. */

@@ -5,7 +5,7 @@ import { mostFilters, mostIds } from "../model/list-bounds.ts";
 import { nearestPath } from "../model/nearest.ts";
 import { toId } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
-import type { Filter } from "../store/selection.ts";
+import type { Filter } from "../store/memory/selections.ts";
 
 /** `filter[Name]` or `filter[Name][contains]`, whatever is inside. */
 export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;

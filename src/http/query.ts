@@ -4,8 +4,8 @@ import { Refusal } from "../model/errors.ts";
 import { longestPage, mostOrders } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
-import type { Order } from "../store/order.ts";
-import type { Filter } from "../store/selection.ts";
+import type { Order } from "../store/memory/order.ts";
+import type { Filter } from "../store/memory/selections.ts";
 import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
 import { refuseMistakes } from "./mistakes.ts";
 

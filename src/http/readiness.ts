@@ -1,7 +1,7 @@
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { after } from "../model/maybe.ts";
-import { systemSite } from "../store/snapshots.ts";
+import { systemSite } from "../model/system-site.ts";
 
 /** How long what was found out holds, in milliseconds. */
 const lifetime = 1000;

@@ -3,7 +3,7 @@
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
 import { after, type Maybe } from "../model/maybe.ts";
-import type { Snapshot } from "../store/snapshot.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
 import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Reply } from "../wire/reply.ts";
@@ -91,11 +91,17 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     exchange.method = methodOf(exchange.request, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
     const key = admission.admit(exchange, site);
-    if (exchange.method === "GET" || exchange.method === "HEAD") {
-      writes.noteRead();
-      return read(exchange, route, snapshot);
-    }
-    return answerWrite(exchange, route, key, snapshot);
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") return answerWrite(exchange, route, key, snapshot);
+    writes.noteRead();
+    const response = read(exchange, route, snapshot);
+    if (!(response instanceof Promise)) return response;
+    // A long list was waited for: the key and the site may have ended meanwhile.
+    return response.then((made) =>
+      admission.atSite(exchange, (siteNow) => {
+        admission.readmit(exchange, siteNow);
+        return made;
+      }),
+    );
   }
 
   /** When the body was waited for, the key and the site may have ended meanwhile, and are looked up again. */

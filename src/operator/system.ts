@@ -5,8 +5,8 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
 import { headVersion, type Intent, type Outcome } from "../model/write.ts";
-import { systemSite } from "../store/snapshots.ts";
 
 /** The system site's records at one moment. */
 export interface System {

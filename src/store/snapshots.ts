@@ -5,13 +5,11 @@ import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
 import { type Answer, Barrier } from "./barrier.ts";
-import { Memory } from "./memory.ts";
+import { Snapshot } from "./memory/snapshot.ts";
+import { MemoryBudget } from "./memory-budget.ts";
 import { requireReached } from "./since.ts";
-import { Snapshot } from "./snapshot.ts";
-
-/** The site that holds the records of sites and keys. */
-export const systemSite = 0;
 
 /** Most changes to read at once: a store far away has a time limit for each answer. */
 const longestStep = 2000;
@@ -28,22 +26,18 @@ export interface Follower {
 export class Snapshots {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
-  /** Most bytes to keep. */
-  readonly #budget: number;
   readonly #loaded = new Map<number, Snapshot>();
   readonly #loading = new Map<number, Promise<Snapshot>>();
   readonly #followers: Follower[] = [];
   /** For an engine that cannot tell by itself that nothing has changed. */
   readonly #barrier: Barrier | undefined;
-  /** Of all snapshots: they grow by being asked for lists, too. */
-  readonly #memory = new Memory();
+  readonly #memory: MemoryBudget;
   #generation = 0;
-  #clock = 0;
 
   constructor(engine: Engine, resources: readonly Resource[], budget: number) {
     this.#engine = engine;
     this.#resources = resources;
-    this.#budget = budget;
+    this.#memory = new MemoryBudget(budget);
     this.#barrier = engine.unchanged ? undefined : new Barrier(engine);
   }
 
@@ -116,7 +110,7 @@ export class Snapshots {
 
   /** How many sites are in memory, and about how many bytes they take. */
   get size(): { sites: number; bytes: number } {
-    return { sites: this.#loaded.size, bytes: this.#memory.bytes };
+    return { sites: this.#loaded.size, bytes: this.#memory.use };
   }
 
   #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): Maybe<Snapshot> {
@@ -152,14 +146,13 @@ export class Snapshots {
   #load(site: number, head: Head): Maybe<Snapshot> {
     const underWay = this.#loading.get(site);
     if (underWay) return underWay;
-    const loaded = after(this.#engine.load(site, head), (contents) => {
+    const read = after(this.#engine.load(site, head), (contents) => Snapshot.of(site, contents, this.#resources));
+    const loaded = after(read, (snapshot) => {
       const current = this.#loaded.get(site);
       // Changes may have come while this was read.
-      if (current?.epoch === contents.head.epoch && current.revision >= contents.head.revision) return current;
+      if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
       this.#drop(site);
-      const snapshot = new Snapshot(site, contents, this.#resources, this.#memory);
       this.#loaded.set(site, snapshot);
-      this.#memory.noteLoaded(snapshot.tally);
       if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
       return snapshot;
     });
@@ -177,24 +170,15 @@ export class Snapshots {
   }
 
   #use(snapshot: Snapshot): Snapshot {
-    snapshot.lastUsed = ++this.#clock;
-    if (this.#memory.bytes > this.#budget) this.#makeRoom(snapshot);
+    const dropped = this.#memory.noteUse(snapshot);
+    for (const { site } of dropped) this.#drop(site);
     return snapshot;
-  }
-
-  /** Drops the least recently used; never the system site, nor `spared`. It makes more room than it must, to be rare. */
-  #makeRoom(spared: Snapshot): void {
-    const byAge = [...this.#loaded.values()].sort((a, b) => a.lastUsed - b.lastUsed);
-    for (const { site } of byAge) {
-      if (this.#memory.bytes <= this.#budget * 0.9) break;
-      if (site !== spared.site && site !== systemSite) this.#drop(site);
-    }
   }
 
   #drop(site: number): void {
     const snapshot = this.#loaded.get(site);
     if (!snapshot) return;
-    snapshot.tally.drop();
+    this.#memory.forget(snapshot);
     this.#loaded.delete(site);
   }
 }

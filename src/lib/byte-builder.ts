@@ -1,27 +1,33 @@
 const leastSize = 1 << 17;
 const mostSize = 1 << 22;
 
-/** Room to write bytes into whose number is not known yet. */
-export class Scratch {
+/** Collects bytes whose number is not known in advance. One is meant to be used again and again. */
+export class ByteBuilder {
   #bytes = Buffer.allocUnsafeSlow(leastSize);
-  /** How many bytes were written. */
+  /** How many bytes were added. */
   length = 0;
 
+  /** Adds `text` in UTF-8. */
   write(text: string): void {
     // No UTF-16 unit takes more than 3 bytes of UTF-8.
     this.#reserve(3 * text.length);
     this.length += this.#bytes.write(text, this.length);
   }
 
-  /** Writes what stands in `source` from `from` up to `to`. */
-  copy(source: Buffer, from: number, to: number): void {
-    this.#reserve(to - from);
-    this.length += source.copy(this.#bytes, this.length, from, to);
+  /** Adds the bytes of `source` from `start` up to `end`. */
+  copy(source: Buffer, start: number, end: number): void {
+    this.#reserve(end - start);
+    this.length += source.copy(this.#bytes, this.length, start, end);
   }
 
-  /** What was written, in memory of its own; the next begins anew. */
+  /** Forgets what was added. */
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** What was added, in memory of its own. The builder is empty afterwards. */
   take(): Buffer {
-    // Not of the pool that small buffers share, which stays as long as any of them.
+    // Not from the pool of small buffers, which stays in memory as long as any of them.
     const taken = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(taken, 0, 0, this.length);
     this.length = 0;

@@ -1,0 +1,58 @@
+// Long work in slices, so that it delays nobody for long: a generator yields wherever it may pause.
+
+import type { Maybe } from "../model/maybe.ts";
+
+/** Work that can pause at each `yield`. A step between two of them should take well below a millisecond. */
+export type Steps<T> = Generator<void, T, void>;
+
+/** Milliseconds of work before the event loop turns: of work that has just begun, and of all that goes on together. */
+const firstSlice = 2;
+const turnSlice = 4;
+/** Milliseconds before work that goes on lets other such work have its turn. */
+const share = 1;
+
+interface Task {
+  readonly steps: Steps<unknown>;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const tasks: Task[] = [];
+
+/**
+ * Runs `steps` to their end: at once if that takes no more than a slice, else over several turns of the event loop, in which
+ * other work gets its turn. Returns what `steps` return, as a promise only if it had to pause; throws what they throw.
+ */
+export function inSlices<T>(steps: Steps<T>): Maybe<T> {
+  const last = runUntil(steps, performance.now() + firstSlice);
+  if (last) return last.value;
+  return new Promise<T>((resolve, reject) => {
+    tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
+    if (tasks.length === 1) setImmediate(takeTurn);
+  });
+}
+
+/** Goes on with the tasks in rotation. */
+function takeTurn(): void {
+  const end = performance.now() + turnSlice;
+  for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
+    const task = tasks.shift() as Task;
+    try {
+      const last = runUntil(task.steps, Math.min(end, now + share));
+      if (last) task.resolve(last.value);
+      else tasks.push(task);
+    } catch (error) {
+      task.reject(error);
+    }
+  }
+  if (tasks.length > 0) setImmediate(takeTurn);
+}
+
+/** Runs steps up to a time of `performance.now()`. Returns the result once there is one. */
+function runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
+  do {
+    const step = steps.next();
+    if (step.done) return { value: step.value };
+  } while (performance.now() < end);
+  return undefined;
+}

@@ -1,0 +1,33 @@
+import type { Steps } from "./slices.ts";
+
+/** Items that are sorted, or merged, between two pauses. */
+const stepSize = 512;
+
+/** `items` in order, stably: a merge sort that pauses. */
+export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+  let runs: T[][] = [];
+  for (let from = 0; from < items.length; from += stepSize) {
+    runs.push(items.slice(from, from + stepSize).sort(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const longer: T[][] = [];
+    for (let index = 0; index < runs.length; index += 2) {
+      const [left, right] = [runs[index] as T[], runs[index + 1]];
+      longer.push(right ? yield* merged(left, right, compare) : left);
+    }
+    runs = longer;
+  }
+  return runs[0] ?? [];
+}
+
+function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+  const all: T[] = [];
+  let [l, r] = [0, 0];
+  while (l < left.length && r < right.length) {
+    all.push((compare(left[l] as T, right[r] as T) <= 0 ? left[l++] : right[r++]) as T);
+    if (all.length % stepSize === 0) yield;
+  }
+  for (const rest of [left.slice(l), right.slice(r)]) for (const item of rest) all.push(item);
+  return all;
+}

@@ -1,0 +1,71 @@
+// How much memory the snapshots take, and which of them are dropped when it is too much.
+
+import { systemSite } from "../model/system-site.ts";
+import type { Snapshot } from "./memory/snapshot.ts";
+
+/** Milliseconds between two weighings of the snapshots that were used meanwhile. */
+const interval = 100;
+/** After dropping snapshots, the rest takes at most this share of the budget, so that dropping is rare. */
+const goal = 0.9;
+
+export class MemoryBudget {
+  readonly #budget: number;
+  /** About how many bytes each snapshot took when it was last weighed; the least recently used first. */
+  readonly #weights = new Map<Snapshot, number>();
+  /** Those used since the last weighing: they may have grown, by changes or by what was asked for. */
+  #used = new Set<Snapshot>();
+  #weighedAt = 0;
+  #use = 0;
+
+  /** @param budget most bytes to keep */
+  constructor(budget: number) {
+    this.#budget = budget;
+  }
+
+  /** About how many bytes all snapshots take. */
+  get use(): number {
+    this.#weigh();
+    return this.#use;
+  }
+
+  /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's. */
+  noteUse(snapshot: Snapshot): readonly Snapshot[] {
+    const isNew = !this.#weights.has(snapshot);
+    this.#used.add(snapshot);
+    const now = performance.now();
+    if (!isNew && now < this.#weighedAt + interval) return [];
+    this.#weighedAt = now;
+    this.#weigh();
+    return this.#use > this.#budget ? this.#excess(snapshot) : [];
+  }
+
+  forget(snapshot: Snapshot): void {
+    this.#use -= this.#weights.get(snapshot) ?? 0;
+    this.#weights.delete(snapshot);
+    this.#used.delete(snapshot);
+  }
+
+  /** Weighs what was used, in the order of use. */
+  #weigh(): void {
+    for (const snapshot of this.#used) {
+      this.#use -= this.#weights.get(snapshot) ?? 0;
+      this.#weights.delete(snapshot);
+      const weight = snapshot.memoryUse();
+      this.#weights.set(snapshot, weight);
+      this.#use += weight;
+    }
+    this.#used = new Set();
+  }
+
+  #excess(spared: Snapshot): readonly Snapshot[] {
+    const dropped: Snapshot[] = [];
+    let left = this.#use;
+    for (const [snapshot, weight] of this.#weights) {
+      if (left <= this.#budget * goal) break;
+      if (snapshot === spared || snapshot.site === systemSite) continue;
+      dropped.push(snapshot);
+      left -= weight;
+    }
+    return dropped;
+  }
+}

@@ -1,0 +1,88 @@
+// The records of a collection in ID order, cut into blocks: however far apart the IDs are, there are never many small ones.
+
+import type { Steps } from "../../lib/slices.ts";
+import type { Resource } from "../../model/resource.ts";
+import { Block, type BlockRecord } from "./block.ts";
+import type { MemoryRecord } from "./record.ts";
+
+/** Most records of a block. Two neighbours have more than half of that together. */
+export const mostRecords = 128;
+
+/** The state of records after changes, by ID: undefined for one that was deleted. */
+export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
+
+export function findRecord(blocks: readonly Block[], id: number): BlockRecord | undefined {
+  return blocks[placeOf(blocks, id)]?.find(id);
+}
+
+/** `blocks` after changes: other blocks in the place of those that `changed` touches, the same for the rest. */
+export function* withChanges(resource: Resource, blocks: readonly Block[], changed: Changed): Steps<readonly Block[]> {
+  const ids = [...changed.keys()].sort((a, b) => a - b);
+  const result: Block[] = [];
+  let next = 0;
+  for (let place = 0; next < ids.length; place++) {
+    // Blocks without a change are taken as they are, all at once.
+    const touched = placeOf(blocks, ids[next] as number);
+    while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
+    const end = blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
+    const from = next;
+    while (next < ids.length && (ids[next] as number) < end) next++;
+    const records = merge(blocks[place]?.records() ?? [], ids.slice(from, next), changed);
+    yield* appendRecords(resource, result, records, end === Number.POSITIVE_INFINITY);
+    if (next === ids.length) for (const block of blocks.slice(place + 1)) appendBlock(resource, result, block);
+  }
+  return ids.length === 0 ? blocks : result;
+}
+
+/** Appends `records` in blocks. New IDs come at the end, so there blocks are filled; elsewhere they get room. */
+function* appendRecords(
+  resource: Resource,
+  to: Block[],
+  records: readonly MemoryRecord[],
+  isEnd: boolean,
+): Steps<void> {
+  const count = Math.ceil(records.length / mostRecords);
+  const size = isEnd ? mostRecords : Math.ceil(records.length / count);
+  for (let from = 0; from < records.length; from += size) {
+    appendBlock(resource, to, new Block(resource, records.slice(from, from + size)));
+    yield;
+  }
+}
+
+/** Appends `block`, joined with the one before if both are small. */
+function appendBlock(resource: Resource, to: Block[], block: Block): void {
+  const last = to.at(-1);
+  if (last && last.size + block.size <= mostRecords / 2) {
+    to[to.length - 1] = new Block(resource, [...last.records(), ...block.records()]);
+  } else to.push(block);
+}
+
+/** The place of the block that has `id` or would have it, by halving. */
+function placeOf(blocks: readonly Block[], id: number): number {
+  let low = 0;
+  let high = blocks.length;
+  while (low + 1 < high) {
+    const middle = (low + high) >>> 1;
+    if ((blocks[middle] as Block).first <= id) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** `before` after the changes of the records `ids`, in ID order. */
+function merge(before: readonly BlockRecord[], ids: readonly number[], changed: Changed): MemoryRecord[] {
+  const merged: MemoryRecord[] = [];
+  let next = 0;
+  const takeUpTo = (id: number) => {
+    for (; next < ids.length && (ids[next] as number) <= id; next++) {
+      const record = changed.get(ids[next] as number);
+      if (record) merged.push(record);
+    }
+  };
+  for (const record of before) {
+    takeUpTo(record.id);
+    if (!changed.has(record.id)) merged.push(record);
+  }
+  takeUpTo(Number.POSITIVE_INFINITY);
+  return merged;
+}

@@ -1,0 +1,149 @@
+import { type Encoding, stored } from "../../model/encoding.ts";
+import type { StorefrontRecord } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { EncodedItems, type ItemBuilder } from "./encoded-items.ts";
+import type { Facet } from "./order.ts";
+import type { MemoryRecord } from "./record.ts";
+
+/** Most columns that a block keeps. */
+const mostColumns = 4;
+
+/** A record that lies in a block. */
+export class BlockRecord implements MemoryRecord {
+  readonly block: Block;
+  readonly index: number;
+
+  constructor(block: Block, index: number) {
+    this.block = block;
+    this.index = index;
+  }
+
+  get id(): number {
+    return this.block.ids[this.index] as number;
+  }
+
+  get revision(): number {
+    return this.block.revisions[this.index] as number;
+  }
+
+  get json(): string {
+    return this.block.text(this.index);
+  }
+}
+
+/**
+ * Neighbouring records of a collection: the bytes that they have in a JSON list, and what was derived from them (other encodings,
+ * texts of fields). The records of a block never change; after a change another block takes its place.
+ */
+export class Block {
+  /** In ascending order; at least one. */
+  readonly ids: readonly number[];
+  readonly revisions: readonly number[];
+  readonly #resource: Resource;
+  readonly #json: EncodedItems;
+  readonly #derived = new Map<string, EncodedItems>();
+  /** Texts of fields, by the facet's name. */
+  readonly #columns = new Map<string, readonly string[]>();
+
+  /** @param records in ID order; those that lie in other blocks are copied from there as bytes */
+  constructor(resource: Resource, records: readonly MemoryRecord[]) {
+    this.ids = records.map(({ id }) => id);
+    this.revisions = records.map(({ revision }) => revision);
+    this.#resource = resource;
+    this.#json = new EncodedItems(stored, records.length, (index, to) => {
+      const record = records[index] as MemoryRecord;
+      if (record instanceof BlockRecord) record.block.#json.copyItem(record.index, to);
+      else to.write(record.json);
+    });
+  }
+
+  get first(): number {
+    return this.ids[0] as number;
+  }
+
+  get size(): number {
+    return this.ids.length;
+  }
+
+  /** Its records, in ID order. */
+  records(): BlockRecord[] {
+    return this.ids.map((_, index) => new BlockRecord(this, index));
+  }
+
+  find(id: number): BlockRecord | undefined {
+    // IDs that follow one another without a gap need no search.
+    const guess = id - this.first;
+    const index = this.ids[guess] === id ? guess : this.ids.indexOf(id);
+    return index === -1 ? undefined : new BlockRecord(this, index);
+  }
+
+  /** A record as JSON text. */
+  text(index: number): string {
+    return this.#json.text(index);
+  }
+
+  /** All records in `encoding`; made when first asked for, and then kept. */
+  encoded(encoding: Encoding): EncodedItems {
+    if (encoding.name === stored.name) return this.#json;
+    let items = this.#derived.get(encoding.name);
+    if (!items) {
+      items = new EncodedItems(encoding, this.size, (index, to) =>
+        to.write(encoding.item(this.#resource, this.text(index))),
+      );
+      this.#derived.set(encoding.name, items);
+    }
+    return items;
+  }
+
+  /** Appends one record in `encoding`, without making the others. */
+  appendItem(index: number, encoding: Encoding, to: ItemBuilder): void {
+    const items = encoding.name === stored.name ? this.#json : this.#derived.get(encoding.name);
+    if (items) items.copyItem(index, to);
+    else to.write(encoding.item(this.#resource, this.text(index)));
+  }
+
+  /** The texts of every record, facet by facet. What is not kept is gathered in one pass over the records. */
+  columns(facets: readonly Facet[]): readonly (readonly string[])[] {
+    const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
+    const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
+    if (made.size <= mostColumns) this.#keepColumns(made);
+    return columns;
+  }
+
+  /** The texts of one record, facet by facet. */
+  texts(index: number, facets: readonly Facet[]): readonly string[] {
+    let record: StorefrontRecord | undefined;
+    return facets.map((facet) => {
+      const kept = this.#columns.get(facet.name)?.[index];
+      if (kept !== undefined) return kept;
+      record ??= JSON.parse(this.text(index)) as StorefrontRecord;
+      return facet.of(record);
+    });
+  }
+
+  /** About how many bytes it takes. */
+  memoryUse(): number {
+    let use = 1000 + 16 * this.size + this.#json.memoryUse();
+    for (const items of this.#derived.values()) use += items.memoryUse();
+    for (const texts of this.#columns.values()) {
+      use += 100 + 48 * texts.length;
+      for (const text of texts) use += text.length;
+    }
+    return use;
+  }
+
+  /** The texts of all records by the facets' names. */
+  #gather(facets: readonly Facet[]): ReadonlyMap<string, readonly string[]> {
+    const columns = new Map(facets.map((facet) => [facet.name, { facet, texts: [] as string[] }]));
+    for (let index = 0; columns.size > 0 && index < this.size; index++) {
+      const record = JSON.parse(this.text(index)) as StorefrontRecord;
+      for (const { facet, texts } of columns.values()) texts.push(facet.of(record));
+    }
+    return new Map([...columns].map(([name, { texts }]) => [name, texts]));
+  }
+
+  #keepColumns(made: ReadonlyMap<string, readonly string[]>): void {
+    if (this.#columns.size + made.size > mostColumns) this.#columns.clear();
+    for (const [name, texts] of made) this.#columns.set(name, texts);
+  }
+}

@@ -1,0 +1,126 @@
+import { inSlices, type Steps } from "../../lib/slices.ts";
+import type { Encoding } from "../../model/encoding.ts";
+import type { Row } from "../../model/engine.ts";
+import type { Maybe } from "../../model/maybe.ts";
+import { toDeclared } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { Block, BlockRecord } from "./block.ts";
+import { type Changed, mostRecords, withChanges } from "./block-list.ts";
+import type { MemoryRecord } from "./record.ts";
+import { Selections } from "./selections.ts";
+import { Version } from "./version.ts";
+
+/** Changes that may wait for the next list: this many, and a share of the records. With more, blocks are made without being asked for. */
+const mostWaiting = 1024;
+const waitingShare = 1 / 4;
+
+/** The records of one resource of one site. */
+export class Collection {
+  readonly resource: Resource;
+  readonly selections = new Selections();
+  /** The blocks, as of some changes ago. */
+  #version: Version;
+  /** What has changed since `#version`, as far as blocks are being made of it. */
+  #applying: Changed = new Map();
+  /** What has changed since then. */
+  #waiting = new Map<number, MemoryRecord | undefined>();
+  #waitingBytes = 0;
+  /** The version that is being made. */
+  #next: Promise<Version> | undefined;
+  #revision = 0;
+
+  constructor(resource: Resource) {
+    this.resource = resource;
+    this.#version = new Version([], 0, 0);
+  }
+
+  /** The record with this ID, with every change so far. */
+  get(id: number): MemoryRecord | undefined {
+    if (this.#waiting.has(id)) return this.#waiting.get(id);
+    if (this.#applying.has(id)) return this.#applying.get(id);
+    return this.#version.get(id);
+  }
+
+  /** Every record with every change so far, in no order. */
+  *[Symbol.iterator](): Generator<MemoryRecord> {
+    const changed = new Map([...this.#applying, ...this.#waiting]);
+    for (const block of this.#version.blocks) {
+      for (const record of block.records()) if (!changed.has(record.id)) yield record;
+    }
+    for (const record of changed.values()) if (record) yield record;
+  }
+
+  /** A record as a document in `encoding`. */
+  document(record: MemoryRecord, encoding: Encoding): string {
+    const item =
+      record instanceof BlockRecord
+        ? record.block.encoded(encoding).text(record.index)
+        : encoding.item(this.resource, record.json);
+    return encoding.documentStart + item;
+  }
+
+  /** Stores the row of a change, whichever version of the program wrote it. */
+  set({ id, revision, body }: Omit<Row, "resource">): void {
+    this.#put(id, revision, body);
+    if (this.#waiting.size > Math.max(mostWaiting, this.#version.size * waitingShare)) this.#catchUp();
+  }
+
+  /** Takes in the rows that are stored, in ID order, before anything else has happened. */
+  *load(rows: Iterable<Row>): Steps<void> {
+    const blocks: Block[] = [];
+    let records: MemoryRecord[] = [];
+    for (const { id, revision, body } of rows) {
+      this.#revision = Math.max(this.#revision, revision);
+      if (body !== null) records.push({ id, revision, json: toDeclared(this.resource, body) });
+      if (records.length < mostRecords) continue;
+      blocks.push(new Block(this.resource, records));
+      records = [];
+      yield;
+    }
+    if (records.length > 0) blocks.push(new Block(this.resource, records));
+    this.#version = new Version(blocks, this.#revision, 1);
+  }
+
+  /** The records with every change so far. Long lists of changes are applied in slices. */
+  version(): Maybe<Version> {
+    if (this.#waiting.size === 0) return this.#next ?? this.#version;
+    // The version that is being made may lack the latest changes.
+    return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
+  }
+
+  /** About how many bytes it takes. */
+  memoryUse(): number {
+    return 1500 + this.#version.memoryUse() + this.#waitingBytes + this.selections.memoryUse();
+  }
+
+  #put(id: number, revision: number, stored: string | null): void {
+    const json = stored === null ? null : toDeclared(this.resource, stored);
+    this.#waiting.set(id, json === null ? undefined : { id, revision, json });
+    this.#waitingBytes += 150 + (json?.length ?? 0);
+    this.#revision = Math.max(this.#revision, revision);
+  }
+
+  #catchUp(): void {
+    if (!this.#next) void this.#applyAll();
+  }
+
+  #applyAll(): Maybe<Version> {
+    const made = inSlices(this.#apply());
+    if (made instanceof Promise) this.#next = made.finally(() => (this.#next = undefined));
+    return made;
+  }
+
+  *#apply(): Steps<Version> {
+    const changed = this.#waiting;
+    const [revision, bytes] = [this.#revision, this.#waitingBytes];
+    this.#applying = changed;
+    this.#waiting = new Map();
+    const blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
+    const { number } = this.#version;
+    this.selections.noteChanged(number, new Set(changed.keys()));
+    this.#version = new Version(blocks, revision, number + 1);
+    this.#applying = new Map();
+    this.#waitingBytes -= bytes;
+    return this.#version;
+  }
+}

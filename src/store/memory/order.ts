@@ -1,0 +1,76 @@
+// What records are found and ordered by.
+
+import { type StorefrontRecord, valueAt } from "../../model/record.ts";
+import type { Leaf } from "../../model/resource.ts";
+
+/** A text of a record: that of a field, or of the ID. */
+export interface Facet {
+  /** Tells facets of a resource apart. */
+  readonly name: string;
+  of(record: StorefrontRecord): string;
+}
+
+/** The text in a field, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
+export function toFacet(leaf: Leaf | undefined, folded = false): Facet {
+  const of = (record: StorefrontRecord) => (leaf ? valueAt(record, leaf) : String(record.ID));
+  const name = leaf?.path ?? "ID";
+  return folded ? { name: `${name}~`, of: (record) => of(record).toLowerCase() } : { name, of };
+}
+
+export interface Order {
+  /** Undefined for the ID. */
+  readonly leaf: Leaf | undefined;
+  readonly descending: boolean;
+}
+
+// The root collation of Unicode: names sort as people expect, whatever the server's language.
+const collator = new Intl.Collator("und");
+
+/** What decides the place of a record in an order. */
+export interface SortKey {
+  readonly id: number;
+  /** One for each facet of the order. */
+  readonly texts: readonly string[];
+}
+
+/** The facets of a sort key: the fields of the order, without the ID. */
+export function facetsOf(sort: readonly Order[]): readonly Facet[] {
+  return sort.flatMap(({ leaf }) => (leaf ? [toFacet(leaf)] : []));
+}
+
+/** Below 0 where `a` comes before `b`; 0 for the same record only. */
+export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): number {
+  let field = 0;
+  for (const { leaf, descending } of sort) {
+    const order = leaf ? compareTexts(a.texts[field] as string, b.texts[field++] as string) : a.id - b.id;
+    if (order !== 0) return descending ? -order : order;
+  }
+  return a.id - b.id;
+}
+
+/** How many of `ordered` come before `key`, by halving. */
+export function placeFor(
+  key: SortKey,
+  ordered: readonly number[],
+  keyOf: (id: number) => SortKey,
+  sort: readonly Order[],
+): number {
+  let low = 0;
+  let high = ordered.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareKeys(keyOf(ordered[middle] as number), key, sort) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What tells orders apart. */
+export function nameOfOrder({ leaf, descending }: Order): string {
+  return `${descending ? "-" : ""}${leaf?.path ?? "ID"}`;
+}
+
+/** Equal texts are common, and need no collation. */
+function compareTexts(a: string, b: string): number {
+  return a === b ? 0 : collator.compare(a, b);
+}

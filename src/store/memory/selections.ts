@@ -1,0 +1,222 @@
+// Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Selections are kept, and after a few
+// changes only the records that changed are put in their places.
+
+import { inSlices, type Steps } from "../../lib/slices.ts";
+import { sorted } from "../../lib/sorted.ts";
+import { after, type Maybe } from "../../model/maybe.ts";
+import type { Leaf } from "../../model/resource.ts";
+import type { Block, BlockRecord } from "./block.ts";
+import {
+  compareKeys,
+  type Facet,
+  facetsOf,
+  nameOfOrder,
+  type Order,
+  placeFor,
+  type SortKey,
+  toFacet,
+} from "./order.ts";
+import type { Version } from "./version.ts";
+
+export interface Filter {
+  /** Undefined for the ID. */
+  readonly leaf: Leaf | undefined;
+  readonly operator: "equals" | "contains" | "in";
+  /** One text; for `in`, any number of them. */
+  readonly values: readonly string[];
+}
+
+interface Selection {
+  readonly ids: readonly number[];
+  /** The number of the version that it was made of. */
+  readonly version: number;
+}
+
+/** How many selections of a collection are kept, and how many bytes they may have. */
+const mostSelections = 64;
+const mostBytes = 16 * 1024 * 1024;
+/** Most changes after which a selection is patched; after more it is made anew. */
+const mostRecent = 256;
+
+export class Selections {
+  /** The least recently used first. */
+  readonly #kept = new Map<string, Selection>();
+  /** Selections that are being made in slices, by version and name. */
+  readonly #making = new Map<string, Promise<readonly number[]>>();
+  #bytes = 0;
+  /** The IDs of the records that changed from each of the latest versions to the one after it. */
+  #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
+
+  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. */
+  select(version: Version, filters: readonly Filter[], sort: readonly Order[]): Maybe<readonly number[]> {
+    const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
+    const before = this.#kept.get(name);
+    if (before?.version === version.number) return this.#keep(name, before);
+    const key = `${version.number} ${name}`;
+    const underWay = this.#making.get(key);
+    if (underWay) return underWay;
+    const made = after(inSlices(this.#make(version, filters, sort, before)), (ids) =>
+      this.#keep(name, { ids, version: version.number }),
+    );
+    if (made instanceof Promise)
+      this.#making.set(
+        key,
+        made.finally(() => this.#making.delete(key)),
+      );
+    return made;
+  }
+
+  /** Notes the IDs of the records that changed from `version` to the one after it. */
+  noteChanged(version: number, ids: ReadonlySet<number>): void {
+    if (ids.size > mostRecent) this.#recent = [];
+    else this.#recent.push({ version, ids: [...ids] });
+    let count = this.#recent.reduce((sum, change) => sum + change.ids.length, 0);
+    while (count > mostRecent) count -= this.#recent.shift()?.ids.length ?? 0;
+  }
+
+  /** About how many bytes the selections take. */
+  memoryUse(): number {
+    return this.#bytes;
+  }
+
+  *#make(
+    version: Version,
+    filters: readonly Filter[],
+    sort: readonly Order[],
+    before: Selection | undefined,
+  ): Steps<readonly number[]> {
+    const changed = before && this.#changedBetween(before.version, version.number);
+    if (before && changed) return patch(before.ids, changed, version, filters, sort);
+    if (filters.length === 0) return yield* inOrder(version.blocks, sort);
+    const ids = yield* pick(version.blocks, filters);
+    if (sort.length === 0) return ids;
+    // An order serves whatever the filter is, so it is made of all records, and kept.
+    const ordered = yield* this.#ordered(version, sort);
+    const passing = new Set(ids);
+    return ordered.filter((id) => passing.has(id));
+  }
+
+  /** All records in the order of `sort`. */
+  *#ordered(version: Version, sort: readonly Order[]): Steps<readonly number[]> {
+    const name = JSON.stringify([[], sort.map(nameOfOrder)]);
+    const kept = this.#kept.get(name);
+    const ids = kept?.version === version.number ? kept.ids : yield* this.#make(version, [], sort, kept);
+    return this.#keep(name, { ids, version: version.number });
+  }
+
+  /** The IDs of the records that differ between two versions; undefined when they are too many to be known. */
+  #changedBetween(from: number, to: number): ReadonlySet<number> | undefined {
+    const changes = this.#recent.filter(({ version }) => version >= from && version < to);
+    return from < to && changes.length === to - from ? new Set(changes.flatMap(({ ids }) => ids)) : undefined;
+  }
+
+  #keep(name: string, selection: Selection): readonly number[] {
+    this.#forget(name);
+    this.#kept.set(name, selection);
+    this.#bytes += bytesOf(name, selection);
+    for (const oldest of this.#kept.keys()) {
+      if (oldest === name || (this.#kept.size <= mostSelections && this.#bytes <= mostBytes)) break;
+      this.#forget(oldest);
+    }
+    return selection.ids;
+  }
+
+  #forget(name: string): void {
+    const selection = this.#kept.get(name);
+    if (!selection) return;
+    this.#kept.delete(name);
+    this.#bytes -= bytesOf(name, selection);
+  }
+}
+
+/** The IDs of the records that pass every filter, in ID order: one pass over the records, however many filters. */
+function* pick(blocks: readonly Block[], filters: readonly Filter[]): Steps<number[]> {
+  const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
+  const byField = filters.filter(({ leaf }) => leaf).map(toTest);
+  const facets = byField.map(({ facet }) => facet);
+  const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
+  const picked: number[] = [];
+  for (const block of blocks) {
+    yield;
+    if (!block.ids.some(isNamed)) continue;
+    const columns = block.columns(facets);
+    block.ids.forEach((id, index) => {
+      if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
+        picked.push(id);
+    });
+  }
+  return picked;
+}
+
+/** The IDs of all records, sorted. */
+function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<number[]> {
+  if (sort.length === 0) return blocks.flatMap(({ ids }) => ids);
+  const facets = facetsOf(sort);
+  const keys: SortKey[] = [];
+  for (const block of blocks) {
+    yield;
+    const columns = block.columns(facets);
+    block.ids.forEach((id, index) => void keys.push({ id, texts: columns.map((texts) => texts[index] as string) }));
+  }
+  const all = yield* sorted(keys, (a, b) => compareKeys(a, b, sort));
+  return all.map(({ id }) => id);
+}
+
+/** `before` with the records in `changed` taken out, and put where they belong in `version`. */
+function patch(
+  before: readonly number[],
+  changed: ReadonlySet<number>,
+  version: Version,
+  filters: readonly Filter[],
+  sort: readonly Order[],
+): readonly number[] {
+  const tests = filters.map(toTest);
+  const facets = facetsOf(sort);
+  const textsOf = ({ block, index }: BlockRecord, wanted: readonly Facet[]) => block.texts(index, wanted);
+  const keyOf = (id: number) => ({ id, texts: textsOf(version.get(id) as BlockRecord, facets) });
+  const still = before.filter((id) => !changed.has(id));
+  const added = [...changed].filter((id) => {
+    const record = version.get(id);
+    const texts =
+      record &&
+      textsOf(
+        record,
+        tests.map(({ facet }) => facet),
+      );
+    return texts && tests.every(({ passes }, which) => passes(texts[which] as string));
+  });
+  const places = added.map(keyOf).map((key) => ({ key, at: placeFor(key, still, keyOf, sort) }));
+  places.sort((a, b) => a.at - b.at || compareKeys(a.key, b.key, sort));
+  const merged: number[] = [];
+  let from = 0;
+  for (const { key, at } of places) {
+    for (; from < at; from++) merged.push(still[from] as number);
+    merged.push(key.id);
+  }
+  for (; from < still.length; from++) merged.push(still[from] as number);
+  return merged;
+}
+
+/** A filter on a facet. */
+interface Test {
+  readonly facet: Facet;
+  passes(text: string): boolean;
+}
+
+function toTest({ leaf, operator, values }: Filter): Test {
+  if (operator === "contains") {
+    const folded = values.map((value) => value.toLowerCase());
+    return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
+  }
+  const wanted = new Set(values);
+  return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
+}
+
+function nameOfFilter({ leaf, operator, values }: Filter): readonly string[] {
+  return [leaf?.path ?? "ID", operator, ...values];
+}
+
+/** About how many bytes a selection takes. */
+function bytesOf(name: string, { ids }: Selection): number {
+  return 200 + 2 * name.length + 8 * ids.length;
+}

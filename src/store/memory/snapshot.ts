@@ -1,0 +1,95 @@
+// How a site's records are kept in memory. A site is a `Snapshot`: the fold of its journal up to a revision, with a `Collection` of
+// records for each resource. A collection keeps its records in blocks of up to 128 neighbours, as the bytes that they have in
+// a JSON list; other encodings and the texts of fields are derived from a block when they are first asked for, and kept with it.
+// Blocks never change. A change waits in the collection until a list, a page or a selection is asked for; then the blocks that it
+// touches are replaced, which makes a new `Version` of the collection: the blocks at one moment, and the lists and pages made of
+// them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
+// with the number of records runs in slices (`lib/slices.ts`) on a version that stays as it is, while changes go on.
+
+import { inSlices, type Steps } from "../../lib/slices.ts";
+import type { Change } from "../../model/change.ts";
+import type { Head, Row, SiteContents } from "../../model/engine.ts";
+import { after, type Maybe } from "../../model/maybe.ts";
+import type { Resource } from "../../model/resource.ts";
+import { versionOf } from "../../model/write.ts";
+import { Collection } from "./collection.ts";
+
+/** A site in memory: the fold of its journal up to `revision`. */
+export class Snapshot {
+  readonly site: number;
+  readonly epoch: string;
+  revision: number;
+  /** The store's generation at which this was last seen to be as new as the store. */
+  checked = -1;
+  readonly #resources: readonly Resource[];
+  readonly #collections = new Map<string, Collection>();
+
+  private constructor(site: number, { revision, epoch }: Head, resources: readonly Resource[]) {
+    this.site = site;
+    this.epoch = epoch;
+    this.revision = revision;
+    this.#resources = resources;
+  }
+
+  /** The snapshot of a site that was read from the store. A large one is made in slices. */
+  static of(site: number, contents: SiteContents, resources: readonly Resource[]): Maybe<Snapshot> {
+    const snapshot = new Snapshot(site, contents.head, resources);
+    return after(inSlices(snapshot.#load(contents.rows)), () => snapshot);
+  }
+
+  collection(resource: Resource): Collection {
+    return this.#named(resource.name) as Collection;
+  }
+
+  /** Whether this is what `head` stands for. */
+  isAt(head: Head): boolean {
+    return this.revision === head.revision && this.epoch === head.epoch;
+  }
+
+  /** Applies the next change. One that is known already is skipped; false when others are missing before it. */
+  apply(change: Change): boolean {
+    if (change.revision <= this.revision) return true;
+    if (change.revision !== this.revision + 1) return false;
+    this.revision = change.revision;
+    const { id, revision, operation } = change;
+    const body = operation === "delete" ? null : change.body;
+    this.#named(change.resource)?.set({ id, revision, body });
+    return true;
+  }
+
+  /** What tells the state at `revision` from every other state of a record or list of this site. */
+  version(revision: number): string {
+    return versionOf(this.epoch, revision);
+  }
+
+  /** About how many bytes it takes. */
+  memoryUse(): number {
+    let use = 1500;
+    for (const collection of this.#collections.values()) use += collection.memoryUse();
+    return use;
+  }
+
+  *#load(rows: readonly Row[]): Steps<void> {
+    for (let from = 0; from < rows.length; ) {
+      const { resource } = rows[from] as Row;
+      let to = from;
+      while (rows[to]?.resource === resource) to++;
+      const collection = this.#named(resource);
+      if (collection) yield* collection.load(rows.slice(from, to));
+      from = to;
+    }
+  }
+
+  #named(resource: string): Collection | undefined {
+    return this.#collections.get(resource) ?? this.#make(resource);
+  }
+
+  /** Collections are made when they are first needed: most sites have records of few resources. */
+  #make(name: string): Collection | undefined {
+    const resource = this.#resources.find((one) => one.name === name);
+    if (!resource) return undefined;
+    const collection = new Collection(resource);
+    this.#collections.set(name, collection);
+    return collection;
+  }
+}

@@ -1,0 +1,119 @@
+import { ByteBuilder } from "../../lib/byte-builder.ts";
+import { inSlices, type Steps } from "../../lib/slices.ts";
+import type { Encoding } from "../../model/encoding.ts";
+import { after, type Maybe } from "../../model/maybe.ts";
+import type { StorefrontRecord } from "../../model/record.ts";
+import type { Block, BlockRecord } from "./block.ts";
+import { findRecord } from "./block-list.ts";
+import { Part } from "./encoded-items.ts";
+import { List } from "./list.ts";
+
+/** A part of a list as it is sent. */
+export interface Page {
+  readonly body: Uint8Array;
+  /** How many records it was cut from. */
+  readonly total: number;
+}
+
+/** How many pages are kept of a version, how many bytes they may have, and how long the name of one may be. */
+const mostPages = 64;
+const mostPageBytes = 4 * 1024 * 1024;
+const longestPageName = 512;
+
+/** Builders that wait to be used again; pages that pause have one each. */
+const builders: ByteBuilder[] = [];
+const mostBuilders = 4;
+
+/** The records of a collection at one moment, and the lists and pages that were asked for since. */
+export class Version {
+  readonly blocks: readonly Block[];
+  /** The site's revision at the last change to any of these records. */
+  readonly revision: number;
+  /** Counts the versions of the collection. */
+  readonly number: number;
+  readonly size: number;
+  readonly #lists = new Map<string, Maybe<List>>();
+  readonly #pages = new Map<string, Page>();
+  #pageBytes = 0;
+
+  constructor(blocks: readonly Block[], revision: number, number: number) {
+    this.blocks = blocks;
+    this.revision = revision;
+    this.number = number;
+    this.size = blocks.reduce((size, block) => size + block.size, 0);
+  }
+
+  get(id: number): BlockRecord | undefined {
+    return findRecord(this.blocks, id);
+  }
+
+  /** The whole list in `encoding`; those who ask while it is made wait for the same. */
+  list(encoding: Encoding): Maybe<List> {
+    const known = this.#lists.get(encoding.name);
+    if (known) return known;
+    const made = inSlices(this.#makeList(encoding));
+    this.#lists.set(encoding.name, made);
+    return after(made, (list) => {
+      this.#lists.set(encoding.name, list);
+      return list;
+    });
+  }
+
+  /** A list of the records `ids`, each as `encode` makes it of the record, or as it is in `encoding` without it. */
+  *pageOf(
+    ids: readonly number[],
+    encoding: Encoding,
+    encode?: (record: StorefrontRecord) => string,
+  ): Steps<Uint8Array> {
+    const builder = builders.pop() ?? new ByteBuilder();
+    builder.clear();
+    builder.write(encoding.listStart);
+    for (let index = 0; index < ids.length; index++) {
+      if (index > 0) builder.write(encoding.separator);
+      const record = this.get(ids[index] as number) as BlockRecord;
+      if (encode) builder.write(encode(JSON.parse(record.json)));
+      else record.block.appendItem(record.index, encoding, builder);
+      if (index % 64 === 63) yield;
+    }
+    builder.write(encoding.listEnd);
+    const bytes = builder.take();
+    if (builders.length < mostBuilders) builders.push(builder);
+    return bytes;
+  }
+
+  /** The page called `name`, made by `make` unless it is kept: shops show the same ones again and again. */
+  page(name: string, make: () => Maybe<Page>): Maybe<Page> {
+    const known = this.#pages.get(name);
+    return known ?? after(make(), (page) => this.#keepPage(name, page));
+  }
+
+  /** About how many bytes it takes. */
+  memoryUse(): number {
+    let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
+    for (const block of this.blocks) use += block.memoryUse();
+    for (const list of this.#lists.values()) if (list instanceof List) use += list.memoryUse();
+    return use;
+  }
+
+  *#makeList(encoding: Encoding): Steps<List> {
+    const parts = [new Part(Buffer.from(encoding.listStart))];
+    for (const block of this.blocks) {
+      parts.push(block.encoded(encoding).part(parts.length === 1));
+      yield;
+    }
+    parts.push(new Part(Buffer.from(encoding.listEnd)));
+    return new List(parts);
+  }
+
+  #keepPage(name: string, page: Page): Page {
+    const bytes = 500 + page.body.length;
+    if (name.length > longestPageName || bytes > mostPageBytes / 8) return page;
+    if (this.#pages.size >= mostPages || this.#pageBytes + bytes > mostPageBytes) {
+      this.#pages.clear();
+      this.#pageBytes = 0;
+    }
+    this.#pages.set(name, page);
+    this.#pageBytes += bytes;
+    return page;
+  }
+}
