@@ -22,6 +22,8 @@ export interface Config {
   readonly memory: number;
   /** Seconds after which a connection that sends nothing is closed. */
   readonly idleTimeout: number;
+  /** Most connections of clients at once, per process; undefined for what the file descriptors allow. */
+  readonly connections: number | undefined;
   readonly logLevel: string;
   /** Set by the parent of several workers. */
   readonly isWorker: boolean;
@@ -60,6 +62,7 @@ export function readConfig(settings: Settings = {}): Config {
     burst: number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000),
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,
     idleTimeout: number(settings, "IDLE_TIMEOUT", 10, 1, 255),
+    connections: settings.CONNECTIONS === undefined ? undefined : number(settings, "CONNECTIONS", 0, 1, 1_000_000),
     logLevel: oneOf(settings, "LOG", "info", levels),
     isWorker: settings.WORKER !== undefined,
   };

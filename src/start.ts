@@ -3,12 +3,13 @@ import pino, { type Logger } from "pino";
 import type { Config } from "./config.ts";
 import { serveHttp } from "./http/server.ts";
 import type { Engine } from "./model/engine.ts";
-import { toLogged } from "./model/errors.ts";
+import { Refusal, toLogged } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { Writes } from "./store/writes.ts";
+import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
 import type { Listener } from "./wire/listen.ts";
 
 export interface Running {
@@ -28,6 +29,7 @@ export interface StartOptions {
 /** Starts a server. Throws when the database cannot be opened or the port is taken; then nothing is left open. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { resources = allResources, now = Date.now } = options;
+  const connections = connectionsOf(config);
   const log = createLog(config);
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
@@ -37,7 +39,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
   let http: Listener;
   try {
-    http = serveHttp(toHttpOptions(config), { engine, snapshots, writes, resources, log, now });
+    http = serveHttp({ ...toHttpOptions(config), connections }, { engine, snapshots, writes, resources, log, now });
   } catch (error) {
     await engine.close();
     throw error;
@@ -65,6 +67,17 @@ function writeLine(line: string): void {
   } catch {
     // As said.
   }
+}
+
+/** @throws Refusal `bad-request` when more are wanted than there are file descriptors for: the runtime ends a process that has none left */
+function connectionsOf({ connections }: Config): number {
+  const descriptors = descriptorLimit();
+  const { most, usual } = connectionsWithin(descriptors);
+  if (connections === undefined || connections <= most) return connections ?? usual;
+  throw new Refusal(
+    "bad-request",
+    `--connections (STOREFRONT_CONNECTIONS) may be at most ${most}, since this process may open ${descriptors} files; raise \`ulimit -n\``,
+  );
 }
 
 function toHttpOptions(config: Config) {

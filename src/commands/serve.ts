@@ -26,6 +26,7 @@ export function serveCommand(): Command {
     .option("--burst <number>", "how many of them at once (default twice the rate)")
     .option("--memory <MiB>", "how much memory records may take (default 256)")
     .option("--idle-timeout <seconds>", "close a connection that sends nothing for so long (default 10)")
+    .option("--connections <number>", "most connections at once, per process (default nine tenths of `ulimit -n`)")
     .option("--log <level>", "trace, debug (every request), info, warn, error, fatal or silent (default info)")
     .addHelpText(
       "after",

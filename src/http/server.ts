@@ -68,6 +68,13 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return finish(exchange, performance.now(), refuse(exchange, error));
   }
 
+  function full(isTurnedAway: boolean): void {
+    const what = isTurnedAway ? "a connection was turned away" : "an idle connection was closed for a new one";
+    limited(what, (suppressed) =>
+      log.warn({ connections: options.connections, suppressed }, `${what}: there are too many`),
+    );
+  }
+
   function toExchange(request: WireRequest): Exchange {
     const id = `${idPrefix}${(exchanges++).toString(36)}`;
     return { request, target: toTarget(request.target), id, method: request.method };
@@ -139,7 +146,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return replyFault(exchange);
   }
 
-  const listener = listen({ ...options, longestBody }, { answer, misread });
+  const listener = listen({ ...options, longestBody }, { answer, misread, full });
   // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
   // to start quickly, is not left until a client asks for it.
   const loading = setTimeout(async () => {

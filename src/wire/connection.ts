@@ -12,6 +12,8 @@ import type { Turn, Turns } from "./turns.ts";
 export interface Common {
   readonly handler: Handler;
   readonly turns: Turns;
+  /** Those for which nothing is being done, in the order in which that began. Half a request does not count: it costs its client nothing. */
+  readonly idle: Set<Connection>;
   /** Most bytes of a request body. */
   readonly longestBody: number;
   /** Seconds without a byte after which a client is given up. */
@@ -47,6 +49,7 @@ export class Connection implements Turn {
   /** After the last answer: what still comes is dropped, so that the client sees the answer and no reset. */
   #isEnding = false;
   #clientEnded = false;
+  #isClosed = false;
   /** When the client last did something, and when it began the request that is under way, in seconds. */
   #activeAt: number;
   #requestAt: number | undefined;
@@ -56,6 +59,7 @@ export class Connection implements Turn {
     this.#common = common;
     this.#output = new Output(socket);
     this.#activeAt = common.now;
+    common.idle.add(this);
   }
 
   /** Whether a request is under way or an answer not yet sent. */
@@ -91,9 +95,11 @@ export class Connection implements Turn {
   }
 
   closed(): void {
+    this.#isClosed = true;
     this.#isEnding = true;
     this.#input = undefined;
     this.#common.turns.delete(this);
+    this.#common.idle.delete(this);
     this.#body?.abort();
   }
 
@@ -117,7 +123,7 @@ export class Connection implements Turn {
 
   /** Ends the connection now. What the system has taken still reaches the client; an answer that is cut off ends in a reset. */
   end(): void {
-    if (this.#output.isEmpty) this.#socket.end();
+    if (this.#output.isEmpty) this.#close();
     else this.#socket.terminate();
   }
 
@@ -142,7 +148,9 @@ export class Connection implements Turn {
 
   /** Whether more can be done at once. */
   #hasMore(): boolean {
+    if (this.#isClosed) return false;
     const hasMore = this.#isReadyToSend || this.#isReadyToRead || this.#isReadyForRequest;
+    if (!hasMore && !this.#isAnswering && this.#output.isEmpty) this.#common.idle.add(this);
     if (!hasMore && this.#clientEnded) this.#endAfterClient();
     this.#regulate();
     return hasMore;
@@ -214,6 +222,7 @@ export class Connection implements Turn {
     this.#requestAt ??= this.#common.now;
     this.#input = head.bytes < input.length ? input.subarray(head.bytes) : undefined;
     this.#isAnswering = true;
+    this.#common.idle.delete(this);
     if (framing.isChunked || framing.length > 0) {
       const ask = framing.awaitsContinue && !head.isHttp10 ? () => this.#askForBody() : undefined;
       this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);
@@ -276,7 +285,13 @@ export class Connection implements Turn {
   #shut(): void {
     this.#isEnding = true;
     this.#requestAt ??= this.#common.now;
-    if (this.#clientEnded) this.#socket.end();
+    if (this.#clientEnded) this.#close();
     else this.#socket.shutdown();
+  }
+
+  /** Of TLS, `end` alone would wait for the client's end, for ever if it does not come (RFC 8446 section 6.1 does not ask for that). */
+  #close(): void {
+    this.#socket.shutdown();
+    this.#socket.end();
   }
 }

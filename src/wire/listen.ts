@@ -15,6 +15,8 @@ export interface ListenOptions {
   readonly patience: number;
   /** Most bytes of a request body. */
   readonly longestBody: number;
+  /** Most connections at once. At the limit, a new one takes the place of the one that has been idle longest, or else is closed. */
+  readonly connections: number;
 }
 
 export interface Listener {
@@ -27,7 +29,15 @@ export interface Listener {
 /** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, patience, longestBody } = options;
-  const common: Common = { handler, turns: new Turns(), longestBody, patience, now: 0, isStopping: false };
+  const common: Common = {
+    handler,
+    turns: new Turns(),
+    idle: new Set(),
+    longestBody,
+    patience,
+    now: 0,
+    isStopping: false,
+  };
   const connections = new Set<Connection>();
   const listener = Bun.listen<Connection>({
     hostname: host,
@@ -38,7 +48,9 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     socket: {
       open(socket) {
         socket.data = new Connection(socket, common);
-        connections.add(socket.data);
+        if (connections.size >= options.connections) makeRoom(common);
+        if (connections.size < options.connections) connections.add(socket.data);
+        else socket.data.end();
       },
       // Makes `open` come before the handshake, so that one that stalls is ended like any other.
       handshake() {},
@@ -72,6 +84,13 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
       for (const connection of connections) connection.end();
     },
   };
+}
+
+/** Ends the connection that has been idle longest, if one is. */
+function makeRoom({ handler, idle }: Common): void {
+  const [longest] = idle;
+  longest?.end();
+  handler.full(longest === undefined);
 }
 
 function isBusy(connections: Iterable<Connection>): boolean {

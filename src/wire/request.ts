@@ -23,6 +23,8 @@ export interface Handler {
   answer(request: WireRequest): Maybe<Reply>;
   /** The answer to bytes that are no request (a Refusal), with which the connection ends. Told of a fault of the wire's own as well. */
   misread(error: unknown): Reply;
+  /** Told that there are as many connections as may be, and whether the new one was turned away: otherwise an idle one was ended for it. */
+  full(isTurnedAway: boolean): void;
 }
 
 export class Incoming implements WireRequest {

@@ -17,30 +17,65 @@ afterEach(async () => {
 
 const limited = { wrap: (command: string) => `ulimit -n 256; ${command}` };
 
-test("the first write is stored also when all file descriptors are taken by idle connections", async () => {
+/** A server with a site, which may open 256 files, and a key. */
+async function serve(args: readonly string[] = []) {
   await shop.must(["site", "add", "main", "--default"]);
   const key = (await shop.must(["key", "create", "--site", "main"])).trim();
-  const server = await shop.serve([], limited);
-  const port = Number(new URL(server.url).port);
-  const writer = await openClient(port);
-  clients.push(writer);
-  writer.send("POST /restapi/brands.json HTTP/1.1\r\n");
-  for (let count = 0; count < 400; count++) clients.push(await openClient(port));
+  const server = await shop.serve(["--log", "warn", ...args], limited);
+  const open = async () => {
+    const client = await openClient(Number(new URL(server.url).port));
+    clients.push(client);
+    return client;
+  };
   const body = '{"Name":"x"}';
-  const headers = [`X-API-AUTH: ${key}`, `Content-Length: ${body.length}`];
-  writer.send(toRequest("", headers, body).slice(2));
+  const request = toRequest(
+    "POST /restapi/brands.json HTTP/1.1",
+    [`X-API-AUTH: ${key}`, `Content-Length: ${body.length}`],
+    body,
+  );
+  return { server, open, request };
+}
+
+test.each([
+  ["the file descriptors allow", 192, []],
+  ["`--connections` allows", 100, ["--connections", "100"]],
+])("a new client can write though more idle ones have connected than %s", async (_, most, args) => {
+  const { server, open, request } = await serve(args);
+  for (let count = 0; count < 400; count++) await open();
+  const writer = await open();
+  writer.send(request);
+  expect((await writer.answers(1))[0]?.status).toBe(201);
+  const left = () => clients.filter(({ socket }) => !socket.readableEnded).length;
+  await waitFor(
+    () => left() === most,
+    `${most} connections`,
+    () => String(left()),
+  );
+  expect(server.stderr()).toContain("an idle connection was closed for a new one");
+});
+
+test("a write is stored also when the clients of other connections have half a request each", async () => {
+  const { open, request } = await serve();
+  for (let count = 0; count < 400; count++) (await open()).send("GET / HTTP/1.1\r\n");
+  const writer = await open();
+  writer.send(request);
   expect((await writer.answers(1))[0]?.status).toBe(201);
 });
 
 test("documentation and metrics are served also when all file descriptors are taken by idle connections", async () => {
-  const server = await shop.serve(["--log", "debug"], limited);
+  const { server, open } = await serve(["--log", "debug"]);
   await waitFor(() => server.stderr().includes("are loaded"), "everything to be loaded");
-  const port = Number(new URL(server.url).port);
-  const reader = await openClient(port);
-  clients.push(reader);
-  reader.send("GET /docs/guide HTTP/1.1\r\n");
-  for (let count = 0; count < 400; count++) clients.push(await openClient(port));
-  const others = ["/openapi.json", "/metrics", "/"].map((path) => toRequest(`GET ${path} HTTP/1.1`));
-  reader.send(toRequest("").slice(2) + others.join(""));
+  for (let count = 0; count < 400; count++) await open();
+  const reader = await open();
+  const paths = ["/docs/guide", "/openapi.json", "/metrics", "/"];
+  reader.send(paths.map((path) => toRequest(`GET ${path} HTTP/1.1`)).join(""));
   expect((await reader.answers(4)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+});
+
+test("more connections than there are file descriptors for are refused in one line", async () => {
+  const { code, stderr } = await shop.run(["serve", "--port", "0", "--connections", "193"], limited);
+  expect([code, stderr]).toEqual([
+    2,
+    "storefront: --connections (STOREFRONT_CONNECTIONS) may be at most 192, since this process may open 256 files; raise `ulimit -n`\n",
+  ]);
 });

@@ -11,12 +11,13 @@ const defaults: ListenOptions = {
   reusePort: false,
   patience: 60,
   longestBody: 1024 * 1024,
+  connections: 10_000,
 };
 
 /** Listens on a free port. Its problems are the refusal's code, or `fault`, as text. */
 export function startListener(answer: Handler["answer"], options: Partial<ListenOptions> = {}): Listener {
   const misread = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
-  return listen({ ...defaults, ...options }, { answer, misread });
+  return listen({ ...defaults, ...options }, { answer, misread, full: () => {} });
 }
 
 export function text(body: string, status = 200, headers: Record<string, string> = {}): Reply {

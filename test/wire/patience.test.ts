@@ -1,6 +1,7 @@
 // When a client is given up, and when it is not. The listener's seconds pass when the test says so.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { connect } from "node:net";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { Reply } from "../../src/wire/reply.ts";
@@ -48,6 +49,16 @@ async function arrive(): Promise<void> {
     await other.answers(count);
   }
   other.socket.destroy();
+}
+
+/** How many descriptors this process has open, once those that are just being closed are closed. */
+async function descriptors(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < 100; turn++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    least = Math.min(least, readdirSync("/proc/self/fd").length);
+  }
+  return least;
 }
 
 const isOpen = ({ socket }: WireClient) => !socket.readableEnded && !socket.destroyed;
@@ -142,6 +153,27 @@ describe("a client is given up", () => {
     jest.useRealTimers();
     await secure.stop(0);
   });
+});
+
+test("a TLS client that is given up and does not end its side holds no descriptor", async () => {
+  const files = writeCertificate();
+  const secure = startListener(answer, { patience, tls: files });
+  files.remove();
+  const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
+  const script = `require("tls").connect(${options}, () => console.log("connected"))`;
+  const client = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });
+  await client.stdout.getReader().read();
+  client.kill("SIGSTOP");
+  const before = await descriptors();
+  let after = before;
+  for (let second = 0; second < 3 * patience && after === before; second++) {
+    await pass(1);
+    after = await descriptors();
+  }
+  client.kill("SIGKILL");
+  expect(after).toBe(before - 1);
+  jest.useRealTimers();
+  await secure.stop(0);
 });
 
 describe("a client is not given up", () => {

@@ -1,0 +1,115 @@
+// As many connections as there may be, and one more.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { connect } from "node:tls";
+import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { writeCertificate } from "../support/certificate.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener } from "../support/wire-listener.ts";
+
+const limit = 4;
+let listener: Listener;
+let clients: WireClient[] = [];
+let held: (() => void)[] = [];
+
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target !== "/held") return echo(request);
+  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+}
+
+function begin(options: Partial<ListenOptions> = {}): void {
+  listener = startListener(answer, { connections: limit, ...options });
+}
+
+afterEach(async () => {
+  for (const { socket } of clients) socket.destroy();
+  clients = [];
+  held = [];
+  await listener.stop(0);
+});
+
+async function open(): Promise<WireClient> {
+  const options = { port: listener.port, host: "127.0.0.1", rejectUnauthorized: false, allowHalfOpen: true };
+  const client = await openClient(listener.port, listener.url.startsWith("https") ? connect(options) : undefined);
+  clients.push(client);
+  return client;
+}
+
+const openAll = (count: number) => Promise.all(Array.from({ length: count }, open));
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+/** Whether the connection still is one: it answers. */
+async function isKept(client: WireClient): Promise<boolean> {
+  const before = client.received.length;
+  client.send(get("/kept"));
+  return client
+    .until((received) => received.includes("GET /kept", before))
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+async function use(client: WireClient): Promise<void> {
+  client.send(get("/used"));
+  await client.until((received) => received.includes("GET /used"));
+}
+
+describe("at the limit of connections", () => {
+  test.each([
+    ["", false],
+    [" over TLS", true],
+  ])("a new one takes the place of the one that has been idle longest%s", async (_, isSecure) => {
+    const files = writeCertificate();
+    begin(isSecure ? { tls: files } : {});
+    files.remove();
+    const [first, second, ...others] = (await openAll(limit)) as [WireClient, WireClient, ...WireClient[]];
+    for (const client of [...others, first]) await use(client);
+    expect(await isKept(await open())).toBe(true);
+    expect(await isKept(second)).toBe(false);
+    for (const client of [...others, first]) expect(await isKept(client)).toBe(true);
+  });
+
+  test("half a request makes no connection busy, however it goes on", async () => {
+    begin();
+    const [first, ...others] = (await openAll(limit)) as [WireClient, ...WireClient[]];
+    first.send("GET / HTTP/1.1\r\nHost: ");
+    for (const client of others) await use(client);
+    first.send("x");
+    await use(others[0] as WireClient);
+    expect(await isKept(await open())).toBe(true);
+    first.send("y");
+    await expect(first.ended()).resolves.toBeDefined();
+    for (const client of others) expect(await isKept(client)).toBe(true);
+  });
+
+  test("one for which a request is under way is kept, and a new one is closed when none is idle", async () => {
+    begin();
+    const busy = await openAll(limit);
+    for (const client of busy) client.send(get("/held"));
+    while (held.length < limit) await Bun.sleep(1);
+    const late = await open();
+    expect((await late.ended()).received).toBe("");
+    for (const letGo of held) letGo();
+    for (const client of busy) expect((await client.answers(1))[0]?.body).toBe("GET /held ");
+    expect(await isKept(await open())).toBe(true);
+  });
+
+  test("one that went away while its request was under way leaves its place", async () => {
+    begin();
+    const busy = await openAll(limit);
+    for (const client of busy) client.send(get("/held"));
+    while (held.length < limit) await Bun.sleep(1);
+    for (const { socket } of busy) socket.destroy();
+    for (const letGo of held) letGo();
+    const later: WireClient[] = [];
+    for (let count = 0; count < limit; count++) {
+      const client = await open();
+      if (await isKept(client)) later.push(client);
+      else count--;
+    }
+    for (const client of later) expect(await isKept(client)).toBe(true);
+  });
+});
