@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Idempotencies } from "../src/http/idempotency.ts";
 import type { Outcome } from "../src/model/write.ts";
+import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
 import { type Answer, call, startTestServer, type TestServer } from "./support/server.ts";
@@ -194,6 +195,17 @@ for (const [engine, newDatabase] of engines) {
       const [first, theirs] = [await send(post, name), await send(post, name, other)];
       expect(theirs.status).toBe(201);
       expect(theirs.json.ID).not.toBe(first.json.ID);
+    });
+
+    test("also when the writes of two API keys are in one batch", async () => {
+      const [site, name] = [server.site.ID, newName()];
+      const both = [1, 2].map((keyId) => createIntent({ site, at: clock, idempotency: { keyId, name, digest: "d" } }));
+      const ids = (outcomes: readonly Outcome[]) => outcomes.map((outcome) => (outcome as { id?: number }).id);
+      const [first, again] = [await server.engine.commit(both), await server.engine.commit(both)];
+      expect(first.map(({ kind }) => kind)).toEqual(["done", "done"]);
+      expect(new Set(ids(first)).size).toBe(2);
+      expect(again.map(({ kind }) => kind)).toEqual(["replayed", "replayed"]);
+      expect(ids(again)).toEqual(ids(first));
     });
 
     test("the name is remembered for 24 hours", async () => {
