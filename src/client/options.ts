@@ -67,6 +67,7 @@ const longestTimer = 2 ** 31 - 1;
 export function toSettings(options: ClientOptions): Settings {
   const { key, timeout = 10_000, retries = 3, longestWait = 60_000, methodOverride = false } = options;
   if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be an API key of the website");
+  // Throws for what no header can carry.
   new Headers({ "X-API-AUTH": key });
   return {
     base: toBase(options.url),

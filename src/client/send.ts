@@ -70,6 +70,7 @@ function prepare(call: Call, settings: Settings): Prepared {
     "Idempotency-Key": method === "GET" ? undefined : (call.idempotencyKey ?? randomName()),
     "X-HTTP-Method-Override": isOverridden ? method : undefined,
   }).filter((header): header is [string, string] => header[1] !== undefined);
+  // Throws for what no header can carry.
   new Headers(headers);
   return {
     url: `${settings.base}restapi/${call.path}`,
