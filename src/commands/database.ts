@@ -1,6 +1,7 @@
 import { Command } from "commander";
-import { backUp, restore, verifyBackup } from "../operator/backup.ts";
+import { backUp, type Restored, restore, verifyBackup } from "../operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
+import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import { type CommonOptions, print, tell, withCommonOptions, withEngine, withNewEngine } from "./common.ts";
 
 export function databaseCommands(): Command[] {
@@ -10,28 +11,44 @@ export function databaseCommands(): Command[] {
 function backupCommand(): Command {
   return withCommonOptions(new Command("backup"))
     .description("write the whole database to a file, while servers run on it")
-    .argument("<file>", "the file, such as storefront-2026-01-31.backup")
+    .argument("<file>", "the file, such as storefront-2026-01-31.backup, or - for standard output")
     .action(async (file: string, options: CommonOptions) => {
       const rows = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
-      print(options, { file, rows }, []);
-      tell(`wrote ${rows} rows to ${file}`);
+      if (!isStandardOutput(file)) print(options, { file, rows }, []);
+      tell(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
     });
 }
 
 function restoreCommand(): Command {
   return withCommonOptions(new Command("restore"))
     .description("replace the whole database by a backup, also while servers run on it")
-    .argument("<file>", "the backup")
-    .addHelpText("after", "\nWhat was there before is kept: it is backed up beside the file first.")
+    .argument("<file>", "the backup, or - for standard input")
+    .addHelpText(
+      "after",
+      "\nWhat was there before is kept beside the file (with -, in the current folder), up to the last change.",
+    )
     .action(async (file: string, options: CommonOptions) => {
       const now = Date.now();
-      const keep = `${file}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
-      const rows = await verifyBackup(file);
-      const isKept = await withNewEngine(options, (engine) => restore(engine, file, keep, now));
-      const kept = isKept ? keep : undefined;
-      print(options, { file, rows, kept }, []);
-      tell(`restored ${rows} rows from ${file}${kept ? `; what was there before is in ${kept}` : ""}`);
+      const base = isStandardInput(file) ? "restore" : file;
+      const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
+      await verifyBackup(file);
+      const restored = await withNewEngine(options, (engine) => restore(engine, file, keep, now));
+      print(options, { file, ...restored }, []);
+      tell([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
     });
+}
+
+/** What a restore means for what was there before. */
+function consequences({ kept, discarded, otherHistories }: Restored): string[] {
+  if (kept.length === 0) return [];
+  const counted =
+    discarded === 1 ? "1 change made since the backup is" : `${discarded} changes made since the backup are`;
+  const uncounted = `the changes of ${otherHistories === 1 ? "1 site" : `${otherHistories} sites`} cannot be counted, since their history is not that of the backup`;
+  return [
+    ...(otherHistories === 0 || discarded > 0 ? [`${counted} discarded`] : []),
+    ...(otherHistories > 0 ? [uncounted] : []),
+    `what was there before is in ${kept.join(" and ")}`,
+  ];
 }
 
 interface CopyFlags extends CommonOptions {

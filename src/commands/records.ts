@@ -7,6 +7,7 @@ import { findMatchField } from "../operator/matcher.ts";
 import { writeFile } from "../operator/output.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   asUsage,
   type CommonOptions,
@@ -89,7 +90,7 @@ function exportCommand(): Command {
       await withEngine(options, async (engine) => {
         const site = await findSite(engine, options.site);
         const text = exportRecords(engine, site.ID, resource, format);
-        if (file === undefined || file === "-") await printAll(text);
+        if (file === undefined || isStandardOutput(file)) await printAll(text);
         else await writeFile(file, text);
       });
     });

@@ -1,7 +1,7 @@
 // What goes to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
 
-import { writeSync } from "node:fs";
 import { messageOf, Refusal } from "../model/errors.ts";
+import { writeAll } from "../operator/standard-streams.ts";
 
 /**
  * Prints text on stdout. Returns false when its reader wants no more, as `head` does.
@@ -9,7 +9,7 @@ import { messageOf, Refusal } from "../model/errors.ts";
  */
 export function printText(text: string): boolean {
   try {
-    writeAll(1, text);
+    writeAll(1, Buffer.from(text));
     return true;
   } catch (error) {
     if (codeOf(error) === "EPIPE") return false;
@@ -25,24 +25,9 @@ export async function printAll(texts: AsyncIterable<string>): Promise<void> {
 /** Prints text on stderr. Where that cannot be written, there is nobody to tell. */
 export function printError(text: string): void {
   try {
-    writeAll(2, text);
+    writeAll(2, Buffer.from(text));
   } catch {
     // As said.
-  }
-}
-
-/** A pipe that is shared with another program may be full and not wait by itself. */
-const pause = 5;
-
-function writeAll(fd: number, text: string): void {
-  const bytes = Buffer.from(text);
-  for (let at = 0; at < bytes.length; ) {
-    try {
-      at += writeSync(fd, bytes, at);
-    } catch (error) {
-      if (codeOf(error) !== "EAGAIN") throw error;
-      Bun.sleepSync(pause);
-    }
   }
 }
 

@@ -38,6 +38,9 @@ export interface DumpedRow {
   readonly row: Readonly<Record<string, string | number | null>>;
 }
 
+/** Keeps what a refill has replaced, all of it, in the order of a dump. */
+export type Keep = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
+
 /**
  * The port to a database. Nothing outside `store/` knows which one answers.
  *
@@ -101,10 +104,13 @@ export interface Engine {
   dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
 
   /**
-   * Replaces everything that is stored by `rows`, in one transaction, and starts new epochs. The rows are first asked for
-   * when nobody else can write any more, and may come from `dump`, which then still gives what is to be replaced.
+   * Replaces everything that is stored by `rows`, at once, and starts new epochs. Others read and write meanwhile; only the
+   * moment in which the one takes the place of the other holds them up. When `rows` throws, nothing is changed.
+   * @param keep gets all that was stored at that moment, after it. What an earlier refill that was killed had replaced comes
+   * first, in a call of its own. When `keep` throws, so does this, and what it got stays in the database for the next refill
+   * @returns where each site stood at that moment
    */
-  refill(rows: AsyncIterable<DumpedRow>): Promise<void>;
+  refill(rows: AsyncIterable<DumpedRow>, keep?: Keep): Promise<ReadonlyMap<number, Head>>;
 
   /** What is wrong with the stored data, in sentences; empty when nothing is. */
   check(): Maybe<readonly string[]>;

@@ -1,44 +1,64 @@
-// A backup is gzip over lines of JSON: a header, a line per row of every table, and a last line with their count and
-// digest. Any engine can write and read it.
-
-import { createReadStream, existsSync, statSync } from "node:fs";
-import { pipeline } from "node:stream";
-import { createGunzip, createGzip } from "node:zlib";
-import type { DumpedRow, Engine } from "../model/engine.ts";
+import { existsSync, statSync } from "node:fs";
+import { createGzip } from "node:zlib";
+import type { DumpedRow, Engine, Head, Keep } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
-import { type TableName, tables } from "../store/tables.ts";
-import { writeFile } from "./output.ts";
+import { systemSite } from "../model/system-site.ts";
+import { readBackup, toLines } from "./backup-format.ts";
+import { requireFolder, writeFile } from "./output.ts";
+import { isStandardInput } from "./standard-streams.ts";
 
-const formatVersion = 1;
+/** Nobody but its owner may read a file that holds everything. */
+const mode = 0o600;
 
-/** Writes everything that is stored, as of one moment, to `file`. Returns the number of rows. */
-export async function backUp(engine: Engine, file: string, now: number): Promise<number> {
-  const counter = { rows: 0 };
-  await writeFile(file, toLines(engine, now, counter), createGzip({ level: 6 }));
-  return counter.rows;
-}
-
-/** Reads a whole backup and returns its number of rows. @throws Refusal `bad-request` when it is not complete */
-export async function verifyBackup(file: string): Promise<number> {
-  let rows = 0;
-  for await (const _ of readBackup(file)) rows++;
-  return rows;
+/** Writes everything that is stored, as of one moment, to `file`; see writeFile. Returns the number of rows. */
+export function backUp(engine: Engine, file: string, now: number): Promise<number> {
+  return writeBackup(engine.dump(), file, now);
 }
 
 /**
- * Replaces everything that is stored by the backup in `file`, at once: whoever reads sees the one or the other. What was
- * there before goes to `keep`, up to the last write; returns whether there was anything.
+ * Reads a whole backup, so that a bad one is refused before anything else is done. What can be read only once, such as a
+ * pipe, is left to `restore`.
+ * @throws Refusal `bad-request` when it is not complete
+ */
+export async function verifyBackup(file: string): Promise<void> {
+  if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return;
+  for await (const _ of readBackup(file));
+}
+
+/** What a restore has done. */
+export interface Restored {
+  /** How many rows the backup has. */
+  readonly rows: number;
+  /** The files with what was there before; empty when nothing was. */
+  readonly kept: readonly string[];
+  /** How many changes made since the backup are discarded, of the sites whose history is that of the backup. */
+  readonly discarded: number;
+  /** How many sites have another history, so that nobody can say how many changes of them are discarded. */
+  readonly otherHistories: number;
+}
+
+/**
+ * Replaces everything that is stored by the backup in `file` (`-` for standard input), at once: whoever reads sees the one or
+ * the other. What was there before goes to `keep`, up to the last write.
  * @throws Refusal `bad-request` when the backup is not complete; then nothing is changed
  */
-export async function restore(engine: Engine, file: string, keep: string, now: number): Promise<boolean> {
-  let kept = false;
+export async function restore(engine: Engine, file: string, keep: string, now: number): Promise<Restored> {
+  const kept: string[] = [];
+  const heads = new Map<number, Head>();
+  let count = 0;
   async function* rows(): AsyncGenerator<DumpedRow> {
-    kept = !(await isEmpty(engine));
-    if (kept) await backUp(engine, keep, now);
-    yield* readBackup(file);
+    for await (const row of readBackup(file)) {
+      count++;
+      if (row.table === "sites") noteHead(heads, row);
+      yield row;
+    }
   }
-  await engine.refill(rows());
-  return kept;
+  requireFolder(keep);
+  const before = await engine.refill(rows(), async (replaced) => {
+    const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
+    if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
+  });
+  return { rows: count, kept, ...countDiscarded(before, heads) };
 }
 
 /** Whether nothing is stored. */
@@ -47,80 +67,56 @@ export async function isEmpty(engine: Engine): Promise<boolean> {
   return true;
 }
 
-async function* toLines(engine: Engine, now: number, counter: { rows: number }): AsyncGenerator<string> {
-  const digest = new Bun.CryptoHasher("sha256");
-  yield `${JSON.stringify({ storefront: formatVersion, made: new Date(now).toISOString() })}\n`;
-  let lines: string[] = [];
-  for await (const { table, row } of engine.dump()) {
-    const line = `${JSON.stringify([table, row])}\n`;
-    digest.update(line);
-    counter.rows++;
-    lines.push(line);
-    if (lines.length === 256) {
-      yield lines.join("");
-      lines = [];
-    }
+function noteHead(heads: Map<number, Head>, { row }: DumpedRow): void {
+  heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
+}
+
+/** Compares where sites stood with where the backup has them. A site that it does not have was made later, or elsewhere. */
+function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
+  let [discarded, otherHistories] = [0, 0];
+  const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
+  for (const [site, { revision, epoch }] of before) {
+    const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
+    if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
+    else otherHistories++;
   }
-  yield `${lines.join("")}${JSON.stringify({ rows: counter.rows, sha256: digest.digest("hex") })}\n`;
+  return { discarded, otherHistories };
 }
 
-/** The rows of a backup. Throws after the last one when their count or digest is not what the file says. */
-async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
-  const digest = new Bun.CryptoHasher("sha256");
-  let rows = 0;
-  let isFirst = true;
-  let end: { rows?: number; sha256?: string } = {};
-  for await (const line of readLines(file)) {
-    const value = parse(file, line);
-    if (isFirst) {
-      if (value.storefront !== formatVersion)
-        throw notABackup(file, "it was not made by `storefront backup`, or by a newer version of it");
-      isFirst = false;
-    } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw notABackup(file, "it holds rows that this program does not know");
-      digest.update(`${line}\n`);
-      rows++;
-      yield { table: value[0], row: value[1] };
-    } else end = value;
-  }
-  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or not complete");
+/** Returns the number of rows. */
+async function writeBackup(rows: Parameters<Keep>[0], file: string, now: number): Promise<number> {
+  let count = 0;
+  const lines = toLines(rows, now, () => count++);
+  await writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
+  return count;
 }
 
-function isRow([table, row]: unknown[]): boolean {
-  if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
-  return tables[table as TableName].every((column) => Object.hasOwn(row, column));
-}
-
-async function* readLines(file: string): AsyncGenerator<string> {
-  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
-  if (!statSync(file).isFile()) throw notABackup(file, "it must be a plain file, since it is read twice");
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  let rest = "";
+/** Writes a backup unless there are no rows. Returns whether it did. */
+async function writeUnlessEmpty(replaced: Parameters<Keep>[0], file: string, now: number): Promise<boolean> {
   try {
-    const unpacked = createGunzip();
-    pipeline(createReadStream(file), unpacked, () => {
-      // A failure of either reaches the loop below as an error of `unpacked`.
-    });
-    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      yield* lines;
-    }
+    const rows = await startOf(replaced);
+    if (!rows) return false;
+    await writeBackup(rows, file, now);
+    return true;
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw notABackup(file, messageOf(error));
+    const why = messageOf(error);
+    throw new Refusal(
+      "unavailable",
+      `the backup was restored, but what was there before was not kept: ${why}; it is still in the database, and the next \`restore\` keeps it`,
+      { cause: error },
+    );
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a header, a row or the end; told apart by whoever reads it
-function parse(file: string, line: string): any {
-  try {
-    return JSON.parse(line);
-  } catch {
-    throw notABackup(file, "it is damaged");
-  }
-}
-
-function notABackup(file: string, why: string): Refusal {
-  return new Refusal("bad-request", `${file} is no backup that can be restored: ${why}`);
+/** The rows again, once the first is there; undefined when there is none. */
+async function startOf(rows: Parameters<Keep>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
+  const rest = (async function* () {
+    yield* rows;
+  })();
+  const first = await rest.next();
+  if (first.done) return undefined;
+  return (async function* () {
+    yield first.value;
+    yield* rest;
+  })();
 }

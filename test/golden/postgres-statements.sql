@@ -1,5 +1,27 @@
 -- was deleted keeps its row without a body: its ID is never used again. create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
 
+alter table idempotency rename to storefront_replaced_<run>_idempotency;
+
+alter table journal rename to storefront_replaced_<run>_journal;
+
+alter table key_uses rename to storefront_replaced_<run>_key_uses;
+
+alter table records rename to storefront_replaced_<run>_records;
+
+alter table sites rename to storefront_replaced_<run>_sites;
+
+alter table storefront_unused_<run>_idempotency rename to idempotency;
+
+alter table storefront_unused_<run>_journal rename to journal;
+
+alter table storefront_unused_<run>_key_uses rename to key_uses;
+
+alter table storefront_unused_<run>_records rename to records;
+
+alter table storefront_unused_<run>_sites rename to sites;
+
+analyze storefront_unused_<run>_sites, storefront_unused_<run>_records, storefront_unused_<run>_journal, storefront_unused_<run>_idempotency, storefront_unused_<run>_key_uses;
+
 begin;
 
 begin isolation level repeatable read read only;
@@ -20,6 +42,16 @@ create or replace view "order_status" as select site_id, id, revision, coalesce(
 
 create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default" from records where resource = 'site' and body is not null;
 
+create or replace view brand as <definition>;
+
+create or replace view key as <definition>;
+
+create or replace view location as <definition>;
+
+create or replace view order_status as <definition>;
+
+create or replace view site as <definition>;
+
 create table idempotency ( site_id bigint not null, key_id bigint not null, name text not null, digest text not null, at bigint not null, operation text not null, id bigint not null, revision bigint not null, body text not null, primary key (site_id, key_id, name) );
 
 create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
@@ -29,6 +61,16 @@ create table journal ( site_id bigint not null, revision bigint not null, at big
 create table key_uses ( key_id bigint primary key, at bigint not null );
 
 create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
+
+create table storefront_unused_<run>_idempotency (like idempotency including all);
+
+create table storefront_unused_<run>_journal (like journal including all);
+
+create table storefront_unused_<run>_key_uses (like key_uses including all);
+
+create table storefront_unused_<run>_records (like records including all);
+
+create table storefront_unused_<run>_sites (like sites including all);
 
 declare pages no scroll cursor for select id, epoch, revision, counters from sites order by id;
 
@@ -42,27 +84,19 @@ declare pages no scroll cursor for select site_id, resource, id, revision, body 
 
 declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
 
-delete from idempotency;
-
 delete from idempotency where site_id = <number>;
 
 delete from idempotency where site_id in (<number>) and at <= <number>;
-
-delete from journal;
 
 delete from journal where site_id = -<number>;
 
 delete from journal where site_id = <number>;
 
-delete from key_uses;
-
-delete from records;
-
 delete from records where site_id = <number>;
 
-delete from sites;
-
 delete from sites where id = <number>;
+
+drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses;
 
 drop view if exists "brand";
 
@@ -78,35 +112,35 @@ fetch <number> from pages;
 
 insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
 
-insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
-
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
-
-insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as r (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
 
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (-<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
 
-insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as r (key_id bigint, at bigint) on conflict (key_id) do nothing;
-
 insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
-
-insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text);
 
 insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
 
 insert into sites (id, epoch, revision, counters) select id, epoch, <number>, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id on conflict (id) do nothing;
 
-insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as r (id bigint, epoch text, revision bigint, counters text);
-
 insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
+
+insert into storefront_unused_<run>_idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
+
+insert into storefront_unused_<run>_journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as r (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+
+insert into storefront_unused_<run>_key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as r (key_id bigint, at bigint);
+
+insert into storefront_unused_<run>_records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text);
+
+insert into storefront_unused_<run>_sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as r (id bigint, epoch text, revision bigint, counters text);
 
 rollback;
 
+select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) and a.grantee <> c.relowner;
+
+select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
+
 select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
-
-select id from sites order by id for update;
-
-select id from sites where id = <number> for share;
 
 select id from sites where id = <number> for update;
 
@@ -114,15 +148,23 @@ select id, epoch, revision, counters from sites where id in (<number>) order by 
 
 select id, revision, epoch from sites where id in (<number>);
 
+select id, revision, epoch from storefront_replaced_<run>_sites;
+
 select key_id, at from key_uses;
 
 select pg_walfile_name(pg_current_wal_lsn()) as name;
 
 select r.site_id, r.resource, r.id, r.revision, r.body from json_to_recordset($1::json) as w (site bigint, resource text, id bigint) join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id;
 
+select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
+
 select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
 
 select to_regclass('storefront_schema') is not null as is_there;
+
+select version from storefront_schema where id = <number>;
+
+select version from storefront_schema where id = <number> for share;
 
 select version, views from storefront_schema where id = <number>;
 

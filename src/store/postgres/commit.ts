@@ -98,7 +98,6 @@ const none: Promise<Row[]> = Promise.resolve([]);
 async function addSites(connection: Connection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => ({ id, epoch: newSite().epoch }));
-  await connection.script(sql.holdSystemSite);
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   if (locked.some(({ revision }) => revision > 0)) throw unavailable("a site was just made", { code: "40001" });

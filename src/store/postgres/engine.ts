@@ -2,14 +2,16 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createChecker } from "../check.ts";
+import { leftovers } from "../refill.ts";
 import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
-import { dropSite, dumpRows, refillTables } from "./bulk.ts";
+import { dropSite, dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
 import type { Connection } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, type Lease } from "./pool.ts";
 import { createPrimary } from "./primary.ts";
+import { readTableNames, refillTables } from "./refill.ts";
 import { sql } from "./statements.ts";
 
 const pageSize = 5000;
@@ -71,11 +73,11 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
       }),
     dropSite: (site) => dropSite(primary, site),
     dump: () => dumpRows(primary),
-    refill: (rows) => refillTables(primary, rows),
+    refill: (rows, keep) => refillTables(primary, rows, keep),
     check: async () => {
       const checker = createChecker();
       for await (const { table, row } of dumpRows(primary)) checker.see(table, row);
-      return checker.end();
+      return [...checker.end(), ...leftovers(await pool.read(readTableNames))];
     },
     close,
   };

@@ -27,11 +27,6 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   lockSites: (sites: readonly number[]) =>
     `select id, epoch, revision, counters from sites where id in (${list(sites)}) order by id for update`,
 
-  // Held by whoever makes a site's row, so that a refill, which locks all rows, waits for them and they for it.
-  holdSystemSite: "select id from sites where id = 0 for share",
-
-  lockAllSites: "select id from sites order by id for update",
-
   addSites: `insert into sites (id, epoch, revision, counters)
 select id, epoch, 0, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id
 on conflict (id) do nothing`,

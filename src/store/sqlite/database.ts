@@ -101,7 +101,12 @@ export function fromSqlite(error: unknown, subject = "the database"): unknown {
   return error;
 }
 
-/** The version of the tables. */
+/** The names of all tables. */
+export function tableNamesIn(database: Database): string[] {
+  return database.query("select name from sqlite_master where type = 'table'").values().flat() as string[];
+}
+
+/** The version of the tables; 0 before there are any. */
 export function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
 }

@@ -1,14 +1,14 @@
 import type { Database } from "bun:sqlite";
-import type { DumpedRow, Engine } from "../../model/engine.ts";
+import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
-import { refillTables } from "./dump.ts";
 import { createFileWatch, knownFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
+import { refillTables } from "./refill.ts";
 import { makeViews } from "./views.ts";
 import type { Answer, Call, Start } from "./worker.ts";
 
@@ -75,7 +75,7 @@ function createEngine(
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
-    refill: (rows: AsyncIterable<DumpedRow>) => refillTables(path, rows, busyTimeout),
+    refill: (rows, keep) => refillTables(path, busyTimeout, rows, keep),
     close: async () => {
       await writer.stop();
       database.close();

@@ -4,8 +4,9 @@ import type { Database } from "bun:sqlite";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
+import { leftovers } from "../refill.ts";
 import { following, requireReached } from "../since.ts";
-import { translated } from "./database.ts";
+import { tableNamesIn, translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
 
 export type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "dump" | "check">;
@@ -52,7 +53,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
       ),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     dump,
-    check: () => read(() => [...integrity(database), ...checkRows(dump())]),
+    check: () => read(() => [...integrity(database), ...checkRows(dump()), ...leftovers(tableNamesIn(database))]),
   };
 }
 

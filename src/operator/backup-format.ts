@@ -1,0 +1,105 @@
+// A backup is gzip over lines of JSON: a header, a line per row of every table, and a last line with their count and
+// digest. Any engine can write and read it.
+
+import { createReadStream, existsSync, statSync } from "node:fs";
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
+import type { DumpedRow } from "../model/engine.ts";
+import { messageOf, Refusal } from "../model/errors.ts";
+import { type TableName, tables } from "../store/tables.ts";
+import { isStandardInput } from "./standard-streams.ts";
+
+const formatVersion = 1;
+
+/** The lines of a backup before they are compressed. @param onRow is called for each row */
+export async function* toLines(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  now: number,
+  onRow: () => void,
+): AsyncGenerator<string> {
+  const digest = new Bun.CryptoHasher("sha256");
+  yield `${JSON.stringify({ storefront: formatVersion, made: new Date(now).toISOString() })}\n`;
+  let lines: string[] = [];
+  let count = 0;
+  for await (const { table, row } of rows) {
+    const line = `${JSON.stringify([table, row])}\n`;
+    digest.update(line);
+    count++;
+    onRow();
+    lines.push(line);
+    if (lines.length === 256) {
+      yield lines.join("");
+      lines = [];
+    }
+  }
+  yield `${lines.join("")}${JSON.stringify({ rows: count, sha256: digest.digest("hex") })}\n`;
+}
+
+/**
+ * The rows of the backup in `file`, or on standard input. @throws Refusal `bad-request` when it is none, also after the last
+ * row when their count or digest is not what it says
+ */
+export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
+  const digest = new Bun.CryptoHasher("sha256");
+  let rows = 0;
+  let isFirst = true;
+  let end: { rows?: number; sha256?: string } = {};
+  for await (const line of readLines(file)) {
+    const value = parse(file, line);
+    if (isFirst) {
+      if (value.storefront !== formatVersion)
+        throw notABackup(file, "it was not made by `storefront backup`, or by a newer version of it");
+      isFirst = false;
+    } else if (Array.isArray(value)) {
+      if (!isRow(value)) throw notABackup(file, "it holds rows that this program does not know");
+      digest.update(`${line}\n`);
+      rows++;
+      yield { table: value[0], row: value[1] };
+    } else end = value;
+  }
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or not complete");
+}
+
+function isRow([table, row]: unknown[]): boolean {
+  if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
+  return tables[table as TableName].every((column) => Object.hasOwn(row, column));
+}
+
+async function* readLines(file: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest = "";
+  try {
+    const unpacked = createGunzip();
+    pipeline(openInput(file), unpacked, () => {
+      // A failure of either reaches the loop below as an error of `unpacked`.
+    });
+    for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      yield* lines;
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw notABackup(file, messageOf(error));
+  }
+}
+
+function openInput(file: string): NodeJS.ReadableStream {
+  if (isStandardInput(file)) return process.stdin;
+  if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  if (statSync(file).isDirectory()) throw notABackup(file, "it is a folder");
+  return createReadStream(file);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a header, a row or the end; told apart by whoever reads it
+function parse(file: string, line: string): any {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw notABackup(file, "it is damaged");
+  }
+}
+
+function notABackup(file: string, why: string): Refusal {
+  return new Refusal("bad-request", `${file} is no backup that can be restored: ${why}`);
+}

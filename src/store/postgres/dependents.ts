@@ -1,0 +1,54 @@
+// What hangs on the tables besides their rows: views follow a table that is renamed, and permissions stay with it. When
+// other tables take the place of those in use, both are carried over.
+
+import { Refusal } from "../../model/errors.ts";
+import { tableNames } from "../refill.ts";
+import { step } from "./bulk.ts";
+import type { Connection, Row } from "./connection.ts";
+
+/** Statements that make everything hang on the tables of these names, whichever those are by then. */
+export type Dependents = readonly string[];
+
+const ours = tableNames.map((table) => `'${table}'::regclass`).join(", ");
+
+const views = `select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own,
+  pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options
+from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
+where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in (${ours})
+order by v.oid`;
+
+const grants = `select c.relname as name, a.privilege_type as privilege, a.is_grantable,
+  case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role
+from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <> c.relowner`;
+
+/** @throws Refusal `conflict` when something hangs on the tables that this user cannot carry over */
+export async function requireOwnViews(connection: Connection): Promise<void> {
+  const other = (await rowsOf(connection, views)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
+  if (!other) return;
+  throw new Refusal(
+    "conflict",
+    `the view ${other.name} was made by others and reads the tables directly; drop it first, and let it read the views \`brand\`, \`location\` and so on`,
+  );
+}
+
+export async function readDependents(connection: Connection): Promise<Dependents> {
+  return [
+    ...(await rowsOf(connection, views)).map(
+      ({ name, definition, options }) =>
+        `create or replace view ${name}${options ? ` with (${options})` : ""} as ${definition}`,
+    ),
+    ...(await rowsOf(connection, grants)).map(
+      ({ name, privilege, role, is_grantable }) =>
+        `grant ${privilege} on ${name} to ${role}${is_grantable ? " with grant option" : ""}`,
+    ),
+  ];
+}
+
+export async function restoreDependents(connection: Connection, dependents: Dependents): Promise<void> {
+  for (const text of dependents) await step(connection, connection.script(text));
+}
+
+async function rowsOf(connection: Connection, text: string): Promise<Row[]> {
+  const [rows = []] = await step(connection, connection.script(text));
+  return rows;
+}

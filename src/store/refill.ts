@@ -1,0 +1,90 @@
+// What both engines do alike when they replace everything that is stored. The new rows go into tables beside those in use,
+// a portion at a time, so that others write meanwhile; then one short transaction renames both. What was replaced is still
+// there under another name, as of that moment, until it is kept elsewhere, and is then removed.
+
+import { randomBytes } from "node:crypto";
+import type { DumpedRow } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { randomText } from "../model/key.ts";
+import { type TableName, tables } from "./tables.ts";
+
+/** Most rows, and about how many bytes of text, that one transaction stores: writers wait for no longer than that takes. */
+const mostRows = 1000;
+const mostText = 1024 * 1024;
+
+export const tableNames = Object.keys(tables) as TableName[];
+
+/**
+ * Tables beside those in use: those that a refill fills, or has no more use for; or those that it has replaced, which are to
+ * be kept elsewhere first.
+ */
+export type AsideKind = "unused" | "replaced";
+
+/** A set of tables beside those in use. */
+export interface Aside {
+  readonly kind: AsideKind;
+  /** Tells the tables of one refill from those of another, which may run at the same time or was killed. */
+  readonly run: string;
+}
+
+export function newRun(): string {
+  return randomBytes(6).toString("hex");
+}
+
+/** The name of a table of this set, the same in every engine. */
+export function asideName({ kind, run }: Aside, table: TableName): string {
+  return `storefront_${kind}_${run}_${table}`;
+}
+
+/** The sets of `kind` of which there are tables. @param names of all tables of the database */
+export function asidesIn(names: readonly string[], kind: AsideKind): Aside[] {
+  const runs = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
+  return [...new Set(runs)].map((run) => ({ kind, run }));
+}
+
+/** What `check` reports of sets that are there. @param names of all tables of the database */
+export function leftovers(names: readonly string[]): string[] {
+  const isUnused = asidesIn(names, "unused").length > 0;
+  const isReplaced = asidesIn(names, "replaced").length > 0;
+  const cause = "a `restore` is under way or was interrupted:";
+  return [
+    ...(isUnused ? [`${cause} it takes room until the next \`restore\``] : []),
+    ...(isReplaced
+      ? [`${cause} what it replaced is still in the database; the next \`restore\` keeps it in a file`]
+      : []),
+  ];
+}
+
+/** Rows of one table, few enough for one short transaction. */
+export interface Portion {
+  readonly table: TableName;
+  readonly rows: readonly DumpedRow["row"][];
+}
+
+/** Cuts `rows` into portions, and gives every site an epoch of its own: its history goes on as another one. */
+export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerator<Portion> {
+  let table: string | undefined;
+  let portion: DumpedRow["row"][] = [];
+  let text = 0;
+  for await (const next of rows) {
+    if (next.table !== table || portion.length === mostRows || text > mostText) {
+      if (table !== undefined) yield { table: table as TableName, rows: portion };
+      [table, portion, text] = [next.table, [], 0];
+    }
+    portion.push("epoch" in next.row ? { ...next.row, epoch: randomText(8) } : next.row);
+    for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
+  }
+  if (table !== undefined) yield { table: table as TableName, rows: portion };
+}
+
+/** Another refill has removed the tables of this one. */
+export function overtaken(cause: unknown): Refusal {
+  return new Refusal("conflict", "another restore was started in the meantime; this one has changed nothing", {
+    cause,
+  });
+}
+
+/** Another version of the program has changed the tables since they were copied. */
+export function upgradedMeanwhile(): Refusal {
+  return new Refusal("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
+}

@@ -1,0 +1,123 @@
+// Replacing everything that is stored, while others write; see store/refill.ts.
+
+import type { Database } from "bun:sqlite";
+import type { DumpedRow, Head, Keep } from "../../model/engine.ts";
+import {
+  type Aside,
+  type AsideKind,
+  asideName,
+  asidesIn,
+  inPortions,
+  newRun,
+  overtaken,
+  type Portion,
+  tableNames,
+  upgradedMeanwhile,
+} from "../refill.ts";
+import { type TableName, tables } from "../tables.ts";
+import { fromSqlite, inTransaction, openDatabase, tableNamesIn, version } from "./database.ts";
+import { type Cell, dumpRows } from "./dump.ts";
+import { dropInPortions, giveWay } from "./portions.ts";
+
+/** Replaces the content of every table by `rows`, as the engine's port says. */
+export async function refillTables(
+  path: string,
+  busyTimeout: number | undefined,
+  rows: AsyncIterable<DumpedRow>,
+  keep?: Keep,
+): Promise<ReadonlyMap<number, Head>> {
+  const open = () => openDatabase(path, busyTimeout);
+  const database = open();
+  try {
+    // Views then go on naming the tables in use, whichever those are.
+    database.run("pragma legacy_alter_table = on");
+    for (const killed of asides(database, "unused")) await dropTables(database, killed);
+    if (keep) for (const left of asides(database, "replaced")) await keepAndDrop(database, open, left, keep);
+    const replaced = await replace(database, rows);
+    const heads = headsIn(database, replaced);
+    await keepAndDrop(database, open, replaced, keep);
+    return heads;
+  } catch (error) {
+    throw fromSqlite(error);
+  } finally {
+    database.close();
+  }
+}
+
+/** Puts tables with `rows` in the place of those in use. Returns the latter. */
+async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Promise<Aside> {
+  const filling: Aside = { kind: "unused", run: newRun() };
+  const replaced: Aside = { ...filling, kind: "replaced" };
+  try {
+    const schema = version(database);
+    makeTables(database, filling);
+    for await (const portion of inPortions(rows)) {
+      inTransaction(database, () => insert(database, filling, portion));
+      await giveWay();
+    }
+    inTransaction(database, () => {
+      if (version(database) !== schema) throw upgradedMeanwhile();
+      for (const table of tableNames) {
+        database.run(`alter table ${table} rename to ${asideName(replaced, table)}`);
+        database.run(`alter table ${asideName(filling, table)} rename to ${table}`);
+      }
+    });
+    return replaced;
+  } catch (error) {
+    if (!hasTables(database, filling)) throw overtaken(error);
+    await dropTables(database, filling);
+    throw error;
+  }
+}
+
+/** Makes tables like those in use. SQLite cannot rename an index, so that of a restored table keeps the name it gets here. */
+function makeTables(database: Database, aside: Aside): void {
+  const made = database.query(
+    "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
+  );
+  inTransaction(database, () => {
+    for (const table of tableNames) {
+      const name = asideName(aside, table);
+      (made.values(table) as [string, string][]).forEach(([type, sql], n) => {
+        if (type === "table") database.run(sql.replace(/^(create table)\s+[^\s(]+/i, `$1 ${name}`));
+        else database.run(sql.replace(/(\sindex)\s+\S+\s+on\s+[^\s(]+/i, `$1 ${name}_index${n} on ${name}`));
+      });
+    }
+  });
+}
+
+function insert(database: Database, aside: Aside, { table, rows }: Portion): void {
+  const columns = tables[table];
+  const marks = columns.map(() => "?").join(", ");
+  const query = database.query(`insert into ${asideName(aside, table)} (${columns.join(", ")}) values (${marks})`);
+  for (const row of rows) query.run(...columns.map((column) => (row[column] ?? null) as Cell));
+}
+
+async function keepAndDrop(database: Database, open: () => Database, aside: Aside, keep?: Keep): Promise<void> {
+  await keep?.(dumpRows(open, (table: TableName) => asideName(aside, table)));
+  const kept: Aside = { ...aside, kind: "unused" };
+  // What is left when this is killed must not be taken for all that was there.
+  inTransaction(database, () => {
+    for (const table of tableNames) {
+      database.run(`alter table ${asideName(aside, table)} rename to ${asideName(kept, table)}`);
+    }
+  });
+  await dropTables(database, kept);
+}
+
+async function dropTables(database: Database, aside: Aside): Promise<void> {
+  for (const table of tableNames) await dropInPortions(database, asideName(aside, table));
+}
+
+function headsIn(database: Database, aside: Aside): ReadonlyMap<number, Head> {
+  const rows = database.query(`select id, revision, epoch from ${asideName(aside, "sites")}`).values();
+  return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
+}
+
+function asides(database: Database, kind: AsideKind): Aside[] {
+  return asidesIn(tableNamesIn(database), kind);
+}
+
+function hasTables(database: Database, { kind, run }: Aside): boolean {
+  return asides(database, kind).some((aside) => aside.run === run);
+}

@@ -1,0 +1,219 @@
+// `backup` and `restore` as processes, on both engines: what they say, write and leave behind, and what others notice.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { ask, openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+const tablesBeside: Record<string, string> = {
+  SQLite: "select name from sqlite_master where type = 'table' and name like 'storefront_%'",
+  PostgreSQL:
+    "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",
+};
+
+describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
+  let shop: Workshop;
+  let database: string;
+  let count = 0;
+  beforeAll(async () => {
+    shop = openWorkshop();
+    await kind.open();
+  });
+  beforeEach(async () => {
+    database = await kind.newDatabase();
+    await must(["site", "add", "main", "--default"]);
+    await add("Acme");
+  });
+  afterAll(async () => {
+    await shop.close();
+    await kind.close();
+  });
+
+  const withDatabase = (args: string[]) => [...args, "--database", database];
+  const must = (args: string[], stdin = "") => shop.must(withDatabase(args), { stdin });
+  const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(withDatabase(args), { stdin });
+  const add = (...names: string[]) =>
+    must(["import", "--site", "main", "brands", "-"], ["Name", ...names, ""].join("\n"));
+  const names = async () =>
+    JSON.parse(await must(["export", "--site", "main", "brands", "--json"])).map(({ Name }: { Name: string }) => Name);
+  const beside = async () => JSON.stringify(await kind.select(database, tablesBeside[name] as string));
+  const newFile = () => shop.file(`${name}-${++count}.backup`);
+  const backUp = async () => {
+    const file = newFile();
+    await must(["backup", file]);
+    return file;
+  };
+  const brandsIn = (file: string) =>
+    [
+      ...gunzipSync(readFileSync(file))
+        .toString()
+        .matchAll(/^\["records".*"resource":"brand".*\\"Name\\":\\"([^\\]*)/gm),
+    ].map(([, brand]) => brand);
+
+  test("restore says how many changes it discards, and of how many sites nobody can say", async () => {
+    const file = await backUp();
+    await add("Bolt", "Cord");
+    const { code, stdout, stderr } = await run(["restore", file, "--json"]);
+    expect([code, await names()]).toEqual([0, ["Acme"]]);
+    expect(stderr).toContain("; 2 changes made since the backup are discarded; what was there before is in ");
+    const [kept = ""] = keptBy(stderr);
+    expect(JSON.parse(stdout)).toMatchObject({ file, kept: [kept], discarded: 2, otherHistories: 0 });
+    expect(brandsIn(kept)).toEqual(["Acme", "Bolt", "Cord"]);
+    await must(["site", "add", "late"]);
+    await add("Dash");
+    const again = await run(["restore", kept, "--json"]);
+    expect(again.stderr).toContain("; the changes of 2 sites cannot be counted");
+    expect(JSON.parse(again.stdout)).toMatchObject({ discarded: 0, otherHistories: 2 });
+  });
+
+  test("a site that was made since the backup counts with its changes", async () => {
+    const file = await backUp();
+    await must(["site", "add", "late"]);
+    await must(["import", "--site", "late", "brands", "-"], "Name\nBolt\n");
+    expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
+  });
+
+  test("backup - and restore - go through pipes; what was there is kept in the current folder", async () => {
+    const file = newFile();
+    const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;
+    await shop.must(withDatabase(["backup", "-"]), { wrap });
+    await add("Bolt");
+    const { code, stderr } = await run(["restore", "-"], readFileSync(file));
+    expect([code, await names()]).toEqual([0, ["Acme"]]);
+    expect(brandsIn(shop.file(keptBy(stderr)[0] as string))).toEqual(["Acme", "Bolt"]);
+    const cut = await run(["restore", "-"], readFileSync(file).subarray(0, 200));
+    expect(cut).toMatchObject({ code: 1, stdout: "" });
+    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+  });
+
+  test("a restore that is killed before its end has changed nothing; the next one removes what it left", async () => {
+    const file = await backUp();
+    await add("Bolt");
+    const killed = shop.start(withDatabase(["restore", "-"]));
+    await waitFor(async () => (await beside()).includes("storefront_unused_"), "its tables");
+    killed.kill("SIGKILL");
+    await killed.exited;
+    expect(await names()).toEqual(["Acme", "Bolt"]);
+    expect(await run(["check"])).toMatchObject({
+      code: 1,
+      stdout: "a `restore` is under way or was interrupted: it takes room until the next `restore`\n",
+    });
+    await must(["restore", file]);
+    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+    expect((await run(["check"])).code).toBe(0);
+  });
+
+  test("what a restore replaced that was killed is kept by the next one", async () => {
+    const file = await backUp();
+    const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
+    await add(...many);
+    const killed = shop.start(withDatabase(["restore", file]));
+    await waitFor(async () => (await beside()).includes("storefront_replaced_"), "what it replaced");
+    killed.kill("SIGKILL");
+    await killed.exited;
+    expect(await names()).toEqual(["Acme"]);
+    await add("Bolt");
+    expect((await run(["check"])).stdout).toContain("the next `restore` keeps it in a file");
+    const kept = keptBy((await run(["restore", file])).stderr);
+    expect(kept.map((path) => brandsIn(path).length)).toEqual([20_001, 2]);
+    expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
+  });
+
+  test("a server writes on during a restore", async () => {
+    const key = (await must(["key", "create", "--site", "main"])).trim();
+    await add(...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
+    const file = await backUp();
+    const server = await shop.serve(withDatabase([]));
+    const statuses: number[] = [];
+    let isOver = false;
+    const writing = (async () => {
+      while (!isOver) {
+        const body = '{"Name":"During"}';
+        statuses.push((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
+      }
+    })();
+    await waitFor(() => statuses.length > 10, "some writes");
+    const [kept = ""] = keptBy((await run(["restore", file])).stderr);
+    isOver = true;
+    await writing;
+    server.kill();
+    await server.exited;
+    // A write that meets the very moment is refused: it was meant for the other history.
+    expect(statuses.filter((status) => status !== 201).length).toBeLessThan(3);
+    const stored = new Set([...brandsIn(kept), ...(await names())]);
+    expect(stored.size).toBe(5002);
+    const during = [...brandsIn(kept), ...(await names())].filter((brand) => brand === "During");
+    expect(during.length).toBe(statuses.filter((status) => status === 201).length);
+  });
+});
+
+describe("a backup", () => {
+  let shop: Workshop;
+  beforeAll(async () => {
+    shop = openWorkshop();
+    await shop.must(["site", "add", "main"]);
+    const rows = Array.from({ length: 5000 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`).join("\n");
+    await shop.must(["import", "--site", "main", "brands", "-"], { stdin: `Name\n${rows}\n` });
+  });
+  afterAll(() => shop.close());
+
+  test.each(["-", "/dev/stdout"])("to %s is all on standard output, and nothing else", async (to) => {
+    // A reader that takes its time, and takes everything through a pipe.
+    const { code, stdout, stderr } = await shop.run(["backup", to, "--json"], {
+      wrap: (command) => `(${command.replace("exec ", "")}) | (sleep 1; cat) > '${shop.file("copy.backup")}'`,
+    });
+    expect([code, stdout, stderr]).toEqual([0, "", "wrote 10004 rows to standard output\n"]);
+    expect(existsSync(shop.file("-"))).toBe(false);
+    await shop.must(["restore", shop.file("copy.backup"), "--database", `sqlite:${shop.file("copy.db")}`]);
+  });
+
+  test("whose reader stops early has failed", async () => {
+    const { stderr } = await shop.run(["backup", "-"], {
+      wrap: (command) => `((${command.replace("exec ", "")}); echo "status $?" >&2) | head -c 10 > /dev/null`,
+    });
+    expect(stderr).toMatch(/^storefront: cannot write standard output: .*EPIPE.*\nstatus 1\n$/);
+  });
+
+  test("can be read by its owner only, and so can what a restore keeps", async () => {
+    const file = shop.file("private.backup");
+    await shop.must(["backup", file]);
+    const { stderr } = await shop.run(["restore", file]);
+    for (const path of [file, keptBy(stderr)[0] as string]) expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("that %s ends leaves nothing of its file", async (signal) => {
+    const file = shop.file("ended.backup");
+    const left = () => readdirSync(shop.folder).filter((entry) => entry.startsWith("ended."));
+    const backup = shop.start(["backup", file]);
+    await waitFor(() => left().length > 0, "the file");
+    backup.kill(signal);
+    expect(await backup.exited).toBeGreaterThan(128);
+    expect(left()).toEqual([]);
+  });
+
+  test("removes what killed processes left of their files, once nobody can be writing them", async () => {
+    const gone = Bun.spawn(["true"]);
+    await gone.exited;
+    const part = (name: string, hours: number) => {
+      const at = Date.now() / 1000 - hours * 3600;
+      writeFileSync(shop.file(name), "x");
+      utimesSync(shop.file(name), at, at);
+      return name;
+    };
+    const stale = part(`monday.backup.storefront-${gone.pid}.part`, 2);
+    const others = [
+      part(`tuesday.backup.storefront-${gone.pid}.part`, 0.5),
+      part(`wednesday.backup.storefront-${process.pid}.part`, 2),
+      part("other.1.part", 2),
+    ];
+    await shop.must(["backup", shop.file("next.backup")]);
+    const left = readdirSync(shop.folder);
+    expect([left.includes(stale), others.filter((name) => !left.includes(name))]).toEqual([false, []]);
+  });
+});
+
+/** The files in which a restore says that it keeps what was there before. */
+function keptBy(stderr: string): string[] {
+  return (/what was there before is in (.+)/.exec(stderr)?.[1] ?? "").split(" and ");
+}
