@@ -67,3 +67,22 @@ test("text after a closing quote, and a quote that never closes, are faults of t
     "a quote opens in thi",
   ]);
 });
+
+test.each([
+  ["plain", "plain"],
+  ["a b", "a b"],
+  ["a;b", "a;b"],
+  ["", ""],
+  ['say "x"', '"say ""x"""'],
+  ["a,b", '"a,b"'],
+  ["a\rb", '"a\rb"'],
+  ["a\nb", '"a\nb"'],
+  [" a", '" a"'],
+  ["a ", '"a "'],
+  ["\ta", '"\ta"'],
+  ["a\u00a0", '"a\u00a0"'],
+  ["\ufeffa", '"\ufeffa"'],
+  ["a\ufeffb", '"a\ufeffb"'],
+])("the cell %j is written as %j", (text, written) => {
+  expect(toCsvRow([text, 1])).toBe(`${written},1\r\n`);
+});

@@ -65,16 +65,17 @@ describe("what was exported is imported without a difference", () => {
 });
 
 describe("a row with a fault", () => {
-  const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nLast,NO\n";
+  const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nToo few\nLast,NO\n";
 
   test("is told with its number and field, and does not stop the others", async () => {
     const site = await newSite();
     const { code, stdout, stderr } = await load(site, csv);
     expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ rows: 5, created: 2, rejected: 3 });
+    expect(JSON.parse(stdout)).toMatchObject({ rows: 6, created: 2, rejected: 4 });
     expect(stderr).toContain("row 3: Name: must not be empty");
     expect(stderr).toContain("row 4: Address.Country: must be empty or a country code");
     expect(stderr).toContain("row 5: has 3 cells where the header has 2");
+    expect(stderr).toContain("row 6: has 1 cells where the header has 2");
     expect(await names(site)).toEqual(["1 Good", "2 Last"]);
   });
 

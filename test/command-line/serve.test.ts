@@ -131,8 +131,11 @@ describe("serve", () => {
 
 test("a port that Kubernetes names for a service called storefront is none of ours", async () => {
   const env = { STOREFRONT_PORT: "tcp://10.0.0.1:8080" };
-  const server = await shop.serve([], { env });
-  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+  await shop.must(["site", "add", "main"], { env });
+  const next = await shop.run(["serve", "--workers", "0"], { env });
+  expect([next.code, next.stderr]).toEqual([2, expect.stringContaining("--workers (STOREFRONT_WORKERS) must be")]);
+  const other = await shop.run(["site", "list"], { env: { STOREFRONT_PORT: "udp://10.0.0.1:8080" } });
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("--port (STOREFRONT_PORT) must be")]);
 });
 
 describe("serve --demo", () => {

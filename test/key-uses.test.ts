@@ -1,0 +1,47 @@
+import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { createKeyUses } from "../src/http/key-uses.ts";
+import type { Engine } from "../src/model/engine.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+
+let folder: string;
+let engine: Engine;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-key-uses-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("when a key was last used is stored every half minute, and once more at the end", async () => {
+  jest.useFakeTimers();
+  const uses = createKeyUses({ engine, log: pino({ level: "silent" }) });
+  /** What is stored once everything that was sent to the store has been done. */
+  const stored = async () => {
+    await engine.noteKeyUse(new Map([[9, 9]]));
+    return Object.fromEntries(await engine.keyUses());
+  };
+  uses.note(1, 1000);
+  uses.note(2, 1001);
+  uses.note(1, 1002);
+  jest.advanceTimersByTime(29_999);
+  expect(await stored()).toEqual({ 9: 9 });
+  jest.advanceTimersByTime(1);
+  expect(await stored()).toEqual({ 1: 1002, 2: 1001, 9: 9 });
+  uses.note(2, 40_000);
+  jest.advanceTimersByTime(30_000);
+  expect(await stored()).toEqual({ 1: 1002, 2: 40_000, 9: 9 });
+  uses.note(1, 70_000);
+  await uses.stop();
+  expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
+  uses.note(1, 80_000);
+  jest.advanceTimersByTime(60_000);
+  expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
+});

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
+import { readRows } from "../../src/operator/rows.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+
+/** Rows are stored 500 at a time, unless all of them are to be stored or none. */
+const batch = 500;
+const times = (count: number, row: (n: number) => string) => Array.from({ length: count }, (_, n) => row(n));
+
+describe.each(engines)("an import on $name", (kind) => {
+  let engine: Engine;
+  let sites = 0;
+  beforeAll(async () => {
+    await kind.open();
+    engine = await openEngine(await kind.newDatabase(), allResources);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  async function load(site: number, lines: readonly string[], options: Partial<ImportOptions> = {}) {
+    const bytes = (async function* () {
+      yield Buffer.from(`${lines.join("\n")}\n`);
+    })();
+    return importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1, ...options });
+  }
+  const stored = async (site: number) =>
+    (await engine.load(site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
+
+  const faults: [string, string][] = [
+    ["a row that is not acceptable", "2000,"],
+    ["a row whose record was deleted", "7,Deleted"],
+  ];
+  test.each(faults)("of all rows or none stores none when there is %s after many good ones", async (_, bad) => {
+    const site = ++sites;
+    await load(site, ["ID,Name", "7,Deleted"]);
+    const intent = { site, resource: "brand", operation: "delete", id: 7, text: "{}", actor: "test", at: 1 } as const;
+    await engine.commit([intent]);
+    const lines = ["ID,Name", ...times(batch + 100, (n) => `${n + 100},Brand`), bad, "3000,Last"];
+    const summary = await load(site, lines, { atomic: true });
+    expect(summary).toMatchObject({ created: 0, updated: 0, unchanged: 0, rejected: 1 });
+    expect((await stored(site)).filter((line) => line.endsWith("Brand"))).toEqual([]);
+    expect((await engine.heads([site]))[0]?.revision).toBe(2);
+  });
+
+  test("of all rows or none stores all good ones at once", async () => {
+    const site = ++sites;
+    const summary = await load(site, ["Name", ...times(2 * batch + 1, (n) => `Brand ${n}`)], { atomic: true });
+    expect(summary).toMatchObject({ created: 2 * batch + 1, rejected: 0 });
+    expect(await stored(site)).toHaveLength(2 * batch + 1);
+  });
+
+  test("updates what an earlier row of it created under an ID that was given by the store", async () => {
+    const site = ++sites;
+    // The store gives 1 to 500, then, after the row with an ID of its own, 1001 to 1499.
+    const before = [...times(batch, () => ",New"), "1000,Own", ...times(batch - 1, () => ",New")];
+    const ids = [1, 250, 500, 501, 999, 1000, 1001, 1250, 1499, 1500];
+    const summary = await load(site, ["ID,Name", ...before, ...ids.map((id) => `${id},Again`)]);
+    expect(summary).toMatchObject({ created: before.length + 3, updated: 7, rejected: 0, faults: [] });
+    expect((await stored(site)).filter((line) => line.endsWith("Again"))).toEqual(ids.map((id) => `${id} Again`));
+  });
+});

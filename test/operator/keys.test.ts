@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey } from "../../src/operator/keys.ts";
+import { addSite, removeSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { changeSystem, readSystem, toCreate } from "../../src/operator/system.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { key as keyResource } from "../../src/resources/key.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+
+const now = Date.parse("2026-01-01T00:00:00.000Z");
+const hour = 3_600_000;
+const instant = (at: number) => new Date(at).toISOString();
+
+const thrown = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error) => error,
+  );
+
+describe.each(engines)("keys on $name", (kind) => {
+  let engine: Engine;
+  let site: SiteRecord;
+  beforeAll(async () => {
+    await kind.open();
+    engine = await openEngine(await kind.newDatabase(), allResources);
+    site = await addSite(engine, "shop", {}, now);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  const find = async (prefix: string) =>
+    (await readSystem(engine)).records<KeyRecord>(keyResource).find(({ Prefix }) => Prefix === prefix);
+
+  test("are not made for a site that has just been removed", async () => {
+    const gone = await addSite(engine, "gone", {}, now);
+    await removeSite(engine, "gone", now);
+    const before = (await readSystem(engine)).records(keyResource).length;
+    expect(await thrown(createKey(engine, gone, {}, now))).toMatchObject({
+      code: "not-found",
+      message: 'the site "gone" has just been removed',
+    });
+    expect((await readSystem(engine)).records(keyResource)).toHaveLength(before);
+  });
+
+  test("are listed for their own site, with the time of their last use", async () => {
+    const other = await addSite(engine, "other", {}, now);
+    await createKey(engine, site, {}, now);
+    const { record } = await createKey(engine, other, {}, now);
+    const unused = await createKey(engine, other, {}, now);
+    await engine.noteKeyUse(new Map([[record.ID, now + 5]]));
+    expect((await listKeys(engine, other)).map(({ ID, lastUsed }) => [ID, lastUsed])).toEqual([
+      [record.ID, new Date(now + 5)],
+      [unused.record.ID, undefined],
+    ]);
+  });
+
+  test("that are revoked again keep the time of their first revocation", async () => {
+    const { record } = await createKey(engine, site, {}, now);
+    expect((await revokeKey(engine, record.Prefix, now + 1)).Revoked).toBe(instant(now + 1));
+    expect((await revokeKey(engine, record.Prefix, now + 2)).Revoked).toBe(instant(now + 1));
+    expect((await find(record.Prefix))?.Revoked).toBe(instant(now + 1));
+  });
+
+  test.each([
+    ["5", now + hour],
+    ["", undefined],
+  ])("that are rotated pass on label, scope, rate (%j) and expiry (%j)", async (rate, expiresAt) => {
+    const settings = { label: "till", scope: "read", rate: rate === "" ? undefined : Number(rate), expiresAt } as const;
+    const { record } = await createKey(engine, site, settings, now);
+    const next = await rotateKey(engine, record.Prefix, 0, now + 1);
+    expect(next.record).toMatchObject({
+      Site: String(site.ID),
+      Label: "till",
+      Scope: "read",
+      Rate: rate,
+      Expires: expiresAt === undefined ? "" : instant(expiresAt),
+      Created: instant(now + 1),
+      Revoked: "",
+    });
+    expect(next.key).toStartWith(next.record.Prefix);
+  });
+
+  const ends: [string, number | undefined, number, Partial<KeyRecord>][] = [
+    ["without an overlap is revoked at once", undefined, 0, { Expires: "", Revoked: instant(now) }],
+    [
+      "without an overlap is revoked at once, and its expiry stays",
+      now + hour,
+      0,
+      { Expires: instant(now + hour), Revoked: instant(now) },
+    ],
+    ["with an overlap ends after it", undefined, hour, { Expires: instant(now + hour), Revoked: "" }],
+    ["that expires before the overlap ends works no longer than before", now + 1, hour, { Expires: instant(now + 1) }],
+    ["that expires after the overlap ends with it", now + hour, 1, { Expires: instant(now + 1) }],
+  ];
+  test.each(ends)("one that is rotated %s", async (_, expiresAt, overlap, end) => {
+    const { record } = await createKey(engine, site, { expiresAt }, now);
+    await rotateKey(engine, record.Prefix, overlap, now);
+    expect(await find(record.Prefix)).toMatchObject(end);
+  });
+
+  test.each([
+    ["expires at that moment", now, ""],
+    ["expired", now - 1, ""],
+    ["was revoked", now + hour, instant(now - 1)],
+  ])("one that %s cannot be rotated", async (_, expiresAt, revoked) => {
+    const { record } = await createKey(engine, site, { expiresAt }, now - hour);
+    if (revoked) await revokeKey(engine, record.Prefix, Date.parse(revoked));
+    expect(await thrown(rotateKey(engine, record.Prefix, 0, now))).toMatchObject({ code: "conflict" });
+  });
+
+  test("that begin alike are told apart, or neither is touched", async () => {
+    const { record } = await createKey(engine, site, {}, now);
+    const { ID: _, ...values } = record;
+    const like = (Prefix: string) => toCreate(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);
+    const beginning = record.Prefix.slice(0, 8);
+    const twin = `${record.Prefix.slice(0, 11)}${record.Prefix.endsWith("x") ? "y" : "x"}`;
+    await changeSystem(engine, () => [like(twin)]);
+    for (const change of [revokeKey, (e: Engine, text: string, at: number) => rotateKey(e, text, 0, at)]) {
+      expect(await thrown(change(engine, beginning, now))).toMatchObject({
+        code: "conflict",
+        message: `2 keys begin with ${beginning}; give the whole key`,
+      });
+    }
+    await revokeKey(engine, twin, now);
+    expect([(await find(record.Prefix))?.Revoked, (await find(twin))?.Revoked]).toEqual(["", instant(now)]);
+  });
+});
