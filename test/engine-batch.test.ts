@@ -1,0 +1,123 @@
+// What a batch of writes does to what is stored besides the records: counters, idempotency keys, and what a site leaves.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Engine } from "../src/model/engine.ts";
+import type { Intent } from "../src/model/write.ts";
+import { allResources } from "../src/resources/all.ts";
+import { idempotencyLifetime } from "../src/store/batch.ts";
+import { openEngine } from "../src/store/open.ts";
+import { engines } from "./support/engines.ts";
+import { createIntent, type TestIntent } from "./support/intents.ts";
+
+for (const kind of engines) {
+  describe(kind.name, () => {
+    let engine: Engine;
+    let site = 0;
+    beforeAll(async () => {
+      await kind.open();
+      engine = await openEngine(await kind.newDatabase(), allResources);
+    });
+    afterAll(async () => {
+      await engine.close();
+      await kind.close();
+    });
+
+    const newSite = () => ++site;
+    const keyed = (name: string, intent: TestIntent = {}, keyId = 3): Intent =>
+      createIntent({ site, ...intent, idempotency: { keyId, name, digest: "d" } });
+    /** The only outcome of `intent`. */
+    async function commit(intent: Intent) {
+      const [outcome] = await engine.commit([intent]);
+      if (!outcome || outcome.kind === "refused") throw new Error(`refused: ${outcome?.why}`);
+      return outcome;
+    }
+
+    test("no write makes the next record's ID go back", async () => {
+      newSite();
+      const make = async (intent: TestIntent = {}) => (await commit(createIntent({ site, ...intent }))).id;
+      expect([await make(), await make({ id: 7 }), await make({ id: 3 })]).toEqual([1, 7, 3]);
+      await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
+      await commit(createIntent({ site, operation: "delete", id: 7, values: {} }));
+      await commit(createIntent({ site, operation: "restore", id: 3, values: { ID: 3, Name: "again" } }));
+      expect(await make()).toBe(8);
+      const inOneBatch = await engine.commit([
+        createIntent({ site, id: 20 }),
+        createIntent({ site, id: 15 }),
+        createIntent({ site }),
+      ]);
+      expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
+    });
+
+    test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
+      const one = newSite();
+      const first = await commit(keyed("a", { site: one }));
+      const second = await commit(keyed("a", { site: one }, 4));
+      const elsewhere = await commit(keyed("a", { site: newSite() }));
+      expect([first, second, elsewhere].map(({ kind, id }) => [kind, id])).toEqual([
+        ["done", 1],
+        ["done", 2],
+        ["done", 1],
+      ]);
+      const batch = await engine.commit([
+        keyed("b", { site: one }),
+        keyed("b", { site: one }, 4),
+        keyed("b", { site: newSite() }),
+      ]);
+      expect(batch.map((outcome) => outcome.kind)).toEqual(["done", "done", "done"]);
+      expect(await commit(keyed("a", { site: one }, 4))).toMatchObject({ kind: "replayed", id: 2 });
+      expect(await commit(keyed("a", { site: one }))).toMatchObject({ kind: "replayed", id: 1 });
+    });
+
+    test("a write that changed nothing is replayed too, also when the record has changed since", async () => {
+      newSite();
+      await commit(createIntent({ site, values: { Name: "Acme" } }));
+      const update = (name: string, Name: string) => keyed(name, { operation: "update", id: 1, values: { Name } });
+      const unchanged = await commit(update("a", "Acme"));
+      expect(unchanged.kind).toBe("unchanged");
+      await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
+      const { kind: _, ...told } = unchanged;
+      expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
+      expect((await engine.load(site)).rows[0]?.body).toContain("Bolt");
+    });
+
+    test("what an idempotency key stands for is deleted after a day, and no earlier", async () => {
+      newSite();
+      const now = Date.now();
+      await commit(keyed("old", { at: now - idempotencyLifetime - 1000 }));
+      await commit(keyed("young", { at: now - idempotencyLifetime + 3_600_000 }));
+      /** Those that are stored. */
+      async function names(): Promise<unknown[]> {
+        const rows = await Array.fromAsync(engine.dump());
+        const ours = rows.filter(({ table, row }) => table === "idempotency" && row.site_id === site);
+        return ours.map(({ row }) => row.name).sort();
+      }
+      // It need not be the very next write that does it.
+      for (let turn = 0; turn < 200 && (await names()).includes("old"); turn++) {
+        await commit(keyed("new", { at: now + turn }));
+        await Bun.sleep(20);
+      }
+      expect(await names()).toEqual(["new", "young"]);
+    });
+
+    test("a dropped site leaves nothing behind, and others keep what they have", async () => {
+      const [gone, kept] = [newSite(), newSite()];
+      for (const number of [gone, kept]) {
+        await commit(keyed("a", { site: number }));
+        await commit(createIntent({ site: number, operation: "delete", id: 1, values: {} }));
+        await commit(createIntent({ site: number, resource: "order-status" }));
+      }
+      const tablesOf = async (number: number) => {
+        const rows = await Array.fromAsync(engine.dump());
+        const ours = rows.filter(({ table, row }) => (table === "sites" ? row.id : row.site_id) === number);
+        return ours.map(({ table }) => table);
+      };
+      const before = await tablesOf(gone);
+      expect(before).toEqual(["sites", "records", "records", "journal", "journal", "journal", "idempotency"]);
+      await engine.dropSite(gone);
+      expect(await tablesOf(gone)).toEqual([]);
+      expect(await tablesOf(kept)).toEqual(before);
+      expect(await commit(keyed("a", { site: gone }))).toMatchObject({ kind: "done", id: 1 });
+      expect(await engine.check()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,84 @@
+// A write that was checked against one history of its site, and is to be stored in another.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pino from "pino";
+import { serveHttp } from "../src/http/server.ts";
+import type { Engine } from "../src/model/engine.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
+import { createKey } from "../src/operator/keys.ts";
+import { addSite } from "../src/operator/sites.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { Writes } from "../src/store/writes.ts";
+import type { Listener } from "../src/wire/listen.ts";
+import { call } from "./support/server.ts";
+
+let folder: string;
+let engine: Engine;
+let server: Listener;
+let key: string;
+/** What is done when a write has been checked, and before it is committed. */
+let meanwhile: () => Promise<unknown>;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-history-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+  key = (await createKey(engine, await addSite(engine, "shop", { isDefault: true }, 1), {}, 1)).key;
+  const delayed: Engine = {
+    ...engine,
+    commit: async (intents, atomic) => {
+      await meanwhile();
+      return engine.commit(intents, atomic);
+    },
+  };
+  const snapshots = new Snapshots(engine, allResources, 1 << 20);
+  server = serveHttp(
+    {
+      host: "127.0.0.1",
+      port: 0,
+      tls: undefined,
+      trustProxy: false,
+      trustForwardedHost: false,
+      patience: 60,
+      reusePort: false,
+      keyLimit: undefined,
+      failureLimit: { rate: 2, burst: 100 },
+    },
+    {
+      engine,
+      snapshots,
+      writes: new Writes(delayed, snapshots),
+      resources: allResources,
+      log: pino({ level: "silent" }),
+      now: Date.now,
+    },
+  );
+});
+afterEach(async () => {
+  await server.stop(1);
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });
+
+test("a write whose site is restored before it is stored gets 503, changes nothing, and may be sent again", async () => {
+  const file = join(folder, "a.backup");
+  meanwhile = async () => {};
+  expect((await create("kept")).status).toBe(201);
+  await backUp(engine, file, 1);
+  expect((await create("lost")).status).toBe(201);
+  meanwhile = () => restore(engine, file, join(folder, "before.backup"), 1);
+  const refused = await create("late");
+  expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
+  expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
+  meanwhile = async () => {};
+  const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;
+  expect(await list()).toMatchObject([{ ID: 1, Name: "kept" }]);
+  expect((await create("late")).status).toBe(201);
+  expect(await list()).toMatchObject([{ Name: "kept" }, { ID: 2, Name: "late" }]);
+});
