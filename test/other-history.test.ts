@@ -44,6 +44,7 @@ beforeEach(async () => {
       trustProxy: false,
       trustForwardedHost: false,
       patience: 60,
+      connections: 100,
       reusePort: false,
       keyLimit: undefined,
       failureLimit: { rate: 2, burst: 100 },
