@@ -246,20 +246,6 @@ test("a record that is written again and again is counted once", async () => {
   expect(collection.memoryUse()).toBe(before);
 });
 
-test("which records changed lately is known exactly, or not at all", () => {
-  for (const before of [0, 3, 257, 511, 700]) {
-    const collection = filled(before);
-    const { changes } = collection;
-    for (let count = 0; count <= 1100; count++) {
-      const changed = collection.changedSince(changes);
-      if (count <= 256) expect(changed?.size).toBe(count);
-      if (changed) expect([...changed]).toEqual(Array.from({ length: count }, (_, i) => 10_000 + i));
-      else expect(count).toBeGreaterThan(256);
-      collection.set(10_000 + count, 1, toJson(10_000 + count, "new"));
-    }
-  }
-});
-
 test.each([
   ["gzip", "gzip"],
   ["GZIP;Q=1.0", "gzip"],
