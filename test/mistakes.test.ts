@@ -289,6 +289,7 @@ describe("a path", () => {
     ["/brands.json/1", "/restapi/brands/1.json"],
     ["/brands/1.xml", "/restapi/brands/1.xml"],
     ["/restapi/brands.json.json", "/restapi/brands.json"],
+    ["/restapi/brands/1.json.json", "/restapi/brands/1.json"],
     ["/restapi/brands.xml.json", "/restapi/brands.xml"],
     ["/restapi/brands.json/", "/restapi/brands.json"],
     ["//brands.json", "/restapi/brands.json"],

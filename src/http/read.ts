@@ -32,7 +32,7 @@ export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Mayb
 /** The refusal of an ID that no record has. */
 export function noSuchRecord({ resource }: Route, id: string | number): Refusal {
   if (toId(String(id)) === undefined) {
-    return new Refusal("not-found", `\`${String(id).slice(0, 40)}\` is no ID: an ID is a whole number from 1`);
+    return new Refusal("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
   }
   return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }

@@ -58,7 +58,7 @@ function toRoute(resource: Resource, format: Format, isList: boolean): Route {
 /** `/restapi/brands/12.json`: the map knows it without the ID. */
 function findItem(path: string, items: ReadonlyMap<string, Route>): Route | undefined {
   const slash = path.lastIndexOf("/") + 1;
-  const dot = path.lastIndexOf(".");
+  const dot = path.indexOf(".", slash);
   return dot > slash ? items.get(path.slice(0, slash) + path.slice(dot)) : undefined;
 }
 
