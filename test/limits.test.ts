@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { networkOf } from "../src/http/client-network.ts";
-import { Buckets, mostBuckets } from "../src/http/limits.ts";
+import { Buckets, mostBuckets, rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
 
 const limit = { rate: 2, burst: 4 };
 const drain = (buckets: Buckets<string>, name: string, now: number) => {
@@ -39,6 +39,18 @@ describe("a token bucket", () => {
       }
     });
     fc.assert(property, { numRuns: 500 });
+  });
+
+  test.each([
+    1, 3, 7, 11, 13, 30, 60, 97, 300, 999,
+  ])("of %i per second gives exactly as many in each second", (rate) => {
+    const buckets = new Buckets<string>();
+    const start = Date.parse("2026-01-01T00:00:00.123Z");
+    for (let second = 0; second < 5; second++) {
+      let taken = 0;
+      while (buckets.take("a", { rate, burst: rate }, start + second * 1000) !== undefined) taken++;
+      expect([second, taken]).toEqual([second, rate]);
+    }
   });
 
   test("of a clock that was put back gives again after the time that it takes to fill", () => {
@@ -88,9 +100,47 @@ describe("of very many buckets", () => {
   test("few are kept once the clients of an attack are gone", () => {
     const buckets = new Buckets<string>();
     fill(buckets, 0, 50_000, 0);
-    fill(buckets, 100_000, 50_000, 60_000);
-    expect(buckets.size).toBeLessThanOrEqual(50_000);
+    fill(buckets, 100_000, 25_000, 60_000);
+    expect(buckets.size).toBe(25_000);
   });
+
+  test("a name has a bucket of its own while fewer than the bound are missing tokens, and else the shared one", () => {
+    const names = fc.constantFrom(..."abcdefgh");
+    const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
+    const property = fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const most = 4;
+      const buckets = new Buckets<string>(most);
+      // When each is full again, those that are full left out.
+      const model = new Map<string, number>();
+      const lasting = 1000 / limit.rate;
+      let now = 0;
+      for (const [name, takes, pause] of steps) {
+        now += pause * 125;
+        for (let count = 0; count < takes; count++) {
+          for (const [known, fullAt] of model) if (fullAt <= now) model.delete(known);
+          const own = [...model.keys()].filter((known) => known !== "shared");
+          const mine = model.has(name) || own.length < most ? name : "shared";
+          const missing = (model.get(mine) ?? now) - now;
+          const left = (limit.burst * lasting - missing) / lasting - 1;
+          expect(buckets.take(name, limit, now)).toBe(left < 0 ? undefined : Math.floor(left));
+          if (left >= 0) model.set(mine, now + missing + lasting);
+          expect(buckets.size).toBeLessThanOrEqual(most);
+        }
+      }
+    });
+    fc.assert(property, { numRuns: 1000 });
+  });
+});
+
+test.each([
+  [{ rate: 1, burst: 1 }, 0, '"key";q=1;w=1', '"key";r=0;t=1', 1],
+  [{ rate: 2, burst: 10 }, 9, '"key";q=10;w=5', '"key";r=9;t=1', 1],
+  [{ rate: 2, burst: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
+  [{ rate: 100, burst: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
+  [{ rate: 0.25, burst: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
+])("the headers of a response tell the limit %j with %i left", (of, left, policy, now, retryAfter) => {
+  expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
+  expect(tooManyRequests(of, "x")).toMatchObject({ code: "too-many-requests", message: "x", retryAfter });
 });
 
 test.each<[string, string | undefined]>([

@@ -71,7 +71,7 @@ export function createAdmission(options: AdmissionOptions, parts: HttpParts): Ad
       throw error;
     }
     keyUses.note(key.id, now());
-    const limit = key.rate === undefined ? options.keyLimit : { rate: key.rate, burst: Math.max(1, key.rate) };
+    const limit = key.rate === undefined ? options.keyLimit : { rate: key.rate, burst: key.rate };
     if (limit) takeToken(exchange, key, limit);
     return key;
   }

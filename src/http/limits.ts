@@ -18,7 +18,7 @@ const forgottenAtOnce = 2;
 interface Bucket<Name> {
   /** Undefined for the one that is shared. */
   readonly name: Name | undefined;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since the first call. */
   fullAt: number;
   /** Its place in the heap. */
   index: number;
@@ -35,6 +35,8 @@ export class Buckets<Name> {
   /** The same as a binary heap: the one that is full first comes first, each comes before those at `2 i + 1` and `2 i + 2`. */
   readonly #heap: Bucket<Name>[] = [];
   readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
+  /** When the first call was: counted from 1970, a millisecond has too few fractions to add up a second's tokens. */
+  #origin: number | undefined;
 
   constructor(most = mostBuckets) {
     this.#most = most;
@@ -44,8 +46,10 @@ export class Buckets<Name> {
     return this.#heap.length;
   }
 
-  /** Takes a token and says how many whole ones are left; undefined when there was none. @param now milliseconds since 1970 */
-  take(name: Name, { rate, burst }: Limit, now: number): number | undefined {
+  /** Takes a token and says how many whole ones are left; undefined when there was none. @param at milliseconds since 1970 */
+  take(name: Name, { rate, burst }: Limit, at: number): number | undefined {
+    this.#origin ??= at;
+    const now = at - this.#origin;
     const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
     const lasting = 1000 / rate;
     const wholeFill = burst * lasting;
