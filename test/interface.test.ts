@@ -238,6 +238,20 @@ test("any other method override is refused", async () => {
   expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/bad-request"]);
 });
 
+test.each([
+  ["GET", "DELETE"],
+  ["HEAD", "DELETE"],
+  ["GET", "nonsense"],
+  ["PUT", "DELETE"],
+])("on a %s, X-HTTP-Method-Override: %s is ignored", async (method, override) => {
+  const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "kept" } })).json;
+  const path = `/restapi/brands/${ID}.json`;
+  const body = method === "PUT" ? { Name: "kept" } : undefined;
+  const headers = { "X-HTTP-Method-Override": override };
+  expect((await server.call(method, path, { body, headers })).status).toBe(200);
+  expect((await server.call("GET", path)).json.Name).toBe("kept");
+});
+
 test("neither Accept nor Content-Type changes the format", async () => {
   const headers = { Accept: "application/xml", "Content-Type": "application/xml" };
   const answer = await server.call("POST", "/restapi/brands.json", { body: { Name: "x" }, headers });

@@ -5,13 +5,18 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readConfig } from "../src/config.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { makeKey } from "../src/model/key.ts";
+import { systemSite } from "../src/model/system-site.ts";
 import { createKey, listKeys, revokeKey, rotateKey } from "../src/operator/keys.ts";
 import { addSite, removeSite, setSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
+import { start } from "../src/start.ts";
 import { openEngine } from "../src/store/open.ts";
-import { startTestServer, type TestServer } from "./support/server.ts";
+import { createIntent } from "./support/intents.ts";
+import { call, startTestServer, type TestServer } from "./support/server.ts";
+import { openClient, toRequest } from "./support/wire-client.ts";
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
@@ -59,6 +64,28 @@ describe("a key", () => {
       await revokeKey(elsewhere, key.slice(0, 12), clock);
       expect((await list(key)).status).toBe(401);
     }
+  });
+
+  test.each([
+    ["revoked long before it would expire", { expiresAt: clock + 1e9 }],
+    ["revoked, and would never expire", {}],
+  ])("that is %s is refused, also by a server that starts later", async (_, settings) => {
+    const key = await server.issueKey(settings);
+    await revokeKey(elsewhere, key.slice(0, 12), clock);
+    expect((await list(key)).status).toBe(401);
+    const later = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }), {
+      now: () => clock,
+    });
+    expect((await call(`${later.url}/restapi/brands.json`, "GET", { key })).status).toBe(401);
+    await later.stop();
+  });
+
+  test("that is revoked after it expired stays refused", async () => {
+    const key = await server.issueKey({ expiresAt: clock + 1000 });
+    await revokeKey(elsewhere, key.slice(0, 12), clock + 2000);
+    expect((await list(key)).status).toBe(200);
+    clock += 1000;
+    expect((await list(key)).status).toBe(401);
   });
 
   test("that is rotated ends at once, or after the overlap", async () => {
@@ -162,6 +189,18 @@ describe("a website", () => {
     await behindProxy.stop();
   });
 
+  test("keeps a hostname that two have, as earlier versions allowed, when the other one gives it up", async () => {
+    const first = await addSite(elsewhere, "twin", { hostnames: ["twin.example"] }, clock);
+    const second = await addSite(elsewhere, "other-twin", {}, clock);
+    const { key } = await createKey(elsewhere, second, {}, clock);
+    const values = { Hostnames: "TWIN.example." };
+    const stored = { site: systemSite, resource: "site", operation: "update", id: second.ID, values } as const;
+    await elsewhere.commit([createIntent(stored)]);
+    expect((await list(key, { Host: "twin.example" })).status).toBe(200);
+    await removeSite(elsewhere, first.Name, clock);
+    expect((await list(key, { Host: "twin.example" })).status).toBe(200);
+  });
+
   test("checks come in order: site, route, key, scope, body", async () => {
     const readOnly = await server.issueKey({ scope: "read" });
     const bad = { key: null, body: "{" };
@@ -191,6 +230,41 @@ describe("limits", () => {
     expect((await list(server.key)).status).toBe(200);
     clock += 1000;
     expect((await list(key)).status).toBe(200);
+  });
+
+  test.each([
+    "POST",
+    "PUT",
+    "DELETE",
+    "HEAD",
+  ])("%s takes from a key's rate too, and is not done beyond it", async (method) => {
+    const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "before" } })).json;
+    const key = await server.issueKey({ rate: 1 });
+    await server.call("HEAD", "/restapi/brands.json", { key });
+    const before = (await list(server.key)).text;
+    const path = method === "POST" ? "brands.json" : `brands/${ID}.json`;
+    const body = method === "POST" || method === "PUT" ? { Name: "beyond" } : undefined;
+    const refused = await server.call(method, `/restapi/${path}`, { key, body });
+    expect([refused.status, refused.headers.get("RateLimit")]).toEqual([429, '"key";r=0;t=1']);
+    expect((await list(server.key)).text).toBe(before);
+    clock += 1000;
+    const done = await server.call(method, `/restapi/${path}`, { key, body });
+    expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
+  });
+
+  test("a write whose body is waited for takes one token", async () => {
+    const key = await server.issueKey({ rate: 2 });
+    const client = await openClient(server.port);
+    const body = '{"Name":"slow"}';
+    const lines = [`X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
+    client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
+    expect((await client.answers(1))[0]?.status).toBe(100);
+    client.send(body);
+    const [, created] = await client.answers(2);
+    client.socket.destroy();
+    expect([created?.status, created?.headers.ratelimit]).toEqual([201, '"key";r=1;t=1']);
+    expect((await list(key)).status).toBe(200);
+    expect((await list(key)).status).toBe(429);
   });
 
   test("the server's own limit holds for keys without one", async () => {

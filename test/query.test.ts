@@ -167,6 +167,34 @@ test("Link names first, prev, next and last", async () => {
   expect((await list("sort=Name")).headers.get("Link")).toBeNull();
 });
 
+describe("Link at the edges", () => {
+  // Of the 7 records, 5 have an `a`.
+  const filtered = (name: string) => `filter%5BName%5D%5Bcontains%5D=${name}&`;
+  test.each<[string, string, Record<string, number>]>([
+    ["the whole list in one page", "limit=7", { first: 0, last: 0 }],
+    ["a limit beyond the list", "limit=8", { first: 0, last: 0 }],
+    ["one less than the list", "limit=6", { first: 0, next: 6, last: 6 }],
+    ["an exact multiple, at the beginning", `${filtered("a")}limit=5`, { first: 0, last: 0 }],
+    ["the last page, full", "limit=1&offset=6", { first: 0, prev: 5, last: 6 }],
+    ["the page before it", "limit=1&offset=5", { first: 0, prev: 4, next: 6, last: 6 }],
+    ["the second record", "limit=2&offset=1", { first: 0, prev: 0, next: 3, last: 6 }],
+    ["right behind the end", "limit=2&offset=7", { first: 0, prev: 5, last: 6 }],
+    ["just beyond the end", "limit=2&offset=8", { first: 0, prev: 6, last: 6 }],
+    ["far beyond the end", "limit=2&offset=1000", { first: 0, prev: 6, last: 6 }],
+    ["far beyond the end of one page", "limit=7&offset=1000", { first: 0, prev: 0, last: 0 }],
+    ["an empty list", `${filtered("none")}limit=2`, { first: 0, last: 0 }],
+    ["beyond the end of an empty list", `${filtered("none")}limit=2&offset=4`, { first: 0, prev: 0, last: 0 }],
+  ])("%s: %s", async (_, query, pages) => {
+    const link = (await list(query)).headers.get("Link") as string;
+    const limit = /limit=\d+/.exec(query)?.[0];
+    const rest = query.slice(0, query.indexOf("limit="));
+    const expected = Object.entries(pages).map(
+      ([rel, offset]) => `</restapi/brands.json?${rest}${limit}&offset=${offset}>; rel="${rel}"`,
+    );
+    expect(link.split(", ")).toEqual(expected);
+  });
+});
+
 describe("a bad value is refused", () => {
   test.each([
     ["limit=0", "`limit` must be a whole number from 1 to 1000, not `0`"],

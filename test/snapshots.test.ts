@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
+import { createKey } from "../src/operator/keys.ts";
+import { addSite, setSite } from "../src/operator/sites.ts";
 import { brand } from "../src/resources/brand.ts";
 import { type Running, start } from "../src/start.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
@@ -119,6 +121,32 @@ describe("a backup that is restored while servers run", () => {
     await server.stop();
     rmSync(folder, { recursive: true });
   });
+
+  test("takes back the sites, hosts and keys that were added since", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
+    const server = await startTestServer();
+    const { engine } = server;
+    const statusAt = async (host: string, key = server.key) =>
+      (await server.call("GET", "/restapi/brands.json", { key, headers: { Host: host } })).status;
+    await setSite(engine, "shop", { isDefault: false, hostnames: ["shop.example"] }, 0);
+    await backUp(engine, join(folder, "a.backup"), 0);
+    const garden = await addSite(engine, "garden", { hostnames: ["garden.example"] }, 0);
+    const keyOfGarden = (await createKey(engine, garden, {}, 0)).key;
+    const laterKey = await server.issueKey();
+    await setSite(engine, "shop", { isDefault: true }, 0);
+    const statuses = async () => [
+      await statusAt("shop.example"),
+      await statusAt("shop.example", laterKey),
+      await statusAt("garden.example"),
+      await statusAt("garden.example", keyOfGarden),
+      await statusAt("other.example"),
+    ];
+    expect(await statuses()).toEqual([200, 200, 403, 200, 200]);
+    await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
+    expect(await statuses()).toEqual([200, 401, 421, 421, 421]);
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
 });
 
 test("a change that a restore by another process overtook is not shown", async () => {
@@ -141,8 +169,6 @@ test("a change that a restore by another process overtook is not shown", async (
 
 test("sites beyond the memory budget are dropped and come back", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
-  const { addSite } = await import("../src/operator/sites.ts");
-  const { createKey } = await import("../src/operator/keys.ts");
   const keys: string[] = [];
   for (let i = 0; i < 6; i++) {
     const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);
@@ -168,8 +194,6 @@ describe("the memory budget", () => {
   /** A server with `sites` sites of so many order statuses each, a reader of a site, and one of the figures at /metrics. */
   async function serverOf(sites: number, records: number, memory: string) {
     const server = await startTestServer({ settings: { MEMORY: memory } });
-    const { addSite } = await import("../src/operator/sites.ts");
-    const { createKey } = await import("../src/operator/keys.ts");
     const keys: string[] = [];
     for (let i = 0; i < sites; i++) {
       const site = await addSite(server.engine, `s${i}`, { hostnames: [`s${i}.example`] }, 0);

@@ -124,6 +124,17 @@ describe("the host", () => {
     await other.stop();
   });
 
+  test("of an absolute target selects the site, whatever Host says (RFC 9112 section 3.2.2)", async () => {
+    const other = await startTestServer();
+    await addSite(other.engine, "other", { hostnames: ["a.example"] }, 0);
+    const statusOf = async (target: string, host: string) =>
+      (await send(`GET ${target} HTTP/1.1`, [`Host: ${host}`, `X-API-AUTH: ${other.key}`], other))?.status;
+    // The key belongs to the default site.
+    expect(await statusOf("http://a.example:81/restapi/brands.json", "b.example")).toBe(403);
+    expect(await statusOf("http://b.example/restapi/brands.json", "a.example")).toBe(200);
+    await other.stop();
+  });
+
   test("is shown as it was meant when it has letters other than ASCII", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
@@ -166,6 +177,21 @@ describe("behind a proxy", () => {
     const lines = [...host, `X-API-AUTH: ${proxied.key}`];
     expect((await send("GET /restapi/brands.json HTTP/1.1", lines, proxied))?.status).toBe(status);
     expect(await failures(proxied, last)).toEqual(failed);
+    await proxied.stop();
+  });
+
+  test.each<[string, string[], number]>([
+    ["the last of several entries", ["X-Forwarded-Host: unknown.example, garden.example"], 403],
+    ["no other of several entries", ["X-Forwarded-Host: garden.example, unknown.example"], 200],
+    ["the last of several lines", ["X-Forwarded-Host: unknown.example", "X-Forwarded-Host: garden.example"], 403],
+    ["without the blanks around it", ["X-Forwarded-Host: unknown.example,\t garden.example:8080 "], 403],
+    ["in place of Host", ["Host: garden.example", "X-Forwarded-Host: unknown.example"], 200],
+    ["and Host when there is none", ["Host: garden.example"], 403],
+    ["and Host when it is empty", ["Host: garden.example", "X-Forwarded-Host: "], 403],
+  ])("X-Forwarded-Host selects the site by %s", async (_, lines, status) => {
+    const proxied = await start({ TRUST_FORWARDED_HOST: "yes" });
+    const all = [...lines, `X-API-AUTH: ${proxied.key}`];
+    expect((await send("GET /restapi/brands.json HTTP/1.1", all, proxied))?.status).toBe(status);
     await proxied.stop();
   });
 

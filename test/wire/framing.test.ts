@@ -165,6 +165,67 @@ describe("chunks that are none", () => {
   });
 });
 
+describe("bounds", () => {
+  const size = 16 * 1024;
+  /** A request whose head has so many bytes. */
+  const headOf = (bytes: number, before = "") => {
+    const rest = before + get("X-Long: ");
+    return rest.replace("X-Long: ", `X-Long: ${"l".repeat(bytes - rest.length)}`);
+  };
+  const piecesOf = (text: string) => [[text], [text.slice(0, -1), text.slice(-1)], [text.slice(0, 9), text.slice(9)]];
+
+  test.each([
+    ["", size],
+    ["\r\n", size],
+  ])("a head of 16 KiB behind %j is read, and one byte more is too large, wherever they are cut", async (before, most) => {
+    for (const pieces of piecesOf(headOf(most, before))) {
+      const answers = await exchangeOnce(listener.port, [...pieces, smuggled]);
+      expect(answers.map(({ body }) => body)).toEqual(["GET /x ", "GET /smuggled "]);
+    }
+    for (const pieces of piecesOf(headOf(most + 1, before))) {
+      const answers = await exchangeOnce(listener.port, [...pieces, smuggled]);
+      expect(answers.map(({ body }) => body)).toEqual(["head-too-large"]);
+    }
+  });
+
+  test.each([
+    ["before data", (extension: string) => `5${extension}\r\nhello\r\n0\r\n\r\n`],
+    ["before the end", (extension: string) => `5\r\nhello\r\n0${extension}\r\n\r\n`],
+    ["in the trailers", (extension: string) => `5\r\nhello\r\n0\r\nA:${extension.slice(1)}\r\n\r\n`],
+  ])("a line %s of 1024 bytes is read, and one of 1025 is refused, wherever they are cut", async (_, bodyWith) => {
+    const head = post("Transfer-Encoding: chunked");
+    for (const [length, expected] of [
+      [1024, ["POST /x hello", "GET /smuggled "]],
+      [1025, ["bad-request"]],
+    ] as const) {
+      const bytes = head + bodyWith(`;${"e".repeat(length - "5;\r\n".length)}`) + smuggled;
+      const end = bytes.lastIndexOf("e") + 1;
+      for (const at of [0, end, end + 1, end + 2, head.length, head.length + 900]) {
+        const answers = await exchangeOnce(listener.port, [bytes.slice(0, at), bytes.slice(at)]);
+        expect(answers.map(({ body }) => body)).toEqual([...expected]);
+      }
+    }
+  });
+
+  test("a line of a chunked body that does not end is refused before it does", async () => {
+    const client = await openClient(listener.port);
+    client.send(`${post("Transfer-Encoding: chunked")}5;${"e".repeat(1100)}`);
+    const [refused] = await client.answers(1);
+    expect(refused?.body).toBe("bad-request");
+    client.socket.destroy();
+  });
+
+  test("trailers of 16 KiB are read, and one byte more is refused", async () => {
+    const line = `A: ${"b".repeat(507)}\r\n`;
+    const body = (trailers: string) => `${post("Transfer-Encoding: chunked")}5\r\nhello\r\n0\r\n${trailers}\r\n`;
+    const bodies = async (bytes: string) =>
+      (await exchangeOnce(listener.port, bytes + smuggled)).map(({ body }) => body);
+    expect(line.repeat(32)).toHaveLength(16 * 1024);
+    expect(await bodies(body(line.repeat(32)))).toEqual(["POST /x hello", "GET /smuggled "]);
+    expect(await bodies(body(`${line.repeat(31)}x${line}`))).toEqual(["bad-request"]);
+  });
+});
+
 describe("read as they are meant", () => {
   const hello = "POST /x hello";
   test.each<[string, string, string]>([
