@@ -332,15 +332,44 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("a dropped site is empty, with another history", async () => {
-      const number = newSite();
-      await engine.commit([create(number, "a")]);
-      const [before] = await engine.heads([number]);
+    test("a dropped site is empty and takes no more writes, also under an idempotency key that it knew", async () => {
+      const [number, other] = [newSite(), newSite()];
+      const keyed = { ...create(number, "a"), idempotency: { keyId: 1, name: "once", digest: "d" } };
+      await engine.commit([keyed, create(other, "a")]);
       await engine.dropSite(number);
-      expect(await engine.load(number)).toMatchObject({ head: { revision: 0 }, rows: [] });
-      await engine.commit([create(number, "b")]);
-      const [after] = await engine.heads([number]);
-      expect(after?.epoch).not.toBe(before?.epoch);
+      expect(await engine.load(number)).toMatchObject({ head: { revision: 0, epoch: "" }, rows: [] });
+      const [again, new_, elsewhere] = await engine.commit([keyed, create(number, "b"), create(other, "b")]);
+      expect([again, new_]).toEqual(Array(2).fill({ kind: "refused", why: "other-history" }));
+      expect(elsewhere).toMatchObject({ kind: "done", id: 2 });
+      expect((await engine.load(number)).rows).toEqual([]);
+      await engine.dropSite(number);
+    });
+
+    test("a site is dropped in portions, in between which others write; what is left is known, and dropped by the next", async () => {
+      const url = await kind.newDatabase();
+      const [one, other] = [await open(url), await open(url)];
+      await one.commit([{ ...create(0, "gone"), resource: "site" }]);
+      for (let i = 0; i < 10; i++) await one.commit(Array.from({ length: 500 }, () => create(1, "a")));
+      expect(await one.undroppedSites()).toEqual([]);
+      await one.commit([{ ...remove(0, 1), resource: "site" }]);
+      expect(await one.undroppedSites()).toEqual([1]);
+      let isOver = false;
+      const dropping = one.dropSite(1).then(() => {
+        isOver = true;
+      });
+      let commits = 0;
+      const late: string[] = [];
+      while (!isOver) {
+        const [outcome, lateOutcome] = await other.commit([create(2, "b"), create(1, "late")]);
+        if (outcome?.kind === "done") commits++;
+        late.push(lateOutcome?.kind as string);
+      }
+      await dropping;
+      expect(commits).toBeGreaterThan(1);
+      expect(late.at(-1)).toBe("refused");
+      expect(await one.undroppedSites()).toEqual([]);
+      expect((await one.load(1)).rows).toEqual([]);
+      expect(await one.check()).toEqual([]);
     });
 
     test("a load of many records is whole and in order", async () => {

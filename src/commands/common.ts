@@ -6,6 +6,7 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { nearest } from "../model/nearest.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
+import { finishRemovals } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import { isDatabaseThere, type OpenOptions, openEngine } from "../store/open.ts";
 import { printError, printText } from "./stdout.ts";
@@ -54,6 +55,8 @@ async function withOpened<T>(
     throw toMisuse(error);
   });
   try {
+    for (const site of await finishRemovals(engine))
+      tell(`removed what was left of site ${site}, which was removed before`);
     return await work(engine);
   } finally {
     await engine.close();

@@ -97,8 +97,15 @@ export interface Engine {
   /** When each key was last used, by key ID. */
   keyUses(): Maybe<ReadonlyMap<number, number>>;
 
-  /** Removes everything of a site but its number. */
+  /**
+   * Removes everything of a site but its number, in portions that hold up others for no longer than a commit does. From the
+   * first on the site is empty and takes no more writes. May be called again, also by another process, where it was
+   * interrupted.
+   */
   dropSite(site: number): Promise<void>;
+
+  /** The sites whose record was deleted from the system site, and of which `dropSite` has left something. */
+  undroppedSites(): Maybe<readonly number[]>;
 
   /** Everything that is stored, as of one moment. */
   dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;

@@ -3,6 +3,7 @@ import { createGzip } from "node:zlib";
 import type { DumpedRow, Engine, Head, Keep } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
+import { removedEpoch } from "../store/removed-sites.ts";
 import { readBackup, toLines } from "./backup-format.ts";
 import { requireFolder, writeFile } from "./output.ts";
 import { isStandardInput } from "./standard-streams.ts";
@@ -76,6 +77,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
   let [discarded, otherHistories] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
   for (const [site, { revision, epoch }] of before) {
+    if (epoch === removedEpoch) continue;
     const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
     if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
     else otherHistories++;

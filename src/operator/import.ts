@@ -169,6 +169,7 @@ function tally(summary: ImportSummary, row: number, intent: Intent, outcome: Out
 }
 
 function whyRefused({ id }: Intent, why: string): string {
+  if (why === "other-history") return "the site was removed";
   return why === "id-used"
     ? `the record ${id} was deleted; put it back with restore-record`
     : `the record ${id} has just been deleted`;

@@ -1,5 +1,5 @@
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { messageOf, Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
 import { nearest } from "../model/nearest.ts";
 import { toDeclared } from "../model/record.ts";
@@ -51,7 +51,10 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
   });
 }
 
-/** Removes a site with its keys, its records and their history. Its number is never given again. */
+/**
+ * Removes a site with its keys, its records and their history. Its number is never given again. Once its record is gone, nobody
+ * can use it any more; where the rest is interrupted, `finishRemovals` goes on.
+ */
 export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   const removed = await changeSites(engine, (sites, system) => {
     const site = pick(sites, name);
@@ -60,8 +63,24 @@ export async function removeSite(engine: Engine, name: string, now: number): Pro
       .filter((key) => Number(key.Site) === site.ID);
     return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
   });
-  await engine.dropSite(removed.ID);
+  try {
+    await engine.dropSite(removed.ID);
+  } catch (error) {
+    const why = messageOf(error);
+    throw new Refusal(
+      "unavailable",
+      `the site "${name}" is removed, but not yet all that belonged to it: ${why}; the next command goes on`,
+      { cause: error },
+    );
+  }
   return removed;
+}
+
+/** Drops what is left of sites whose removal was interrupted. Returns their numbers. */
+export async function finishRemovals(engine: Engine): Promise<readonly number[]> {
+  const sites = await engine.undroppedSites();
+  for (const site of sites) await engine.dropSite(site);
+  return sites;
 }
 
 /** Stores what `decide` wants, the site last, and returns the site. */

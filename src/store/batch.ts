@@ -12,6 +12,7 @@ import {
   type StoredRow,
   versionOf,
 } from "../model/write.ts";
+import { removedEpoch } from "./removed-sites.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
 export const idempotencyLifetime = 24 * 60 * 60 * 1000;
@@ -69,7 +70,7 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   const written: Written = { outcomes: [], changes: [], replies: [], sites: new Set() };
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const outcome = replay(intent, stored) ?? apply(intent, stored, written);
+    const outcome = refuseRemoved(intent, stored) ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && outcome.kind === "refused")
       return { outcomes: written.outcomes, changes: [], replies: [], sites: new Set() };
@@ -85,6 +86,10 @@ function requireConsecutive(changes: readonly SiteChange[], revisions: Map<numbe
     if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
     revisions.set(site, revision);
   }
+}
+
+function refuseRemoved({ site }: Intent, stored: Stored): Outcome | undefined {
+  return stored.sites.get(site)?.epoch === removedEpoch ? { kind: "refused", why: "other-history" } : undefined;
 }
 
 function replay(intent: Intent, stored: Stored): Outcome | undefined {

@@ -1,4 +1,5 @@
 import type { DumpedRow } from "../model/engine.ts";
+import { removedEpoch } from "./removed-sites.ts";
 
 /**
  * What is wrong with the stored rows, in sentences: records that the journal does not account for, gaps in a journal,
@@ -19,13 +20,20 @@ export function createChecker() {
   function seeSite(row: Cells): void {
     const counters = parse(row.counters);
     if (!counters) faults.push(`site ${row.id} is damaged: its counters are no JSON`);
-    sites.set(row.id, { revision: row.revision, counters: counters ?? {}, seen: 0 });
+    sites.set(row.id, {
+      isRemoved: row.epoch === removedEpoch,
+      revision: row.revision,
+      counters: counters ?? {},
+      seen: 0,
+      left: 0,
+    });
   }
 
   function seeRecord(row: Cells): void {
     const name = nameOf(row);
     const site = sites.get(row.site_id);
     if (!site) return void faults.push(`${name} belongs to no site`);
+    if (site.isRemoved) return void site.left++;
     if (row.id > Number(site.counters[row.resource] ?? 0)) faults.push(`${name} is beyond the last ID that was given`);
     if (row.body !== null && parse(row.body)?.ID !== row.id)
       faults.push(`${name} is damaged: its text is not that record's`);
@@ -35,6 +43,7 @@ export function createChecker() {
   function seeChange(row: Cells): void {
     const site = sites.get(row.site_id);
     if (!site) return void faults.push(`site ${row.site_id}: its journal belongs to no site`);
+    if (site.isRemoved) return void site.left++;
     if (row.revision !== site.seen + 1) faults.push(gap(row.site_id, site.seen + 1, row.revision - 1));
     site.seen = row.revision;
     const name = nameOf(row);
@@ -46,7 +55,8 @@ export function createChecker() {
   }
 
   function seeEnd(): void {
-    for (const [id, { seen, revision }] of sites) {
+    for (const [id, { isRemoved, seen, revision, left }] of sites) {
+      if (isRemoved && left > 0) faults.push(`site ${id} was removed, and ${left} of its rows are left`);
       if (seen < revision) faults.push(gap(id, seen + 1, revision));
       else if (seen > revision) faults.push(`site ${id} is at revision ${revision} and its journal ends at ${seen}`);
     }
@@ -69,10 +79,13 @@ export function createChecker() {
 }
 
 interface Site {
+  readonly isRemoved: boolean;
   readonly revision: number;
   readonly counters: Cells;
   /** The last journal entry that came by. */
   seen: number;
+  /** Rows of a removed site. */
+  left: number;
 }
 
 interface Seen {

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { DumpedRow } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
+import { removedEpoch } from "./removed-sites.ts";
 import { type TableName, tables } from "./tables.ts";
 
 /** Most rows, and about how many bytes of text, that one transaction stores: writers wait for no longer than that takes. */
@@ -71,7 +72,8 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
       if (table !== undefined) yield { table: table as TableName, rows: portion };
       [table, portion, text] = [next.table, [], 0];
     }
-    portion.push("epoch" in next.row ? { ...next.row, epoch: randomText(8) } : next.row);
+    const isSite = "epoch" in next.row && next.row.epoch !== removedEpoch;
+    portion.push(isSite ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }
   if (table !== undefined) yield { table: table as TableName, rows: portion };

@@ -84,17 +84,15 @@ declare pages no scroll cursor for select site_id, resource, id, revision, body 
 
 declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
 
-delete from idempotency where site_id = <number>;
+delete from idempotency where site_id = <number> and (key_id, name) in ( select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
 
 delete from idempotency where site_id in (<number>) and at <= <number>;
 
 delete from journal where site_id = -<number>;
 
-delete from journal where site_id = <number>;
+delete from journal where site_id = <number> and (revision) in ( select revision from journal where site_id = <number> limit <number>) returning <number>;
 
-delete from records where site_id = <number>;
-
-delete from sites where id = <number>;
+delete from records where site_id = <number> and (resource, id) in ( select resource, id from records where site_id = <number> limit <number>) returning <number>;
 
 drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses;
 
@@ -122,6 +120,8 @@ insert into records (site_id, resource, id, revision, body) select site_id, reso
 
 insert into sites (id, epoch, revision, counters) select id, epoch, <number>, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id on conflict (id) do nothing;
 
+insert into sites (id, epoch, revision, counters) values (<number>, '', <number>, '{}') on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters;
+
 insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
 
 insert into storefront_unused_<run>_idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
@@ -141,8 +141,6 @@ select c.relname as name, a.privilege_type as privilege, a.is_grantable, case wh
 select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
 
 select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
-
-select id from sites where id = <number> for update;
 
 select id, epoch, revision, counters from sites where id in (<number>) order by id for update;
 

@@ -46,16 +46,6 @@ export async function* dumpRows(
   }
 }
 
-/** Removes everything of a site. */
-export async function dropSite(primary: Primary, site: number): Promise<void> {
-  const connection = await connected(primary);
-  try {
-    await step(connection, connection.script(`begin; ${sql.dropSite(site)}; ${sql.commit}`));
-  } finally {
-    await connection.close();
-  }
-}
-
 /** A connection of its own. */
 export async function connected(primary: Primary): Promise<Connection> {
   try {

@@ -5,9 +5,10 @@ import { createChecker } from "../check.ts";
 import { leftovers } from "../refill.ts";
 import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
-import { dropSite, dumpRows } from "./bulk.ts";
+import { dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
 import type { Connection } from "./connection.ts";
+import { dropSite } from "./drop-site.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, type Lease } from "./pool.ts";
 import { createPrimary } from "./primary.ts";
@@ -72,6 +73,11 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
         return new Map(rows.map((row) => [row.key_id as number, row.at as number]));
       }),
     dropSite: (site) => dropSite(primary, site),
+    undroppedSites: () =>
+      pool.read(async (connection) => {
+        const [rows = []] = await connection.script(sql.undroppedSites);
+        return rows.map(({ id }) => id as number);
+      }),
     dump: () => dumpRows(primary),
     refill: (rows, keep) => refillTables(primary, rows, keep),
     check: async () => {

@@ -3,8 +3,16 @@
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
 // one that touches a site names it.
 
+import { removedEpoch, selectUndropped } from "../removed-sites.ts";
+
 /** What a transaction may hold up others for at least, in milliseconds, when its process falls silent. */
 const silence = 10_000;
+
+/** Most rows of a removed site that one transaction deletes. */
+const mostDropped = 2000;
+
+/** What tells a row from the others of its site. */
+const keys = { records: "resource, id", journal: "revision", idempotency: "key_id, name" } as const;
 
 export const sql = {
   heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
@@ -77,10 +85,15 @@ order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, ex
 
   uses: "select key_id, at from key_uses",
 
-  dropSite: (site: number) => {
-    const number = list([site]);
-    return `select id from sites where id = ${number} for update; delete from records where site_id = ${number}; delete from journal where site_id = ${number}; delete from idempotency where site_id = ${number}; delete from sites where id = ${number}`;
-  },
+  closeSite: (site: number) =>
+    `insert into sites (id, epoch, revision, counters) values (${list([site])}, '${removedEpoch}', 0, '{}')
+on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters`,
+
+  dropRows: (table: keyof typeof keys, site: number) =>
+    `delete from ${table} where site_id = ${list([site])} and (${keys[table]}) in (
+select ${keys[table]} from ${table} where site_id = ${list([site])} limit ${mostDropped}) returning 1`,
+
+  undroppedSites: selectUndropped,
 } as const;
 
 /** Whole numbers as SQL writes them; anything else must not get into a statement. */

@@ -6,6 +6,7 @@ import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { createFileWatch, knownFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
+import { giveWay } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
 import { refillTables } from "./refill.ts";
@@ -74,7 +75,9 @@ function createEngine(
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
-    dropSite: async (site) => void (await writer.call({ name: "dropSite", site })),
+    dropSite: async (site) => {
+      while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();
+    },
     refill: (rows, keep) => refillTables(path, busyTimeout, rows, keep),
     close: async () => {
       await writer.stop();

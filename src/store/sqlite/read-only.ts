@@ -41,6 +41,8 @@ export function openReadOnly(path: string): Engine {
       tryWrite: refuse,
       noteKeyUse: refuse,
       dropSite: refuse,
+      // They cannot be dropped here.
+      undroppedSites: () => [],
       refill: refuse,
       close: async () => database.close(),
     };

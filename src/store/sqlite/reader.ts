@@ -5,11 +5,12 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head, Row } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
 import { leftovers } from "../refill.ts";
+import { selectUndropped } from "../removed-sites.ts";
 import { following, requireReached } from "../since.ts";
 import { tableNamesIn, translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
 
-export type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "dump" | "check">;
+export type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "undroppedSites" | "dump" | "check">;
 
 /**
  * Reads what `database` has.
@@ -52,6 +53,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
         })(),
       ),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
     check: () => read(() => [...integrity(database), ...checkRows(dump()), ...leftovers(tableNamesIn(database))]),
   };
@@ -64,6 +66,7 @@ function statements(database: Database) {
     since: database.query(
       "select revision, at, actor, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision limit ?",
     ),
+    undropped: database.query<{ id: number }, []>(selectUndropped),
     uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
   };
 }

@@ -21,7 +21,7 @@ export type Call =
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "tryWrite" }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
-  | { readonly name: "dropSite"; readonly site: number }
+  | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
 
 /** What came of a call. A failure is told in plain data, since an error loses its class on the way. */
@@ -48,12 +48,12 @@ function answer(call: Call): Answer {
   }
 }
 
-/** The outcomes of a commit; nothing for the other calls. */
+/** The outcomes of a commit, or whether there is more to drop; nothing for the other calls. */
 function carryOut(target: Writer, call: Call): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "tryWrite") target.tryWrite();
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
-  else if (call.name === "dropSite") target.dropSite(call.site);
+  else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";
 }

@@ -13,15 +13,18 @@ import {
   type StoredReply,
   type Written,
 } from "../batch.ts";
+import { removedEpoch, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { requireSameFiles } from "./files.ts";
+import { deletePortion } from "./portions.ts";
 import type { Start } from "./worker.ts";
 
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
   tryWrite(): void;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
-  dropSite(site: number): void;
+  /** Closes the site to writes and deletes a portion of its rows. Returns whether there may be more. */
+  dropPortion(site: number): boolean;
   close(): void;
 }
 
@@ -52,9 +55,10 @@ export function openWriter({ path, files, busyTimeout }: Start): Writer {
     // The first page with the number that it has already: the least that can be committed.
     tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
     noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
-    dropSite: (site) =>
+    dropPortion: (site) =>
       transact(() => {
-        for (const statement of sql.drop) statement.run(site);
+        sql.putSite.run(site, removedEpoch, 0, "{}");
+        return siteTables.some((table) => deletePortion(database, table, site) > 0);
       }),
     close: () => database.close(),
   };
@@ -81,9 +85,6 @@ function statements(database: Database) {
     prune: query("delete from idempotency where at <= ?"),
     noteUse: query(
       "insert into key_uses (key_id, at) values (?, ?) on conflict (key_id) do update set at = max(at, excluded.at)",
-    ),
-    drop: ["records where site_id", "journal where site_id", "idempotency where site_id", "sites where id"].map(
-      (where) => query(`delete from ${where} = ?`),
     ),
   };
 }
