@@ -1,10 +1,11 @@
 // `storefront copy`: a shop moves from one database to another, and back.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DumpedRow } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -17,6 +18,7 @@ setDefaultTimeout(60_000);
 
 let folder: string;
 let server: TestPostgres;
+let files = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-copy-"));
   server = await startPostgres();
@@ -81,6 +83,34 @@ test("how far it is can be seen", async () => {
   await from.close();
   await to.close();
 });
+
+describe("a target that does not hold what was sent", () => {
+  const brands = Array.from({ length: 3 }, () => createIntent());
+  const alterations: [string, (to: Engine) => Promise<unknown>][] = [
+    ["a record more", (to) => to.commit([createIntent()])],
+    ["a record changed", (to) => to.commit([createIntent({ operation: "update", id: 2, values: { Name: "Other" } })])],
+    ["a time of use more", (to) => to.noteKeyUse(new Map([[1, 1]]))],
+    ["nothing at all", (to) => to.refill(none())],
+  ];
+  test.each(alterations)("is emptied again, and the copy has failed: %s", async (_, alter) => {
+    const from = await openEngine(fileUrl(`${++files}.db`), allResources);
+    await from.commit(brands);
+    const to = await openEngine(fileUrl(`${++files}.db`), allResources);
+    let dumps = 0;
+    // The second dump reads back what was written.
+    async function* dump() {
+      if (++dumps === 2) await alter(to);
+      yield* to.dump();
+    }
+    const thrown = await copyDatabase(from, { ...to, dump }).catch((error) => error);
+    expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was taken back/) });
+    expect(await isEmpty(to)).toBe(true);
+    await from.close();
+    await to.close();
+  });
+});
+
+async function* none(): AsyncGenerator<DumpedRow> {}
 
 async function rowsOf(url: string): Promise<unknown[]> {
   const engine = await openEngine(url, allResources);

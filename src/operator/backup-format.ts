@@ -11,6 +11,9 @@ import { isStandardInput } from "./standard-streams.ts";
 
 const formatVersion = 1;
 
+/** Longest line, in characters: many times what a row takes. It bounds what a file without line ends keeps in memory. */
+const longestLine = 1 << 24;
+
 /** The lines of a backup before they are compressed. @param onRow is called for each row */
 export async function* toLines(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
@@ -62,7 +65,11 @@ export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
 
 function isRow([table, row]: unknown[]): boolean {
   if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
-  return tables[table as TableName].every((column) => Object.hasOwn(row, column));
+  return tables[table as TableName].every((column) => Object.hasOwn(row, column) && isCell(Object(row)[column]));
+}
+
+function isCell(value: unknown): boolean {
+  return value === null || typeof value === "string" || typeof value === "number";
 }
 
 async function* readLines(file: string): AsyncGenerator<string> {
@@ -74,9 +81,11 @@ async function* readLines(file: string): AsyncGenerator<string> {
       // A failure of either reaches the loop below as an error of `unpacked`.
     });
     for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
+      const lines = [rest + first, ...others];
       rest = lines.pop() ?? "";
       yield* lines;
+      if (rest.length > longestLine) throw notABackup(file, "a line of it is too long");
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -93,11 +102,14 @@ function openInput(file: string): NodeJS.ReadableStream {
 
 // biome-ignore lint/suspicious/noExplicitAny: a header, a row or the end; told apart by whoever reads it
 function parse(file: string, line: string): any {
+  let value: unknown;
   try {
-    return JSON.parse(line);
+    value = JSON.parse(line);
   } catch {
     throw notABackup(file, "it is damaged");
   }
+  if (typeof value !== "object" || value === null) throw notABackup(file, "it is damaged");
+  return value;
 }
 
 function notABackup(file: string, why: string): Refusal {

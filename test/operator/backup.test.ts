@@ -1,0 +1,95 @@
+// Backups are input like any other: what is not as `backup` wrote it is refused, whatever it is.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { backUp, restore, verifyBackup } from "../../src/operator/backup.ts";
+import { addSite, listSites } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { createIntent } from "../support/intents.ts";
+
+type Row = [string, Record<string, unknown>];
+
+let folder: string;
+let header: string;
+let rows: Row[];
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-backup-"));
+  const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
+  await addSite(engine, "shop", {}, 1);
+  await engine.commit([createIntent(), createIntent({ idempotency: { keyId: 1, name: "a", digest: "d" } })]);
+  await backUp(engine, join(folder, "good.backup"), 1);
+  await engine.close();
+  const [first = "", ...lines] = gunzipSync(readFileSync(join(folder, "good.backup")))
+    .toString()
+    .trim()
+    .split("\n");
+  header = first;
+  rows = lines.slice(0, -1).map((line) => JSON.parse(line));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The text of a backup of `lines` whose end is right, unless `end` changes it. */
+function toText(lines: readonly unknown[], end: object = {}): string {
+  const body = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+  return `${header}\n${body}${JSON.stringify({ rows: lines.length, sha256, ...end })}\n`;
+}
+
+const withRow = (change: (row: Row) => unknown) => toText(rows.map((row, n) => (n === 1 ? change(row) : row)));
+const without = (column: string) => withRow(([table, row]) => [table, { ...row, [column]: undefined }]);
+
+const damages: [string, () => string, RegExp][] = [
+  ["whose number of rows is wrong", () => toText(rows, { rows: rows.length + 1 }), /damaged or not complete/],
+  ["whose digest is wrong", () => toText(rows, { sha256: "0".repeat(64) }), /damaged or not complete/],
+  ["whose rows are in another order", () => swapped(toText(rows)), /damaged or not complete/],
+  ["without an end", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /not complete/],
+  ["with nothing but a header", () => `${header}\n`, /not complete/],
+  ["that begins with null", () => toText(rows).replace(header, "null"), /it is damaged/],
+  ["that begins with a row", () => toText(rows).replace(`${header}\n`, ""), /not made by `storefront backup`/],
+  ["with a line that is null", () => `${toText(rows)}null\n`, /it is damaged/],
+  [
+    "with a row of an unknown table",
+    () => withRow(([, row]) => ["theirs", row]),
+    /rows that this program does not know/,
+  ],
+  ["with a row of no table", () => withRow(([, row]) => [1, row]), /rows that this program does not know/],
+  ["with a table of the language", () => withRow(([, row]) => ["constructor", row]), /rows that this program does not/],
+  ["with a row that is null", () => withRow(([table]) => [table, null]), /rows that this program does not know/],
+  ["with a row without a column", () => without("revision"), /rows that this program does not know/],
+  ["with an object for a value", () => withRow(([table, row]) => [table, { ...row, revision: {} }]), /does not know/],
+  ["with a number for a line", () => `${toText(rows)}5\n`, /it is damaged/],
+  ["with a line without an end", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line of it is too long/],
+];
+
+test.each(damages)("a backup %s is refused, and nothing is changed", async (_, make, reason) => {
+  const file = join(folder, "bad.backup");
+  writeFileSync(file, gzipSync(make()));
+  const thrown = await verifyBackup(file).catch((error) => error);
+  expect(thrown).toMatchObject({ code: "bad-request", message: expect.stringMatching(reason) });
+  const engine = await openEngine(`sqlite:${join(folder, "other.db")}`, allResources);
+  if ((await listSites(engine)).length === 0) await addSite(engine, "stays", {}, 1);
+  const restored = await restore(engine, file, join(folder, "kept"), 1).catch((error) => error);
+  expect(restored).toMatchObject({ code: "bad-request" });
+  expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["stays"]);
+  await engine.close();
+});
+
+test("a backup that is put together again is restored", async () => {
+  const file = join(folder, "again.backup");
+  writeFileSync(file, gzipSync(toText(rows)));
+  await verifyBackup(file);
+  const engine = await openEngine(`sqlite:${join(folder, "again.db")}`, allResources);
+  expect((await restore(engine, file, join(folder, "kept"), 1)).rows).toBe(rows.length);
+  expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["shop"]);
+  await engine.close();
+});
+
+function swapped(text: string): string {
+  const lines = text.split("\n");
+  const [first = "", second = ""] = lines.splice(1, 2);
+  return [lines[0], second, first, ...lines.slice(1)].join("\n");
+}
