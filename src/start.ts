@@ -6,6 +6,7 @@ import type { Engine } from "./model/engine.ts";
 import { Refusal, toLogged } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
+import { forgetExpiredReplies } from "./store/expired-replies.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { Writes } from "./store/writes.ts";
@@ -44,12 +45,14 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await engine.close();
     throw error;
   }
+  const forgetting = forgetExpiredReplies(engine, { log, now });
   return {
     url: http.url,
     port: http.port,
     engine,
     async stop() {
       await http.stop(10);
+      await forgetting.stop();
       await engine.close();
     },
   };

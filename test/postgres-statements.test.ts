@@ -103,6 +103,7 @@ async function useEverything(url: string): Promise<void> {
       yield* rows;
     })(),
   );
+  while (await engine.forgetReplies(Number.MAX_SAFE_INTEGER, 10));
   await engine.dropSite(shop.site.ID);
   await shop.stop();
   await (await openEngine(url, allResources)).close();
@@ -126,7 +127,7 @@ function normalised(text: string): string {
       // As PostgreSQL words the definition of a view.
       .replace(/(?<=^create or replace view \w+ as)\s+SELECT [\s\S]*/, " <definition>")
       .replace(/(?<=storefront_(unused|replaced)_)[0-9a-f]+/g, "<run>")
-      .replace(/(?<![$\w'])[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
+      .replace(/(?<![$\w'])-?[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
       .replace(/\s+/g, " ")
       .replace(/;\s*$/, "")
       .trim()

@@ -91,6 +91,14 @@ export interface Engine {
    */
   tryWrite(): Promise<void>;
 
+  /**
+   * Deletes, for good and from every site, some of the replies kept for idempotency keys that were stored at `before` (milliseconds since
+   * 1970) or earlier, in a transaction of its own that is no part of the journal.
+   * @param most how many at most
+   * @returns whether there may be more; to be called again then, after a pause in which others get their turn
+   */
+  forgetReplies(before: number, most: number): Promise<boolean>;
+
   /** Notes when keys were last used (milliseconds since 1970 by key ID); lossy, and no part of the journal. */
   noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
 

@@ -86,9 +86,9 @@ declare pages no scroll cursor for select site_id, revision, at, actor, resource
 
 delete from idempotency where site_id = <number> and (key_id, name) in ( select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
 
-delete from idempotency where site_id in (<number>) and at <= <number>;
+delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning site_id;
 
-delete from journal where site_id = -<number>;
+delete from journal where site_id = <number>;
 
 delete from journal where site_id = <number> and (revision) in ( select revision from journal where site_id = <number> limit <number>) returning <number>;
 
@@ -112,7 +112,7 @@ insert into idempotency (site_id, key_id, name, digest, at, operation, id, revis
 
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
 
-insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (-<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
+insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
 
 insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
 
@@ -141,6 +141,8 @@ select c.relname as name, a.privilege_type as privilege, a.is_grantable, case wh
 select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
 
 select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
+
+select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;
 
 select id, epoch, revision, counters from sites where id in (<number>) order by id for update;
 

@@ -2,16 +2,7 @@
 // touch; the second writes down what was decided and commits.
 
 import type { Intent, Outcome } from "../../model/write.ts";
-import {
-  decideBatch,
-  idempotencyLifetime,
-  newSite,
-  replyKey,
-  rowKey,
-  type SiteState,
-  type Stored,
-  type Written,
-} from "../batch.ts";
+import { decideBatch, newSite, replyKey, rowKey, type SiteState, type Stored, type Written } from "../batch.ts";
 import type { Connection, Row } from "./connection.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
@@ -120,7 +111,6 @@ async function write(
   });
   const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
   const kept = replies.map(({ site, keyId, ...reply }) => ({ site_id: site, key_id: keyId, ...reply }));
-  const outdated = [...new Set(kept.map((reply) => reply.site_id))];
   connection.takeWarning();
   lease.committing();
   await together([
@@ -131,12 +121,7 @@ async function write(
           connection.query(sql.addChanges, journal),
           connection.query(sql.putSites, states),
         ]),
-    ...(kept.length === 0
-      ? []
-      : [
-          connection.query(sql.putReplies, kept),
-          connection.script(sql.forgetReplies(outdated, Math.max(...kept.map(({ at }) => at)) - idempotencyLifetime)),
-        ]),
+    ...(kept.length === 0 ? [] : [connection.query(sql.putReplies, kept)]),
     connection.script(sql.commit),
   ]);
   refuseWarning(connection);

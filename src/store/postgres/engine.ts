@@ -9,6 +9,7 @@ import { dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
 import type { Connection } from "./connection.ts";
 import { dropSite } from "./drop-site.ts";
+import { createForgetter } from "./expired-replies.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, type Lease } from "./pool.ts";
 import { createPrimary } from "./primary.ts";
@@ -67,6 +68,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
         await connection.query(sql.noteUses, rows);
         await connection.script(sql.end);
       }),
+    forgetReplies: createForgetter(pool, timeout),
     keyUses: () =>
       pool.read(async (connection) => {
         const [rows = []] = await connection.script(sql.uses);

@@ -65,8 +65,14 @@ from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text,
 on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at,
   operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body`,
 
-  forgetReplies: (sites: readonly number[], before: number) =>
-    `delete from idempotency where site_id in (${list(sites)}) and at <= ${list([before])}`,
+  // A statement that looks for any expired reply of these sites would now and then be planned to go through the whole table.
+  oldestReplies: (after: number, limit: number) =>
+    `select id, (select at from idempotency where site_id = sites.id order by at limit 1) as oldest
+from sites where id > ${list([after])} order by id limit ${list([limit])}`,
+
+  forgetReplies: (site: number, before: number, limit: number) =>
+    `delete from idempotency where site_id = ${list([site])} and (key_id, name) in (select key_id, name from idempotency
+where site_id = ${list([site])} and at <= ${list([before])} order by at limit ${list([limit])}) returning site_id`,
 
   // An entry of the journal, as every write adds one, of no site and gone again before anyone can see it. It is as long as an
   // entry that is not compressed may be, so that it needs room on the disk as others do.

@@ -74,6 +74,7 @@ function createEngine(
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
+    forgetReplies: async (before, most) => (await writer.call({ name: "forgetReplies", before, most })) === "more",
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => {
       while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();

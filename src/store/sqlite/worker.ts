@@ -20,6 +20,7 @@ export type Call =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "tryWrite" }
+  | { readonly name: "forgetReplies"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
@@ -48,11 +49,12 @@ function answer(call: Call): Answer {
   }
 }
 
-/** The outcomes of a commit, or whether there is more to drop; nothing for the other calls. */
+/** The outcomes of a commit, or whether there is more to drop or to forget; nothing for the other calls. */
 function carryOut(target: Writer, call: Call): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "tryWrite") target.tryWrite();
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
+  else if (call.name === "forgetReplies") return target.forgetReplies(call.before, call.most) ? "more" : "";
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

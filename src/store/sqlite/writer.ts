@@ -4,7 +4,6 @@ import type { Database, Statement } from "bun:sqlite";
 import type { Intent, Outcome, StoredRow } from "../../model/write.ts";
 import {
   decideBatch,
-  idempotencyLifetime,
   newSite,
   replyKey,
   rowKey,
@@ -22,6 +21,8 @@ import type { Start } from "./worker.ts";
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
   tryWrite(): void;
+  /** Returns whether there may be more. */
+  forgetReplies(before: number, most: number): boolean;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
   /** Closes the site to writes and deletes a portion of its rows. Returns whether there may be more. */
   dropPortion(site: number): boolean;
@@ -33,7 +34,6 @@ export function openWriter({ path, files, busyTimeout }: Start): Writer {
   requireSameFiles(files);
   const database = openDatabase(path, busyTimeout);
   const sql = statements(database);
-  let lastPruned = 0;
 
   /** The second look is what counts: a write is acknowledged only when the files were still there after its commit. */
   function transact<T>(work: () => T): T {
@@ -49,11 +49,15 @@ export function openWriter({ path, files, busyTimeout }: Start): Writer {
         const stored = fetch(sql, intents);
         const written = decideBatch(intents, stored, atomic);
         write(sql, stored, written);
-        lastPruned = prune(sql, intents, lastPruned);
         return written.outcomes;
       }),
     // The first page with the number that it has already: the least that can be committed.
     tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
+    forgetReplies: (before, most) => {
+      // To look costs no lock, and an empty transaction would.
+      if (!translated(() => sql.expired.get(before))) return false;
+      return transact(() => sql.forget.run(before, most).changes === most);
+    },
     noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
     dropPortion: (site) =>
       transact(() => {
@@ -82,7 +86,10 @@ function statements(database: Database) {
     putReply: query(
       "insert or replace into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ),
-    prune: query("delete from idempotency where at <= ?"),
+    expired: query("select 1 from idempotency where at <= ? limit 1"),
+    forget: query(
+      "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",
+    ),
     noteUse: query(
       "insert into key_uses (key_id, at) values (?, ?) on conflict (key_id) do update set at = max(at, excluded.at)",
     ),
@@ -122,12 +129,4 @@ function write(sql: Statements, stored: Stored, written: Written): void {
     const { epoch, revision, counters } = stored.sites.get(site) as SiteState;
     sql.putSite.run(site, epoch, revision, JSON.stringify(counters));
   }
-}
-
-/** Forgets idempotency keys of more than a day ago, at most once a minute. */
-function prune(sql: Statements, intents: readonly Intent[], last: number): number {
-  const now = intents.at(-1)?.at ?? 0;
-  if (now - last < 60_000) return last;
-  sql.prune.run(now - idempotencyLifetime);
-  return now;
 }
