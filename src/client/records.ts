@@ -150,6 +150,7 @@ export type ProblemCode =
   | "forbidden"
   | "not-found"
   | "method-not-allowed"
+  | "request-timeout"
   | "conflict"
   | "precondition-failed"
   | "too-large"

@@ -20,6 +20,7 @@ import methodNotAllowedProblem from "../../docs/problems/method-not-allowed.md" 
 import notFoundProblem from "../../docs/problems/not-found.md" with { type: "text" };
 import notImplementedProblem from "../../docs/problems/not-implemented.md" with { type: "text" };
 import preconditionFailedProblem from "../../docs/problems/precondition-failed.md" with { type: "text" };
+import requestTimeoutProblem from "../../docs/problems/request-timeout.md" with { type: "text" };
 import tooLargeProblem from "../../docs/problems/too-large.md" with { type: "text" };
 import tooManyRequestsProblem from "../../docs/problems/too-many-requests.md" with { type: "text" };
 import unauthorizedProblem from "../../docs/problems/unauthorized.md" with { type: "text" };
@@ -51,6 +52,7 @@ export const problems: Readonly<Record<Code, string>> = {
   forbidden: forbiddenProblem,
   "not-found": notFoundProblem,
   "method-not-allowed": methodNotAllowedProblem,
+  "request-timeout": requestTimeoutProblem,
   conflict: conflictProblem,
   "precondition-failed": preconditionFailedProblem,
   "too-large": tooLargeProblem,

@@ -75,6 +75,10 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     );
   }
 
+  function handshakeFailed(error: Error): void {
+    limited("handshake", (suppressed) => log.info({ reason: error.message, suppressed }, "a TLS handshake failed"));
+  }
+
   function toExchange(request: WireRequest): Exchange {
     const id = `${idPrefix}${(exchanges++).toString(36)}`;
     return { request, target: toTarget(request.target), id, method: request.method };
@@ -146,7 +150,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return replyFault(exchange);
   }
 
-  const listener = listen({ ...options, longestBody }, { answer, misread, full });
+  const listener = listen({ ...options, longestBody }, { answer, misread, full, handshakeFailed });
   // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
   // to start quickly, is not left until a client asks for it.
   const loading = setTimeout(async () => {

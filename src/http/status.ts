@@ -8,6 +8,7 @@ const statuses: Record<Code, number> = {
   forbidden: 403,
   "not-found": 404,
   "method-not-allowed": 405,
+  "request-timeout": 408,
   conflict: 409,
   "precondition-failed": 412,
   "too-large": 413,

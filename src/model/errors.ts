@@ -7,6 +7,7 @@ export const refusals = {
   forbidden: "The API key does not allow this",
   "not-found": "There is nothing here",
   "method-not-allowed": "The method is not available here",
+  "request-timeout": "The request did not arrive in time",
   conflict: "The same request is still being answered",
   "precondition-failed": "The record has changed since",
   "too-large": "The request body is too large",

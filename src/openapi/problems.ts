@@ -19,6 +19,7 @@ const details: Record<Code, string> = {
   forbidden: "the API key may only read: it lacks the scope `write`",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations can only be read",
+  "request-timeout": "of the 20 bytes that Content-Length announces, 16 came in time",
   conflict: "a request with this Idempotency-Key is still running",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
@@ -54,6 +55,7 @@ export const always: readonly Code[] = [
   "wrong-site",
   "too-many-requests",
   "head-too-large",
+  "request-timeout",
   "internal",
   "unavailable",
 ];

@@ -7,6 +7,7 @@ import type { Framing } from "./head.ts";
 import { Pile } from "./pile.ts";
 
 export class ArrivingBody {
+  readonly #length: number;
   readonly #limit: number;
   readonly #pile = new Pile();
   readonly #chunks: Chunks | undefined;
@@ -16,11 +17,13 @@ export class ArrivingBody {
   #left: number;
   #size = 0;
   #isUnwanted = false;
+  #isTimedOut = false;
   #fault: Refusal | undefined;
   #waiting: PromiseWithResolvers<Uint8Array> | undefined;
 
   /** @param limit most bytes to keep; of a longer body nothing is kept */
   constructor({ length, isChunked }: Framing, limit: number, ask?: () => void) {
+    this.#length = length;
     this.#limit = limit;
     this.#ask = ask;
     this.#left = length;
@@ -37,9 +40,9 @@ export class ArrivingBody {
     return this.#chunks?.isMalformed ?? false;
   }
 
-  /** Whether nobody can tell where the next request begins: it is malformed, or was held back and may never come. */
+  /** Whether nobody can tell where the next request begins: it is malformed, or was held back or stalled and may never come. */
   get hasNoEnd(): boolean {
-    return this.isMalformed || this.#ask !== undefined;
+    return this.isMalformed || this.#isTimedOut || this.#ask !== undefined;
   }
 
   /** Whether the client has to go on sending. */
@@ -55,7 +58,7 @@ export class ArrivingBody {
     return used;
   }
 
-  /** The whole body. @throws Refusal `too-large`, at once when that is known; `bad-request` when the client went away */
+  /** The whole body. @throws Refusal `too-large`, at once when that is known; `bad-request` when the client went away; `request-timeout` */
   whole(): Maybe<Uint8Array> {
     if (this.#fault) throw this.#fault;
     if (this.isComplete) return this.#pile.bytes;
@@ -71,9 +74,19 @@ export class ArrivingBody {
     this.#pile.clear();
   }
 
+  /** It is waited for no longer. */
+  timeOut(): void {
+    this.#isTimedOut = true;
+    this.#refuse(new Refusal("request-timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
+  }
+
   /** Nothing more will come. */
   abort(): void {
     if (!this.isComplete) this.#refuse(new Refusal("bad-request", "the body ended before it was complete"));
+  }
+
+  get #missing(): string {
+    return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#left} came in time`;
   }
 
   #takeKnown(bytes: Buffer): number {

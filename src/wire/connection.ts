@@ -1,6 +1,7 @@
 // One connection: requests in, answers out, one after the other (RFC 9112 section 9.3).
 
 import type { Socket } from "bun";
+import { Refusal } from "../model/errors.ts";
 import { ArrivingBody } from "./body.ts";
 import { type Head, readHead, type Section } from "./head.ts";
 import { goOn, Output } from "./output.ts";
@@ -113,7 +114,7 @@ export class Connection implements Turn {
     const longest = this.#body || this.#isEnding ? slowest * patience : patience;
     const isIdle = now - this.#activeAt > patience;
     const isSlow = this.#output.isEmpty && now - (this.#requestAt ?? now) > longest;
-    if (isIdle || isSlow) this.end();
+    if (isIdle || isSlow) this.#timeOut();
   }
 
   /** Ends the connection, unless it is busy: then after what is under way. */
@@ -125,6 +126,18 @@ export class Connection implements Turn {
   end(): void {
     if (this.#output.isEmpty) this.#close();
     else this.#socket.terminate();
+  }
+
+  /**
+   * Responds with 408 if a request has begun (RFC 9110 section 15.5.9). Between requests the connection just ends (RFC 9112 section
+   * 9.5): a client would take the response for that to its next request.
+   */
+  #timeOut(): void {
+    if (this.#isEnding || !this.#output.isEmpty) this.end();
+    else if (this.#isAnswering) this.#body?.timeOut();
+    else if (this.#isHeadPartial)
+      this.#refuse(new Refusal("request-timeout", "the header section did not end in time"));
+    else this.end();
   }
 
   /** Ends the connection after a fault of our own. */
@@ -272,6 +285,7 @@ export class Connection implements Turn {
   #refuse(error: unknown): void {
     const reply = this.#common.handler.misread(error);
     this.#output.send(encodeReply(reply, { headOnly: false, connection: "close" }));
+    this.#activeAt = this.#common.now;
     this.#endAfterOutput();
   }
 

@@ -47,13 +47,15 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     allowHalfOpen: true,
     socket: {
       open(socket) {
-        socket.data = new Connection(socket, common);
         if (connections.size >= options.connections) makeRoom(common);
+        socket.data = new Connection(socket, common);
         if (connections.size < options.connections) connections.add(socket.data);
         else socket.data.end();
       },
       // Makes `open` come before the handshake, so that one that stalls is ended like any other.
-      handshake() {},
+      handshake(_socket, isDone, error) {
+        if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") handler.handshakeFailed(error);
+      },
       data: (socket, bytes) => socket.data.receive(bytes),
       drain: (socket) => socket.data.drain(),
       end: (socket) => socket.data.clientEnd(),

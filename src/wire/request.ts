@@ -14,7 +14,7 @@ export interface WireRequest {
   readonly fields: Fields;
   /** The client's address. */
   readonly address: string;
-  /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off */
+  /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off, `request-timeout` */
   body(): Maybe<Uint8Array>;
 }
 
@@ -25,6 +25,8 @@ export interface Handler {
   misread(error: unknown): Reply;
   /** Told that there are as many connections as may be, and whether the new one was turned away: otherwise an idle one was ended for it. */
   full(isTurnedAway: boolean): void;
+  /** Told why a TLS handshake failed, such as plain HTTP on a port for TLS. Not when the client just went away: health checks do that. */
+  handshakeFailed(error: Error): void;
 }
 
 export class Incoming implements WireRequest {

@@ -15,9 +15,14 @@ const defaults: ListenOptions = {
 };
 
 /** Listens on a free port. Its problems are the refusal's code, or `fault`, as text. */
-export function startListener(answer: Handler["answer"], options: Partial<ListenOptions> = {}): Listener {
+export function startListener(
+  answer: Handler["answer"],
+  options: Partial<ListenOptions> = {},
+  others: Partial<Handler> = {},
+): Listener {
   const misread = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
-  return listen({ ...defaults, ...options }, { answer, misread, full: () => {} });
+  const handler = { answer, misread, full: () => {}, handshakeFailed: () => {}, ...others };
+  return listen({ ...defaults, ...options }, handler);
 }
 
 export function text(body: string, status = 200, headers: Record<string, string> = {}): Reply {

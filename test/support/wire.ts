@@ -31,24 +31,8 @@ export function exchangeBytes(port: number, pieces: string | readonly string[], 
       for (const piece of typeof pieces === "string" ? [pieces] : pieces) {
         socket.write(Buffer.from(piece, "latin1"));
         await Bun.sleep(20);
+        wait();
       }
-    });
-  });
-}
-
-/** Whether the server closes the connection within `milliseconds` after `bytes`. */
-export function closesWithin(port: number, bytes: string, milliseconds: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
-    const timer = setTimeout(() => {
-      socket.destroy();
-      resolve(false);
-    }, milliseconds);
-    socket.on("data", () => {});
-    socket.on("error", () => {});
-    socket.on("close", () => {
-      clearTimeout(timer);
-      resolve(true);
     });
   });
 }

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { startTestServer, type TestServer } from "../support/server.ts";
-import { closesWithin, exchangeBytes } from "../support/wire.ts";
+import { exchangeBytes } from "../support/wire.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -131,13 +131,22 @@ describe("limits", () => {
 });
 
 describe("connections", () => {
-  test("one whose body stalls is closed, and nothing is stored", async () => {
-    const head = request(
-      ["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Content-Length: 20"],
+  test.each([
+    ["one that does not finish its header section", ["X-Slow"], "", "the header section did not end in time"],
+    [
+      "one whose body stalls",
+      ["X-API-AUTH: {key}", "Content-Length: 20", "", ""],
       '{"Name":"stalled',
-    );
-    expect(await closesWithin(server.port, head, 15_000)).toBe(true);
+      "of the 20 bytes that Content-Length announces, 16 came in time",
+    ],
+  ])("%s is 408 and closed, and nothing is stored", async (_, lines, body, detail) => {
+    const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");
+    const answer = await exchangeBytes(server.port, head.replace("{key}", server.key) + body, 15_000);
+    expect(answer).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
+    expect(answer).toContain("\r\nConnection: close\r\n");
+    expect(answer).toContain(`"${detail}"`);
     expect((await server.call("GET", "/restapi/brands.json")).text).not.toContain("stalled");
+    expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_answers_total\{.*status="408"/);
   });
 
   test("a client that goes away in the middle of its body stores nothing and disturbs nobody", async () => {

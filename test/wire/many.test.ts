@@ -13,6 +13,8 @@ const limit = 4;
 let listener: Listener;
 let clients: WireClient[] = [];
 let held: (() => void)[] = [];
+/** Whether the new one was turned away, each time that there were too many. */
+let turnedAway: boolean[] = [];
 
 function answer(request: WireRequest): Reply | Promise<Reply> {
   if (request.target !== "/held") return echo(request);
@@ -20,7 +22,9 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 }
 
 function begin(options: Partial<ListenOptions> = {}): void {
-  listener = startListener(answer, { connections: limit, ...options });
+  turnedAway = [];
+  const full = (isTurnedAway: boolean) => void turnedAway.push(isTurnedAway);
+  listener = startListener(answer, { connections: limit, ...options }, { full });
 }
 
 afterEach(async () => {
@@ -69,6 +73,7 @@ describe("at the limit of connections", () => {
     for (const client of [...others, first]) await use(client);
     expect(await isKept(await open())).toBe(true);
     expect(await isKept(second)).toBe(false);
+    expect(turnedAway).toEqual([false]);
     for (const client of [...others, first]) expect(await isKept(client)).toBe(true);
   });
 
@@ -92,6 +97,7 @@ describe("at the limit of connections", () => {
     while (held.length < limit) await Bun.sleep(1);
     const late = await open();
     expect((await late.ended()).received).toBe("");
+    expect(turnedAway).toEqual([true]);
     for (const letGo of held) letGo();
     for (const client of busy) expect((await client.answers(1))[0]?.body).toBe("GET /held ");
     expect(await isKept(await open())).toBe(true);

@@ -20,9 +20,12 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 }
 
 let listener: Listener;
+/** Why handshakes failed. */
+const failures: string[] = [];
 beforeAll(() => {
   const files = writeCertificate();
-  listener = startListener(answer, { tls: files });
+  const handshakeFailed = ({ message }: Error) => void failures.push(message);
+  listener = startListener(answer, { tls: files }, { handshakeFailed });
   files.remove();
 });
 afterAll(() => listener.stop(0));
@@ -98,10 +101,14 @@ describe("over TLS", () => {
 });
 
 describe("on the wrong port", () => {
-  test("HTTP without TLS is ended", async () => {
+  test("HTTP without TLS is ended, and the operator is told why; of a client that just leaves nothing is told", async () => {
+    const leaving = await openClient(listener.port);
+    leaving.send("\x16");
+    leaving.socket.destroy();
     const client = await openClient(listener.port);
     client.send(get("/"));
     expect((await client.ended()).received).not.toContain("HTTP/1.1 200");
+    expect(failures).toEqual([expect.stringContaining("HTTP_REQUEST")]);
     client.socket.destroy();
   });
 
