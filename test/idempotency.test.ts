@@ -258,6 +258,7 @@ for (const [engine, newDatabase] of engines) {
         const done = answers.filter(({ status }) => status < 300);
         expect(answers.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
         expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
+        expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as Answer)));
         expect(await revision()).toBe((before as number) + 1);
         await expectReplay(done[0] as Answer, sent, name);
       }

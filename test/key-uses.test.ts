@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, jest, test } from "bun:test";
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,4 +45,32 @@ test("when a key was last used is stored every half minute, and once more at the
   uses.note(1, 80_000);
   jest.advanceTimersByTime(60_000);
   expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
+});
+
+describe("a store that fails", () => {
+  let logged: string[];
+  let uses: ReturnType<typeof createKeyUses>;
+  beforeEach(() => {
+    logged = [];
+    const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
+    uses = createKeyUses({ engine, log });
+    uses.note(1, 1000);
+  });
+  const breakStore = () => {
+    using database = new Database(join(folder, "test.db"));
+    database.run("drop table key_uses");
+  };
+
+  test("is told in the log, and the server stops all the same", async () => {
+    breakStore();
+    await uses.stop();
+    expect(logged).toEqual(["could not note when keys were last used"]);
+  });
+
+  test("is not told again what it was told once", async () => {
+    await uses.stop();
+    breakStore();
+    await uses.stop();
+    expect(logged).toEqual([]);
+  });
 });

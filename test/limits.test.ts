@@ -107,7 +107,7 @@ describe("of very many buckets", () => {
   test("a name has a bucket of its own while fewer than the bound are missing tokens, and else the shared one", () => {
     const names = fc.constantFrom(..."abcdefgh");
     const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
-    const property = fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+    const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
       const most = 4;
       const buckets = new Buckets<string>(most);
       // When each is full again, those that are full left out.

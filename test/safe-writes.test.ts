@@ -1,10 +1,6 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
-import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createIntent } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
@@ -181,33 +177,4 @@ test("a write whose site was restored or removed in the meantime is refused, and
   ]);
   expect((await other.engine.load(other.site.ID)).rows).toEqual([]);
   await other.stop();
-});
-
-test("a write that a restore overtakes is 503 with Retry-After and changes nothing; sent again, it is done", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
-  const file = join(folder, "test.db");
-  const other = await startTestServer({ settings: { DATABASE: `sqlite:${file}` } });
-  await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
-  const holder = new Database(file);
-  holder.run("begin immediate");
-  const write = { body: { Name: "late" }, headers: { "Idempotency-Key": "a" } };
-  const both = ["twice", "at once"].map(() => other.call("POST", "/restapi/brands.json", write));
-  // One of them has been refused, so the other one has found its site, and waits for the database.
-  expect((await Promise.race(both)).status).toBe(409);
-  // What a restore by another process does to every site.
-  holder.run("update sites set epoch = 'restored'");
-  holder.run("commit");
-  holder.close();
-  const overtaken = (await Promise.all(both)).find(({ status }) => status !== 409);
-  expect([overtaken?.status, overtaken?.headers.get("Retry-After"), overtaken?.json.type]).toEqual([
-    503,
-    "1",
-    "/docs/problems/unavailable",
-  ]);
-  expect((await other.call("GET", "/restapi/brands.json")).json).toHaveLength(1);
-  const again = await other.call("POST", "/restapi/brands.json", write);
-  expect([again.status, again.json.ID, again.headers.has("Idempotency-Replayed")]).toEqual([201, 2, false]);
-  expect(await other.engine.check()).toEqual([]);
-  await other.stop();
-  rmSync(folder, { recursive: true });
 });

@@ -53,10 +53,13 @@ export class Version {
     if (known) return known;
     const made = inSlices(this.#makeList(encoding));
     this.#lists.set(encoding.name, made);
-    return after(made, (list) => {
-      this.#lists.set(encoding.name, list);
-      return list;
-    });
+    if (made instanceof Promise) {
+      made.then(
+        (list) => void this.#lists.set(encoding.name, list),
+        () => void this.#lists.delete(encoding.name),
+      );
+    }
+    return made;
   }
 
   /** A list of the records `ids`, each as `encode` makes it of the record, or as it is in `encoding` without it. */
