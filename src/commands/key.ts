@@ -88,8 +88,9 @@ function rotateCommand(): Command {
 }
 
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
-  print(options, { key, ...withoutDigest(record) }, [key]);
+  // First of all, so that a key that cannot be printed can be revoked.
   tell(`issued ${record.Prefix}; the key itself is kept nowhere, so note it now`);
+  print(options, { key, ...withoutDigest(record) }, [key]);
 }
 
 function readRate(text: string | undefined): number | undefined {

@@ -49,6 +49,14 @@ describe("a full disk under stdout", () => {
     expect(stderr).toMatch(/^storefront: cannot write to standard output: .*no space.*$/m);
     expect(stderr).not.toContain("    at ");
   });
+
+  test("leaves a new key's prefix to revoke it by", async () => {
+    const { stderr } = await shop.run(["key", "create", "--site", "main"], {
+      wrap: (command) => `${command} > /dev/full`,
+    });
+    const prefix = /^issued (sfk_\w{8});/.exec(stderr)?.[1] as string;
+    expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked ${prefix}\n`);
+  });
 });
 
 test.each([
