@@ -54,7 +54,7 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
       yield row;
     }
   }
-  requireFolder(keep);
+  if (!(await isEmpty(engine))) requireFolder(keep);
   const before = await engine.refill(rows(), async (replaced) => {
     const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
     if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);

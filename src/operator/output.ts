@@ -25,8 +25,8 @@ export interface WriteOptions {
   readonly mode?: number;
 }
 
-/** Signals that end a process which does not look after them. */
-const ending = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+/** Signals that end a process which does not look after them. Not SIGHUP: `nohup` has it ignored, and to look after it would undo that. */
+const ending = ["SIGINT", "SIGTERM"] as const;
 
 /** How long a part must have been left alone to be removed, in milliseconds: longer than any database may take for a page. */
 const leftAlone = 60 * 60_000;

@@ -1,9 +1,18 @@
 // `backup` and `restore` as processes, on both engines: what they say, write and leave behind, and what others notice.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { ask, openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { ask, openWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 const tablesBeside: Record<string, string> = {
@@ -182,7 +191,7 @@ describe("a backup", () => {
     for (const path of [file, keptBy(stderr)[0] as string]) expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("that %s ends leaves nothing of its file", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("that %s ends leaves nothing of its file", async (signal) => {
     const file = shop.file("ended.backup");
     const left = () => readdirSync(shop.folder).filter((entry) => entry.startsWith("ended."));
     const backup = shop.start(["backup", file]);
@@ -190,6 +199,18 @@ describe("a backup", () => {
     backup.kill(signal);
     expect(await backup.exited).toBeGreaterThan(128);
     expect(left()).toEqual([]);
+  });
+
+  test("is restored from where nothing can be written, unless there is something to keep", async () => {
+    mkdirSync(shop.file("archive"));
+    const file = shop.file("archive/shop.backup");
+    await shop.must(["backup", file]);
+    chmodSync(shop.file("archive"), 0o555);
+    const options = { wrap: withoutPower };
+    const { code, stderr } = await shop.run(["restore", file], options);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: cannot write .*\.before-.*EACCES.*\n$/)]);
+    await shop.must(["restore", file, "--database", `sqlite:${shop.file("fresh.db")}`], options);
+    chmodSync(shop.file("archive"), 0o755);
   });
 
   test("removes what killed processes left of their files, once nobody can be writing them", async () => {

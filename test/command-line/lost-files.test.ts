@@ -1,8 +1,11 @@
 // The files of a SQLite database are taken away under a running server (contract section 7).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { copyFileSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import type { DumpedRow } from "../../src/model/engine.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
 import { ask, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
@@ -101,4 +104,13 @@ test("a database behind a symbolic link is served, until the link leads elsewher
   rmSync(link);
   symlinkSync(shop.file("other.db"), link);
   expect(await create(server, "after")).toBe(503);
+});
+
+test("a command that reads on makes no new database in the place of one that was removed", async () => {
+  const engine = await openEngine(database, allResources);
+  rmSync(join(folder, "shop.db"));
+  expect(() => [...(engine.dump() as Iterable<DumpedRow>)]).toThrow("was removed while it was in use");
+  await expect(engine.noteKeyUse(new Map([[1, 1]]))).rejects.toThrow("was removed while it was in use");
+  expect(existsSync(join(folder, "shop.db"))).toBe(false);
+  await engine.close();
 });

@@ -19,6 +19,7 @@ import type { Connection, Row } from "./connection.ts";
 import { readDependents, requireOwnViews, restoreDependents } from "./dependents.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
+import { sql } from "./statements.ts";
 
 /** How long whoever reads and writes waits at most while the tables cannot be renamed yet, in milliseconds, and how long not. */
 const attempt = 500;
@@ -67,6 +68,7 @@ async function replace(connection: Connection, rows: AsyncIterable<DumpedRow>): 
     await swapPatiently(connection, filling, replaced, version);
     return replaced;
   } catch (error) {
+    // Where the connection is lost, the next restore removes them.
     if (!connection.isOpen) throw error;
     await run(connection, "rollback");
     const isThere = (await asides(connection, "unused")).some((aside) => aside.run === filling.run);
@@ -117,7 +119,7 @@ async function swap(connection: Connection, from: Aside, to: Aside, version: num
   ]);
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
-  await run(connection, "commit");
+  await run(connection, sql.commit);
 }
 
 async function dropTables(connection: Connection, aside: Aside): Promise<void> {

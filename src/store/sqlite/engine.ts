@@ -4,7 +4,7 @@ import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
-import { createFileWatch, knownFiles } from "./files.ts";
+import { createFileWatch, knownFiles, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { giveWay } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
@@ -62,7 +62,12 @@ function createEngine(
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
   const watch = translated(() => watchCommits(database, files));
-  const reader = createReader(database, () => openDatabase(path, busyTimeout), requireFiles);
+  /** Another connection to the same database. Where its file is gone, to open it would make a new one. */
+  const openAgain = () => {
+    requireSameFiles(files);
+    return openDatabase(path, busyTimeout);
+  };
+  const reader = createReader(database, openAgain, requireFiles);
   const writer = startWriter({ path, files, busyTimeout });
   return {
     ...reader,
@@ -79,7 +84,7 @@ function createEngine(
     dropSite: async (site) => {
       while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();
     },
-    refill: (rows, keep) => refillTables(path, busyTimeout, rows, keep),
+    refill: (rows, keep) => refillTables(openAgain, rows, keep),
     close: async () => {
       await writer.stop();
       database.close();

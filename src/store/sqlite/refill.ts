@@ -15,18 +15,16 @@ import {
   upgradedMeanwhile,
 } from "../refill.ts";
 import { type TableName, tables } from "../tables.ts";
-import { fromSqlite, inTransaction, openDatabase, tableNamesIn, version } from "./database.ts";
+import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
 import { type Cell, dumpRows } from "./dump.ts";
 import { dropInPortions, giveWay } from "./portions.ts";
 
-/** Replaces the content of every table by `rows`, as the engine's port says. */
+/** Replaces the content of every table by `rows`, as the engine's port says, on connections that `open` makes. */
 export async function refillTables(
-  path: string,
-  busyTimeout: number | undefined,
+  open: () => Database,
   rows: AsyncIterable<DumpedRow>,
   keep?: Keep,
 ): Promise<ReadonlyMap<number, Head>> {
-  const open = () => openDatabase(path, busyTimeout);
   const database = open();
   try {
     // Views then go on naming the tables in use, whichever those are.
