@@ -19,8 +19,8 @@ export interface Choice {
 }
 
 const servers = join(import.meta.dir, "servers");
-const introduction = `CPU is the time of the server's whole process tree per request, the steadier figure; \`x\` is this server's CPU time divided by the other's. The bare
-servers answer constant bytes with the same headers, check nothing and store nothing.`;
+const introduction = `CPU is the CPU time of the server's whole process tree per request, the most stable figure; \`x\` is this server's divided by the other server's.
+The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
 
 /** @returns how many requests failed */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
@@ -110,7 +110,7 @@ async function describeUnderWrites(
       setting,
     );
     const kept = Math.round((busy.perSecond / quiet.perSecond) * 100);
-    const note = `Look-ups under full write load, ${server.name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (quiet: ${quiet.p99.toFixed(2)} ms); ${Math.round(writes.perSecond)} creates/s beside them.`;
+    const note = `Look-ups under full write load, ${server.name}: ${kept} % of ${Math.round(quiet.perSecond)}/s, p99 ${busy.p99.toFixed(2)} ms (${quiet.p99.toFixed(2)} ms without writes); ${Math.round(writes.perSecond)} creates/s at the same time.`;
     console.log(note);
     notes.push(note);
   }
@@ -120,7 +120,7 @@ async function describeUnderWrites(
 async function describeAfterWrite(count: number, server: Measured, key: string): Promise<string> {
   const { kept, afterWrite } = await measureAfterWrite(server, key, 300);
   const ratio = (afterWrite / kept).toFixed(2);
-  const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times a kept one (${Math.round(kept)} µs).`;
+  const note = `The list of ${count} right after a write: ${Math.round(afterWrite)} µs of CPU, ${ratio} times the list without a write (${Math.round(kept)} µs).`;
   console.log(note);
   return note;
 }

@@ -152,17 +152,19 @@ async function median(measure: () => Promise<number>, times = rounds): Promise<n
 }
 
 function report(queries: readonly string[]): string {
-  return `# What grows when the work grows
+  return `# How costs grow with the data
 
 \`npm run bench:scale\` on ${cpus().length} cores (${cpus()[0]?.model}), Bun ${Bun.version}, everything on one machine, one request after the
-other; a brand is ${JSON.stringify(sampleBrand(1)).length} bytes of JSON. Memory in MiB, of the follower before its first request and at the end; times in
-milliseconds, medians but for the first of each. "Catch-up" is the follower's look-up right after a write by the other process.
+other. A brand is ${JSON.stringify(sampleBrand(1)).length} bytes of JSON. Memory is in MiB, for the follower, before its first request and at the end. Times are in
+milliseconds: medians, except the first request and the first list. "Catch-up" is the follower's look-up right after a write by
+the other process.
 
 | database | sites | brands in each | memory idle | memory | first request | look-up | first list | list | write | catch-up | list after a write |
 |---|---|---|---|---|---|---|---|---|---|---|---|
 ${lines.join("\n")}
 
-The load on PostgreSQL by one process. Every request passes the barrier; a create is a transaction of its batch besides.
+The load that one process puts on PostgreSQL. Every request asks whether its snapshot is up to date; a create also shares the transaction
+of its batch.
 
 | request | connections | per second | database transactions per request |
 |---|---|---|---|

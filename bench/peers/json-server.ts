@@ -9,7 +9,7 @@ const version = "0.17.4";
 export const jsonServer: Peer = {
   name: `json-server ${version}`,
   packages: { "json-server": version },
-  note: "The brands in a JSON file, which each write writes anew, without waiting for the disk. No key, no validation; started with `--quiet`.",
+  note: "The brands are in a JSON file. Each write rewrites the file without waiting for the disk. No key, no validation; started with `--quiet`.",
   async start({ folder, env, brands }) {
     writeFileSync(join(folder, "db.json"), JSON.stringify({ brands }));
     const port = freePort();

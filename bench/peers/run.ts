@@ -111,13 +111,13 @@ async function report(
   notes: readonly string[],
 ): Promise<void> {
   await writeReport(join(import.meta.dir, "../peers.md"), {
-    title: "Beside what else could be picked",
-    introduction: `Every server holds the same ${brands.length} brands and runs on this machine, the peers that need Node on the one from its npm package. CPU is the time
-of the server's whole process tree per request, the steadier figure; \`x\` is this server's CPU time divided by the other's.
-Before each scenario every server's answers are checked, and after it that its writes were done.`,
+    title: "Comparison with alternatives",
+    introduction: `Every server holds the same ${brands.length} brands and runs on this machine; peers that need Node run on the Node of its npm package. CPU is the CPU time
+of the server's whole process tree per request, the most stable figure; \`x\` is this server's divided by the other server's.
+The bench checks every server's responses before each scenario, and after it that every confirmed write was done.`,
     figures,
     notes: [
-      "What each does with a brand:",
+      "How each server stores brands:",
       started.map(({ peer }) => `- **${peer.name}**: ${peer.note}`).join("\n"),
       ...notes,
     ],

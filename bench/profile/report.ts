@@ -32,9 +32,9 @@ export async function writeProfile(file: string, sections: readonly Section[]): 
     "",
     describeRun(),
     "",
-    "CPU time is per request, in microseconds. The share of a function is of the samples that were taken while JavaScript ran, calls into Bun",
-    "included: what Bun does around a call of ours (parsing, sockets) and the other threads are not among them. Of a thread's time,",
-    "Bun's is also its interpreter's, where JavaScript is not compiled.",
+    "CPU time is in microseconds per request. The share of a function is its part of the samples taken while JavaScript ran, calls into Bun",
+    "included. The samples leave out other threads, and Bun's own work around our calls (parsing, sockets). In the table of threads, the",
+    "column Bun includes its interpreter, where JavaScript is not compiled.",
     "",
     ...sections.flatMap(toLines),
   ];
@@ -50,7 +50,7 @@ function toLines({ name, figures, threads, shares, profile }: Section): string[]
     ...toThreadTable(threads, shares),
     "",
     ...toTable(
-      ["area", "its own code", "Bun's, which it called"],
+      ["area", "its own code", "Bun, called by it"],
       profile.areas
         .filter(({ own, called }) => own + called >= 0.005)
         .map((area) => toRow([area.name, toPercent(area.own), toPercent(area.called)])),
