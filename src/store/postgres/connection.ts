@@ -35,11 +35,13 @@ export interface Connection {
 /** Milliseconds that a host has to accept a connection, though a call may take longer: commands have time, but a dead host is dead. */
 const mostConnecting = 10_000;
 
-/** Connects to a host that is a primary. @throws what went wrong, or Refusal `unavailable` when it is none */
+/** Connects to a host that is a primary. @throws what went wrong, or Refusal `unavailable` when it is none or does not respond in time */
 export async function connect(host: Host, address: Address): Promise<Connection> {
   const name = nameOf(host);
   const openedAt = performance.now();
+  const timeout = Math.min(address.timeout, mostConnecting);
   let isOpen = true;
+  let isLate = false;
   let warning: string | undefined;
   let tellLost: ((error: Error) => void) | undefined;
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -55,7 +57,7 @@ export async function connect(host: Host, address: Address): Promise<Connection>
     prepare: address.prepare,
     fetch_types: false,
     target_session_attrs: "primary",
-    connect_timeout: Math.min(address.timeout, mostConnecting) / 1000,
+    connect_timeout: timeout / 1000,
     // Only for a connection that nobody got: one in use is not idle in this sense.
     idle_timeout: 60,
     max_lifetime: null,
@@ -72,13 +74,21 @@ export async function connect(host: Host, address: Address): Promise<Connection>
   });
   let timeline: number;
   let reserved: postgres.ReservedSql;
+  // The limit of postgres.js ends with the handshake; the host may hang right after it.
+  const limit = setTimeout(() => {
+    isLate = true;
+    void sql.end({ timeout: 0 });
+  }, timeout);
   try {
     // postgres.js hands out only a connection on which something was asked.
     timeline = await readTimeline(sql);
     reserved = await sql.reserve();
   } catch (error) {
     void sql.end({ timeout: 0 });
+    if (isLate) throw unavailable(`${name} did not respond within ${timeout} ms`, error);
     throw codeOf(error) === "CONNECTION_DESTROYED" ? unavailable(`${name} is not the primary`, error) : error;
+  } finally {
+    clearTimeout(limit);
   }
 
   function open(): postgres.ReservedSql {
