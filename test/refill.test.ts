@@ -80,6 +80,29 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.check()).toEqual([]);
   });
 
+  test("another one may begin while what was replaced is still being kept; each keeps it", async () => {
+    const other = await open();
+    const kept: string[][] = [];
+    const keep = async (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) =>
+      void kept.push(namesIn(await Array.fromAsync(rows)));
+    let second: Promise<unknown> | undefined;
+    await engine.refill(rowsOf(backup), async (rows) => {
+      const reading = iterate(rows);
+      const { value } = await reading.next();
+      second = other.refill(rowsOf(backup), keep);
+      await Bun.sleep(300);
+      await keep(
+        (async function* () {
+          yield value as DumpedRow;
+          yield* reading;
+        })(),
+      );
+    });
+    await second;
+    expect(kept.filter((names) => names.join() === "old,newer")).toHaveLength(2);
+    expect([await namesNow(), await beside()]).toEqual([["old"], []]);
+  });
+
   test("who reads for long sees what was there when it began, and holds up no writer", async () => {
     const reader = await open();
     const reading = iterate(reader.dump());

@@ -47,17 +47,23 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
   const kept: string[] = [];
   const heads = new Map<number, Head>();
   let count = 0;
+  let isRestored = false;
   async function* rows(): AsyncGenerator<DumpedRow> {
     for await (const row of readBackup(file)) {
       count++;
       if (row.table === "sites") noteHead(heads, row);
       yield row;
     }
+    isRestored = true;
   }
   if (!(await isEmpty(engine))) requireFolder(keep);
   const before = await engine.refill(rows(), async (replaced) => {
     const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
-    if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
+    try {
+      if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
+    } catch (error) {
+      throw notKept(error, isRestored);
+    }
   });
   return { rows: count, kept, ...countDiscarded(before, heads) };
 }
@@ -95,19 +101,18 @@ async function writeBackup(rows: Parameters<Keep>[0], file: string, now: number)
 
 /** Writes a backup unless there are no rows. Returns whether it did. */
 async function writeUnlessEmpty(replaced: Parameters<Keep>[0], file: string, now: number): Promise<boolean> {
-  try {
-    const rows = await startOf(replaced);
-    if (!rows) return false;
-    await writeBackup(rows, file, now);
-    return true;
-  } catch (error) {
-    const why = messageOf(error);
-    throw new Refusal(
-      "unavailable",
-      `the backup was restored, but what was there before was not kept: ${why}; it is still in the database, and the next \`restore\` keeps it`,
-      { cause: error },
-    );
-  }
+  const rows = await startOf(replaced);
+  if (rows) await writeBackup(rows, file, now);
+  return rows !== undefined;
+}
+
+/** @param isRestored whether this restore is done but for that; otherwise it goes back to one that was killed */
+function notKept(cause: unknown, isRestored: boolean): Refusal {
+  const what = isRestored
+    ? "the backup was restored, but what was there before was not kept"
+    : "nothing was restored, since what an earlier restore replaced cannot be kept";
+  const detail = `${what}: ${messageOf(cause)}; it is still in the database, and the next \`restore\` keeps it`;
+  return new Refusal("unavailable", detail, { cause });
 }
 
 /** The rows again, once the first is there; undefined when there is none. */

@@ -94,8 +94,9 @@ function insert(database: Database, aside: Aside, { table, rows }: Portion): voi
 async function keepAndDrop(database: Database, open: () => Database, aside: Aside, keep?: Keep): Promise<void> {
   await keep?.(dumpRows(open, (table: TableName) => asideName(aside, table)));
   const kept: Aside = { ...aside, kind: "unused" };
-  // What is left when this is killed must not be taken for all that was there.
+  // What is left when this is killed must not be taken for all that was there. Another restore may have kept it too.
   inTransaction(database, () => {
+    if (!hasTables(database, aside)) return;
     for (const table of tableNames) {
       database.run(`alter table ${asideName(aside, table)} rename to ${asideName(kept, table)}`);
     }
