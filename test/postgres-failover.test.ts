@@ -6,6 +6,7 @@ import type { Intent } from "../src/model/write.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
+import { createIntent } from "./support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "./support/postgres.ts";
 
 setDefaultTimeout(60_000);
@@ -145,14 +146,7 @@ async function codeOf(work: unknown): Promise<string> {
 }
 
 function create(site: number, name: string): Intent {
-  return {
-    site,
-    resource: "brand",
-    operation: "create",
-    text: JSON.stringify({ Name: name }),
-    actor: "test",
-    at: 1,
-  };
+  return createIntent({ site, values: { Name: name } });
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {

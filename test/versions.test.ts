@@ -6,14 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
 import { type Fields, group, text } from "../src/model/field.ts";
+import { makeKey } from "../src/model/key.ts";
 import { defineResource, type Resource } from "../src/model/resource.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { copyDatabase } from "../src/operator/copy.ts";
 import { exportRecords } from "../src/operator/export.ts";
 import { restoreRecord } from "../src/operator/history.ts";
 import { importRecords } from "../src/operator/import.ts";
+import { listKeys, revokeKey } from "../src/operator/keys.ts";
 import { type FileFormat, readRows } from "../src/operator/rows.ts";
-import { listSites } from "../src/operator/sites.ts";
+import { addSite, listSites, setSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { address } from "../src/resources/contact.ts";
@@ -273,19 +275,53 @@ for (const kind of engines) {
       await copied.stop();
     });
 
-    test("the record of a site that lacks a field serves, and is listed, all the same", async () => {
-      const database = await kind.newDatabase();
-      const running = await startNewer(database);
-      const { engine } = running;
-      const status = async () => (await call(`${running.url}/restapi/brands.json`, "GET")).status;
-      expect(await status()).toBe(421);
-      await engine.commit([createIntent({ site: 0, resource: "site", values: { Name: "old", Default: "yes" } })]);
-      expect(await status()).toBe(401);
-      expect(await listSites(engine)).toEqual([{ ID: 1, Name: "old", Hostnames: "", Default: "yes" }]);
-      await running.stop();
-      const again = await startNewer(database);
-      expect((await call(`${again.url}/restapi/brands.json`, "GET")).status).toBe(401);
-      await again.stop();
+    describe("the record of a site or key that lacks fields", () => {
+      let database: string;
+      let running: Running;
+      beforeAll(async () => {
+        database = await kind.newDatabase();
+        running = await startNewer(database);
+        await addSite(running.engine, "other", { hostnames: ["other.example"] }, 1);
+      });
+      afterAll(() => running.stop());
+
+      const key = makeKey();
+      const status = async () => (await call(`${running.url}/restapi/brands.json`, "GET", { key: key.key })).status;
+      const put = (resource: string, values: object) =>
+        running.engine.commit([createIntent({ site: 0, resource, values })]);
+
+      test("is used all the same, at once and after a start", async () => {
+        expect(await status()).toBe(421);
+        await put("site", { Name: "old", Default: "yes" });
+        expect(await status()).toBe(401);
+        const { prefix, digest } = key;
+        await put("key", { Site: "2", Prefix: prefix, Digest: digest, Scope: "read" });
+        expect(await status()).toBe(200);
+        await running.stop();
+        running = await startNewer(database);
+        expect(await status()).toBe(200);
+      });
+
+      test("is listed and changed all the same", async () => {
+        const { engine } = running;
+        const site = { ID: 2, Name: "old", Hostnames: "", Default: "yes" } as const;
+        expect((await listSites(engine))[1]).toEqual(site);
+        expect(await setSite(engine, "old", { isDefault: true }, 1)).toEqual(site);
+        const [listed] = await listKeys(engine, site);
+        expect(listed).toMatchObject({ Prefix: key.prefix, Label: "", Rate: "", Expires: "", Revoked: "" });
+        expect(await revokeKey(engine, key.prefix, Date.parse("2026-01-01T00:00:00Z"))).toMatchObject({
+          Label: "",
+          Expires: "",
+          Revoked: "2026-01-01T00:00:00.000Z",
+        });
+      });
+
+      test("is refused once it was revoked, at once and after a start", async () => {
+        expect(await status()).toBe(401);
+        await running.stop();
+        running = await startNewer(database);
+        expect(await status()).toBe(401);
+      });
     });
 
     describe("the reporting view", () => {

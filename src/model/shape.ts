@@ -29,7 +29,7 @@ export function valuesIn(fields: Fields, stored: unknown): object {
   const values: Record<string, unknown> = {};
   for (const name in fields) {
     const field = fields[name] as Field;
-    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const value = given[name];
     if (field.kind === "group") values[name] = valuesIn(field.fields, value);
     else values[name] = typeof value === "string" ? value : "";
   }

@@ -103,6 +103,20 @@ describe("restore-record", () => {
     expect(again.stderr).toContain("nothing to restore");
   });
 
+  test("prints the fields of this version of the program, whichever stored them", async () => {
+    const id = await create("Old");
+    const { ID: _, ...declared } = await bodyOf(await send("GET", `brands/${id}.json`));
+    const database = new Database(shop.database.slice("sqlite:".length));
+    database.run("update journal set body = ? where resource = 'brand' and id = ?", [
+      JSON.stringify({ ID: id, Colour: "red", Name: "Old" }),
+      id,
+    ]);
+    database.close();
+    await send("PUT", "brands.json", { ID: id, Name: "New" });
+    const out = await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
+    expect(out.trim()).toBe(JSON.stringify({ ID: id, ...declared }));
+  });
+
   test("says why it cannot", async () => {
     const id = String(await create("New"));
     const [{ revision }] = (await journal()).slice(-1);
