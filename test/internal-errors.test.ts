@@ -108,6 +108,9 @@ test("a fault in a write is 500, and nothing is stored", async () => {
 test("the log tells each fault with its message, its stack and the request, and no key", async () => {
   const program = fileURLToPath(new URL("support/broken-server.ts", import.meta.url));
   const child = Bun.spawn([process.execPath, program, server.database], { stdout: "pipe", stderr: "pipe" });
+  const onExit = () => void child.kill("SIGKILL");
+  process.on("exit", onExit);
+  void child.exited.then(() => process.off("exit", onExit));
   let log = "";
   const reading = (async () => {
     const decoder = new TextDecoder();

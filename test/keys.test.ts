@@ -16,7 +16,6 @@ import { start } from "../src/start.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";
-import { openClient, toRequest } from "./support/wire-client.ts";
 
 let server: TestServer;
 let clock = Date.parse("2026-01-01T00:00:00Z");
@@ -250,21 +249,6 @@ describe("limits", () => {
     clock += 1000;
     const done = await server.call(method, `/restapi/${path}`, { key, body });
     expect([done.status, done.headers.get("RateLimit")]).toEqual([method === "POST" ? 201 : 200, '"key";r=0;t=1']);
-  });
-
-  test("a write whose body is waited for takes one token", async () => {
-    const key = await server.issueKey({ rate: 2 });
-    const client = await openClient(server.port);
-    const body = '{"Name":"slow"}';
-    const lines = [`X-API-AUTH: ${key}`, `Content-Length: ${body.length}`, "Expect: 100-continue"];
-    client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
-    expect((await client.answers(1))[0]?.status).toBe(100);
-    client.send(body);
-    const [, created] = await client.answers(2);
-    client.socket.destroy();
-    expect([created?.status, created?.headers.ratelimit]).toEqual([201, '"key";r=1;t=1']);
-    expect((await list(key)).status).toBe(200);
-    expect((await list(key)).status).toBe(429);
   });
 
   test("the server's own limit holds for keys without one", async () => {
