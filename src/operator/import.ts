@@ -4,8 +4,8 @@ import type { Engine, SiteContents } from "../model/engine.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Intent, Outcome } from "../model/write.ts";
-import { decideBatch, rowKey, type Stored } from "../store/batch.ts";
+import type { Intent, Outcome, Refused } from "../model/write.ts";
+import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
 import { type Match, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
 
@@ -131,7 +131,7 @@ function rehearse(site: number, { head, rows }: SiteContents) {
   const counters: Record<string, number> = {};
   for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
   const stored: Stored = {
-    sites: new Map([[site, { ...head, counters }]]),
+    sites: new Map([[site, head.revision === 0 ? newSite() : { ...head, counters }]]),
     rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
     replies: new Map(),
   };
@@ -168,8 +168,8 @@ function tally(summary: ImportSummary, row: number, intent: Intent, outcome: Out
   else summary.updated++;
 }
 
-function whyRefused({ id }: Intent, why: string): string {
-  if (why === "other-history") return "the site was removed";
+function whyRefused({ id }: Intent, why: Refused["why"]): string {
+  if (why === "other-history") return "the site has just been removed";
   return why === "id-used"
     ? `the record ${id} was deleted; put it back with restore-record`
     : `the record ${id} has just been deleted`;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
 import { readRows } from "../../src/operator/rows.ts";
+import { addSite, removeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
@@ -13,7 +14,7 @@ const times = (count: number, row: (n: number) => string) => Array.from({ length
 
 describe.each(engines)("an import on $name", (kind) => {
   let engine: Engine;
-  let sites = 0;
+  let sites = 100;
   beforeAll(async () => {
     await kind.open();
     engine = await openEngine(await kind.newDatabase(), allResources);
@@ -46,6 +47,14 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(summary).toMatchObject({ created: 0, updated: 0, unchanged: 0, rejected: 1 });
     expect((await stored(site)).filter((line) => line.endsWith("Brand"))).toEqual([]);
     expect((await engine.heads([site]))[0]?.revision).toBe(2);
+  });
+
+  test("into a site that was removed meanwhile stores nothing, and says why", async () => {
+    const { ID } = await addSite(engine, "gone", {}, 1);
+    await load(ID, ["Name", "A"]);
+    await removeSite(engine, "gone", 1);
+    const { created, faults } = await load(ID, ["Name", "B"]);
+    expect([created, faults]).toEqual([0, [{ row: 2, field: "", detail: "the site has just been removed" }]]);
   });
 
   test("of all rows or none stores all good ones at once", async () => {
