@@ -25,12 +25,12 @@ var stored = XDocument.Parse(await Call(HttpMethod.Post, "orderstatuses.xml", re
 Console.WriteLine($"created in XML {stored.Element("Name")!.Value}");
 await Call(HttpMethod.Delete, $"orderstatuses/{stored.Attribute("ID")!.Value}.xml");
 
-// The body of the answer. Throws with the detail of the problem when the server says no.
+// Returns the body of the response. Throws with the problem document if the status is not 2xx.
 async Task<string> Call(HttpMethod method, string path, string? body = null)
 {
     using var request = new HttpRequestMessage(method, path);
     if (body is not null) request.Content = new StringContent(body, Encoding.UTF8);
-    using var answer = await http.SendAsync(request);
-    var text = await answer.Content.ReadAsStringAsync();
-    return answer.IsSuccessStatusCode ? text : throw new HttpRequestException(text);
+    using var response = await http.SendAsync(request);
+    var text = await response.Content.ReadAsStringAsync();
+    return response.IsSuccessStatusCode ? text : throw new HttpRequestException(text);
 }

@@ -47,19 +47,19 @@ public class Storefront {
         storefront.call("DELETE", "orderstatuses/" + stored.getAttribute("ID") + ".xml", null);
     }
 
-    /** The body of the answer. Throws with the detail of the problem when the server says no. */
+    /** Returns the body of the response. Throws with the problem document if the status is not 2xx. */
     private String call(String method, String path, String body) throws IOException, InterruptedException {
         var request = HttpRequest.newBuilder(URI.create(address + "/restapi/" + path))
             .header("X-API-AUTH", key)
             .timeout(Duration.ofSeconds(10))
             .method(method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
             .build();
-        HttpResponse<String> answer = http.send(request, BodyHandlers.ofString());
-        if (answer.statusCode() >= 300) throw new IOException(answer.body());
-        return answer.body();
+        HttpResponse<String> response = http.send(request, BodyHandlers.ofString());
+        if (response.statusCode() >= 300) throw new IOException(response.body());
+        return response.body();
     }
 
-    /** Java has no parser of JSON; a real program would use a library. */
+    /** Java has no JSON parser; use a library in a real program. */
     private static String field(String json, String name) {
         Matcher matcher = Pattern.compile("\"" + name + "\":\"?([^\",}]*)").matcher(json);
         if (!matcher.find()) throw new IllegalStateException(json);

@@ -8,7 +8,7 @@ call() {
   curl -sS --fail-with-body -H "X-API-AUTH: $key" "$@"
 }
 
-# The value of a field in a record; a real program would use a parser of JSON, such as jq.
+# Prints the value of a field in a record. In a real program, use a JSON parser such as jq.
 field() {
   sed "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/"
 }

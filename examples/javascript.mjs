@@ -2,11 +2,11 @@
 
 const [address, key] = process.argv.slice(2);
 
-/** The answer. Throws with the detail of the problem when the server says no. */
+/** Returns the response. Throws with the problem document if the status is not 2xx. */
 async function call(method, path, body) {
-  const answer = await fetch(`${address}/restapi/${path}`, { method, body, headers: { "X-API-AUTH": key } });
-  if (!answer.ok) throw new Error(await answer.text());
-  return answer;
+  const response = await fetch(`${address}/restapi/${path}`, { method, body, headers: { "X-API-AUTH": key } });
+  if (!response.ok) throw new Error(await response.text());
+  return response;
 }
 
 async function callJson(method, path, record) {
@@ -25,9 +25,9 @@ console.log(`updated ${updated.Name}`);
 const deleted = await callJson("DELETE", `orderstatuses/${created.ID}.json`);
 console.log(`deleted ${deleted.Name}`);
 
-// Node has no parser of XML; on a web page, DOMParser is one.
+// Node has no XML parser; on a web page, use DOMParser.
 const name = "Smith & Sons".replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-const answer = await call("POST", "orderstatuses.xml", `<OrderStatus><Name>${name}</Name></OrderStatus>`);
-const [, id, stored] = /ID="(\d+)"><Name>([^<]*)</.exec(await answer.text());
+const response = await call("POST", "orderstatuses.xml", `<OrderStatus><Name>${name}</Name></OrderStatus>`);
+const [, id, stored] = /ID="(\d+)"><Name>([^<]*)</.exec(await response.text());
 console.log(`created in XML ${stored.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&")}`);
 await call("DELETE", `orderstatuses/${id}.xml`);

@@ -3,7 +3,7 @@
 
 [, $address, $key] = $argv;
 
-/** The body of the answer. Throws with the detail of the problem when the server says no. */
+/** Returns the body of the response. Throws with the problem document if the status is not 2xx. */
 function call(string $method, string $path, ?string $body = null): string
 {
     global $address, $key;
@@ -16,13 +16,13 @@ function call(string $method, string $path, ?string $body = null): string
     ]]);
     $stream = fopen("$address/restapi/$path", 'r', false, $context);
     if ($stream === false) {
-        throw new RuntimeException("no answer from $address");
+        throw new RuntimeException("no response from $address");
     }
-    $answer = stream_get_contents($stream);
+    $response = stream_get_contents($stream);
     if (!preg_match('/ 2\d\d /', stream_get_meta_data($stream)['wrapper_data'][0])) {
-        throw new RuntimeException($answer);
+        throw new RuntimeException($response);
     }
-    return $answer;
+    return $response;
 }
 
 function callJson(string $method, string $path, ?array $record = null): array

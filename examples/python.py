@@ -10,11 +10,11 @@ address, key = sys.argv[1:3]
 
 
 def call(method, path, body=None):
-    """The body of the answer. Raises RuntimeError with the detail of the problem when the server says no."""
+    """Returns the body of the response. Raises RuntimeError with the problem document if the status is not 2xx."""
     request = urllib.request.Request(f"{address}/restapi/{path}", body, {"X-API-AUTH": key}, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.read()
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.read()
     except urllib.error.HTTPError as error:
         raise RuntimeError(error.read().decode()) from error
 
