@@ -72,6 +72,9 @@ function writeLine(line: string): void {
   }
 }
 
+/** Bytes that connections may keep, however little records may take: some large lists and bodies. */
+const leastForConnections = 64 * 1024 * 1024;
+
 /** @throws Refusal `bad-request` when more are wanted than there are file descriptors for: the runtime ends a process that has none left */
 function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
@@ -84,7 +87,7 @@ function connectionsOf({ connections }: Config): number {
 }
 
 function toHttpOptions(config: Config) {
-  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, rate, burst } = config;
+  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, rate, burst, memory } = config;
   return {
     host,
     port,
@@ -92,6 +95,7 @@ function toHttpOptions(config: Config) {
     trustProxy,
     trustForwardedHost,
     patience: idleTimeout,
+    memory: Math.max(memory, leastForConnections),
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
     failureLimit: { rate: 2, burst: 100 },

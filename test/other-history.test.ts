@@ -45,6 +45,7 @@ beforeEach(async () => {
       trustForwardedHost: false,
       patience: 60,
       connections: 100,
+      memory: 64 * 1024 * 1024,
       reusePort: false,
       keyLimit: undefined,
       failureLimit: { rate: 2, burst: 100 },

@@ -7,7 +7,7 @@ import type { Snapshot } from "../store/memory/snapshot.ts";
 import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Reply } from "../wire/reply.ts";
-import type { WireRequest } from "../wire/request.ts";
+import type { Incident, WireRequest } from "../wire/request.ts";
 import { type AdmissionOptions, createAdmission } from "./admission.ts";
 import { requireWrite } from "./auth.ts";
 import { longestBody, readBody } from "./body.ts";
@@ -68,15 +68,8 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return finish(exchange, performance.now(), refuse(exchange, error));
   }
 
-  function full(isTurnedAway: boolean): void {
-    const what = isTurnedAway ? "a connection was turned away" : "an idle connection was closed for a new one";
-    limited(what, (suppressed) =>
-      log.warn({ connections: options.connections, suppressed }, `${what}: there are too many`),
-    );
-  }
-
-  function handshakeFailed(error: Error): void {
-    limited("handshake", (suppressed) => log.info({ reason: error.message, suppressed }, "a TLS handshake failed"));
+  function note(incident: Incident, reason?: string): void {
+    limited(incident, (suppressed) => log.warn({ reason, suppressed }, `${incident}: ${explanations[incident]}`));
   }
 
   function toExchange(request: WireRequest): Exchange {
@@ -150,7 +143,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return replyFault(exchange);
   }
 
-  const listener = listen({ ...options, longestBody }, { answer, misread, full, handshakeFailed });
+  const listener = listen({ ...options, longestBody }, { answer, misread, note });
   // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
   // to start quickly, is not left until a client asks for it.
   const loading = setTimeout(async () => {
@@ -172,6 +165,14 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
 function isRejected(result: PromiseSettledResult<unknown>): result is PromiseRejectedResult {
   return result.status === "rejected";
 }
+
+const explanations: Record<Incident, string> = {
+  "idle connection ended": "there are as many as --connections allows, and one more came",
+  "connection turned away": "there are as many as --connections allows, and none is idle",
+  "connection cut off":
+    "what connections keep takes more memory than it may, and this one has waited for its client the longest",
+  "TLS handshake failed": "no request was read",
+};
 
 /** Stands for a request that could not be read. */
 const unread: WireRequest = {

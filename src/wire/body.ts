@@ -31,6 +31,11 @@ export class ArrivingBody {
     if (length > limit) this.#refuse(tooLarge(limit));
   }
 
+  /** What has come and is kept. */
+  get kept(): Uint8Array {
+    return this.#pile.memory;
+  }
+
   get isComplete(): boolean {
     return this.#chunks ? this.#chunks.isComplete : this.#left === 0;
   }

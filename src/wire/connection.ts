@@ -4,6 +4,7 @@ import type { Socket } from "bun";
 import { Refusal } from "../model/errors.ts";
 import { ArrivingBody } from "./body.ts";
 import { type Head, readHead, type Section } from "./head.ts";
+import { type ConnectionMemory, MemoryShare } from "./memory.ts";
 import { goOn, Output } from "./output.ts";
 import { encodeReply, type Manner, type Reply } from "./reply.ts";
 import { type Handler, Incoming } from "./request.ts";
@@ -13,6 +14,7 @@ import type { Turn, Turns } from "./turns.ts";
 export interface Common {
   readonly handler: Handler;
   readonly turns: Turns;
+  readonly memory: ConnectionMemory;
   /** Those for which nothing is being done, in the order in which that began. Half a request does not count: it costs its client nothing. */
   readonly idle: Set<Connection>;
   /** Most bytes of a request body. */
@@ -29,7 +31,7 @@ export interface Common {
 const longestWaiting = 64 * 1024;
 /** Bytes of a body that are read in one step. A chunk may be one byte. */
 const longestPiece = 16 * 1024;
-/** Longest header section to keep for the next request, which mostly has the same one: it takes up to 40 times as much memory. */
+/** Longest header section to keep for the next request, which mostly has the same one: it takes up to 15 times as much memory. */
 const longestKept = 2 * 1024;
 /** How many times the patience a whole request may take. */
 const slowest = 30;
@@ -37,6 +39,7 @@ const slowest = 30;
 export class Connection implements Turn {
   readonly #socket: Socket<unknown>;
   readonly #common: Common;
+  readonly #share: MemoryShare;
   readonly #output: Output;
   /** What has come and is not read yet. */
   #input: Buffer | undefined;
@@ -45,6 +48,9 @@ export class Connection implements Turn {
   /** The last one. */
   #section: Section | undefined;
   #body: ArrivingBody | undefined;
+  /** What of these two counts as memory. */
+  #heldInput: Uint8Array | undefined;
+  #heldBody: Uint8Array | undefined;
   #isAnswering = false;
   #isPaused = false;
   /** After the last answer: what still comes is dropped, so that the client sees the answer and no reset. */
@@ -58,7 +64,8 @@ export class Connection implements Turn {
   constructor(socket: Socket<unknown>, common: Common) {
     this.#socket = socket;
     this.#common = common;
-    this.#output = new Output(socket);
+    this.#share = new MemoryShare(common.memory, () => this.end());
+    this.#output = new Output(socket, this.#share);
     this.#activeAt = common.now;
     common.idle.add(this);
   }
@@ -73,7 +80,7 @@ export class Connection implements Turn {
   receive(bytes: Buffer): void {
     const { now, turns } = this.#common;
     // A client that an answer waits for shows by reading it that it is there, not by sending more.
-    if (this.#output.isEmpty) this.#activeAt = now;
+    if (this.#output.isEmpty) this.#noteActive();
     if (this.#isEnding) return;
     this.#requestAt ??= now;
     this.#input = this.#input ? Buffer.concat([this.#input, bytes]) : bytes;
@@ -102,6 +109,9 @@ export class Connection implements Turn {
     this.#common.turns.delete(this);
     this.#common.idle.delete(this);
     this.#body?.abort();
+    this.#output.drop();
+    this.#heldInput = this.#share.exchange(this.#heldInput, undefined);
+    this.#heldBody = this.#share.exchange(this.#heldBody, undefined);
   }
 
   /** Ends the connection when its client keeps it waiting for too long. */
@@ -183,7 +193,7 @@ export class Connection implements Turn {
   }
 
   #flush(): void {
-    if (this.#output.flush()) this.#activeAt = this.#common.now;
+    if (this.#output.flush()) this.#noteActive();
     if (this.#isEnding && this.#output.isEmpty) this.#shut();
   }
 
@@ -211,8 +221,15 @@ export class Connection implements Turn {
     if (!this.#isAnswering && this.#output.isEmpty) this.#shut();
   }
 
-  /** Lets a client wait that sends faster than it is answered. */
+  #noteActive(): void {
+    this.#activeAt = this.#common.now;
+    this.#share.noteProgress();
+  }
+
+  /** Lets a client wait that sends faster than it is answered, and counts what waits. */
   #regulate(): void {
+    this.#heldInput = this.#share.exchange(this.#heldInput, this.#input);
+    this.#heldBody = this.#share.exchange(this.#heldBody, this.#body?.kept);
     const isFull = this.#input !== undefined && this.#input.length > longestWaiting;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;
@@ -256,7 +273,7 @@ export class Connection implements Turn {
 
   #askForBody(): void {
     this.#output.send(goOn);
-    this.#activeAt = this.#common.now;
+    this.#noteActive();
   }
 
   #answer(head: Head, reply: Reply): void {
@@ -264,7 +281,7 @@ export class Connection implements Turn {
     if (this.#isEnding) return;
     const manner = this.#toManner(head);
     this.#output.send(encodeReply(reply, manner));
-    this.#activeAt = this.#common.now;
+    this.#noteActive();
     this.#body?.discard();
     if (manner.connection === "close") this.#endAfterOutput();
     else if (!this.#body || this.#body.isComplete) this.#endRequest();
@@ -285,7 +302,7 @@ export class Connection implements Turn {
   #refuse(error: unknown): void {
     const reply = this.#common.handler.misread(error);
     this.#output.send(encodeReply(reply, { headOnly: false, connection: "close" }));
-    this.#activeAt = this.#common.now;
+    this.#noteActive();
     this.#endAfterOutput();
   }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { type Common, Connection } from "./connection.ts";
+import { ConnectionMemory } from "./memory.ts";
 import type { Handler } from "./request.ts";
 import { Turns } from "./turns.ts";
 
@@ -17,6 +18,8 @@ export interface ListenOptions {
   readonly longestBody: number;
   /** Most connections at once. At the limit, a new one takes the place of the one that has been idle longest, or else is closed. */
   readonly connections: number;
+  /** Most bytes that all connections together make the server keep. Beyond that, those without progress for the longest time are ended. */
+  readonly memory: number;
 }
 
 export interface Listener {
@@ -29,9 +32,11 @@ export interface Listener {
 /** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, patience, longestBody } = options;
+  const memory = new ConnectionMemory(options.memory, () => handler.note("connection cut off"));
   const common: Common = {
     handler,
     turns: new Turns(),
+    memory,
     idle: new Set(),
     longestBody,
     patience,
@@ -54,7 +59,9 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
       },
       // Makes `open` come before the handshake, so that one that stalls is ended like any other.
       handshake(_socket, isDone, error) {
-        if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") handler.handshakeFailed(error);
+        if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
+          handler.note("TLS handshake failed", error.message);
+        }
       },
       data: (socket, bytes) => socket.data.receive(bytes),
       drain: (socket) => socket.data.drain(),
@@ -92,7 +99,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 function makeRoom({ handler, idle }: Common): void {
   const [longest] = idle;
   longest?.end();
-  handler.full(longest === undefined);
+  handler.note(longest ? "idle connection ended" : "connection turned away");
 }
 
 function isBusy(connections: Iterable<Connection>): boolean {

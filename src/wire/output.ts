@@ -1,6 +1,7 @@
 // What is on its way to a client. A client that reads slowly gets the rest when it has read.
 
 import type { Socket } from "bun";
+import type { MemoryShare } from "./memory.ts";
 import type { Outgoing } from "./reply.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
@@ -18,12 +19,15 @@ export class Output {
   /** Whether the system takes no more for now. */
   isBlocked = false;
   readonly #socket: Socket<unknown>;
+  readonly #share: MemoryShare;
   #waiting: Uint8Array[] = [];
   /** Bytes of the first of them that are sent. */
   #sent = 0;
+  #isDropped = false;
 
-  constructor(socket: Socket<unknown>) {
+  constructor(socket: Socket<unknown>, share: MemoryShare) {
     this.#socket = socket;
+    this.#share = share;
   }
 
   /** Whether everything was handed to the system. */
@@ -33,26 +37,25 @@ export class Output {
 
   /** Sends as much as the system takes, at most 256 KiB; the rest is for `flush`. */
   send(outgoing: Outgoing): void {
+    if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
-    if (!this.isEmpty) {
-      this.#waiting.push(lasting(outgoing, start), ...rest);
-      return;
-    }
-    const written = this.#write(bytes, start, end, longestStart);
-    if (written < end - start) this.#waiting.push(lasting(outgoing, start + written), ...rest);
-    else if (rest.length > 0) {
-      this.#waiting = [...rest];
-      this.#flush(longestStart - written);
+    const sent = start + (this.isEmpty ? this.#write(bytes, start, end, longestStart) : 0);
+    if (sent < end) this.#keep(lasting(outgoing, sent), 0);
+    if (rest.length > 0) this.#sendAll(rest, longestStart - (sent - start));
+  }
+
+  #sendAll(pieces: readonly Uint8Array[], most: number): void {
+    let left = most;
+    for (const piece of pieces) {
+      const sent = this.isEmpty ? this.#write(piece, 0, piece.length, left) : 0;
+      left -= sent;
+      if (sent < piece.length) this.#keep(piece, sent);
     }
   }
 
   /** Sends as much of what waits as the system takes, at most 2 MiB. Returns whether it took anything. */
   flush(): boolean {
-    return this.#flush(longestStep);
-  }
-
-  #flush(most: number): boolean {
-    let left = most;
+    let left = longestStep;
     let index = 0;
     while (index < this.#waiting.length && left > 0 && !this.isBlocked) {
       const bytes = this.#waiting[index] as Uint8Array;
@@ -63,8 +66,20 @@ export class Output {
       this.#sent = 0;
       index++;
     }
-    this.#waiting.splice(0, index);
-    return left < most;
+    for (const bytes of this.#waiting.splice(0, index)) this.#share.release(bytes);
+    return left < longestStep;
+  }
+
+  /** Keeps nothing any more: the connection is gone. */
+  drop(): void {
+    this.#isDropped = true;
+    for (const bytes of this.#waiting.splice(0)) this.#share.release(bytes);
+  }
+
+  #keep(bytes: Uint8Array, sent: number): void {
+    if (this.isEmpty) this.#sent = sent;
+    this.#waiting.push(bytes);
+    this.#share.hold(bytes);
   }
 
   /** Returns the number of bytes that the system took; none once the connection is gone. */

@@ -10,6 +10,11 @@ export class Pile {
     return this.#room.subarray(0, this.#length);
   }
 
+  /** All that it takes, unused room included. */
+  get memory(): Uint8Array {
+    return this.#room;
+  }
+
   add(part: Buffer): void {
     const length = this.#length + part.length;
     if (this.#length === 0) this.#room = part;

@@ -18,15 +18,23 @@ export interface WireRequest {
   body(): Maybe<Uint8Array>;
 }
 
+/**
+ * There are as many connections as may be: the longest idle one was ended for a new one, or the new one was turned away. Connections
+ * keep more memory than they may: one was cut off. A TLS handshake failed; not when the client just went away, as health checks do.
+ */
+export type Incident =
+  | "idle connection ended"
+  | "connection turned away"
+  | "connection cut off"
+  | "TLS handshake failed";
+
 /** Who answers. Neither may throw. */
 export interface Handler {
   answer(request: WireRequest): Maybe<Reply>;
   /** The answer to bytes that are no request (a Refusal), with which the connection ends. Told of a fault of the wire's own as well. */
   misread(error: unknown): Reply;
-  /** Told that there are as many connections as may be, and whether the new one was turned away: otherwise an idle one was ended for it. */
-  full(isTurnedAway: boolean): void;
-  /** Told why a TLS handshake failed, such as plain HTTP on a port for TLS. Not when the client just went away: health checks do that. */
-  handshakeFailed(error: Error): void;
+  /** Told of what no response tells of. Clients can bring it about as often as they like. */
+  note(incident: Incident, reason?: string): void;
 }
 
 export class Incoming implements WireRequest {

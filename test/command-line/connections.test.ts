@@ -51,7 +51,7 @@ test.each([
     `${most} connections`,
     () => String(left()),
   );
-  expect(server.stderr()).toContain("an idle connection was closed for a new one");
+  expect(server.stderr()).toContain("idle connection ended");
 });
 
 test("a write is stored also when the clients of other connections have half a request each", async () => {

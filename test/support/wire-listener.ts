@@ -12,6 +12,7 @@ const defaults: ListenOptions = {
   patience: 60,
   longestBody: 1024 * 1024,
   connections: 10_000,
+  memory: 256 * 1024 * 1024,
 };
 
 /** Listens on a free port. Its problems are the refusal's code, or `fault`, as text. */
@@ -21,7 +22,7 @@ export function startListener(
   others: Partial<Handler> = {},
 ): Listener {
   const misread = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
-  const handler = { answer, misread, full: () => {}, handshakeFailed: () => {}, ...others };
+  const handler = { answer, misread, note: () => {}, ...others };
   return listen({ ...defaults, ...options }, handler);
 }
 

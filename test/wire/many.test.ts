@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
 import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
 import type { Reply } from "../../src/wire/reply.ts";
-import type { WireRequest } from "../../src/wire/request.ts";
+import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import { writeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
@@ -13,8 +13,7 @@ const limit = 4;
 let listener: Listener;
 let clients: WireClient[] = [];
 let held: (() => void)[] = [];
-/** Whether the new one was turned away, each time that there were too many. */
-let turnedAway: boolean[] = [];
+let incidents: Incident[] = [];
 
 function answer(request: WireRequest): Reply | Promise<Reply> {
   if (request.target !== "/held") return echo(request);
@@ -22,9 +21,12 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 }
 
 function begin(options: Partial<ListenOptions> = {}): void {
-  turnedAway = [];
-  const full = (isTurnedAway: boolean) => void turnedAway.push(isTurnedAway);
-  listener = startListener(answer, { connections: limit, ...options }, { full });
+  incidents = [];
+  listener = startListener(
+    answer,
+    { connections: limit, ...options },
+    { note: (incident) => void incidents.push(incident) },
+  );
 }
 
 afterEach(async () => {
@@ -73,7 +75,7 @@ describe("at the limit of connections", () => {
     for (const client of [...others, first]) await use(client);
     expect(await isKept(await open())).toBe(true);
     expect(await isKept(second)).toBe(false);
-    expect(turnedAway).toEqual([false]);
+    expect(incidents).toEqual(["idle connection ended"]);
     for (const client of [...others, first]) expect(await isKept(client)).toBe(true);
   });
 
@@ -97,7 +99,7 @@ describe("at the limit of connections", () => {
     while (held.length < limit) await Bun.sleep(1);
     const late = await open();
     expect((await late.ended()).received).toBe("");
-    expect(turnedAway).toEqual([true]);
+    expect(incidents).toEqual(["connection turned away"]);
     for (const letGo of held) letGo();
     for (const client of busy) expect((await client.answers(1))[0]?.body).toBe("GET /held ");
     expect(await isKept(await open())).toBe(true);

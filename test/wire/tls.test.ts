@@ -20,12 +20,10 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 }
 
 let listener: Listener;
-/** Why handshakes failed. */
-const failures: string[] = [];
+const incidents: unknown[] = [];
 beforeAll(() => {
   const files = writeCertificate();
-  const handshakeFailed = ({ message }: Error) => void failures.push(message);
-  listener = startListener(answer, { tls: files }, { handshakeFailed });
+  listener = startListener(answer, { tls: files }, { note: (...incident) => void incidents.push(incident) });
   files.remove();
 });
 afterAll(() => listener.stop(0));
@@ -108,7 +106,7 @@ describe("on the wrong port", () => {
     const client = await openClient(listener.port);
     client.send(get("/"));
     expect((await client.ended()).received).not.toContain("HTTP/1.1 200");
-    expect(failures).toEqual([expect.stringContaining("HTTP_REQUEST")]);
+    expect(incidents).toEqual([["TLS handshake failed", expect.stringContaining("HTTP_REQUEST")]]);
     client.socket.destroy();
   });
 

@@ -1,0 +1,147 @@
+// What clients can make the server keep, all together.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Listener } from "../../src/wire/listen.ts";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
+import type { Reply } from "../../src/wire/reply.ts";
+import type { Incident, WireRequest } from "../../src/wire/request.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener } from "../support/wire-listener.ts";
+
+const large = 12 * 2 ** 20;
+const shared = Buffer.alloc(large, "s");
+let listener: Listener;
+let clients: WireClient[];
+let incidents: Incident[];
+let held: (() => void)[];
+
+/** `/own` gets bytes that no other response has, `/shared` always the same, and `/held` waits until it is let go. */
+function answer(request: WireRequest): Reply | Promise<Reply> {
+  if (request.target === "/own") return { status: 200, headers: "", body: Buffer.alloc(large, "o") };
+  if (request.target === "/shared") return { status: 200, headers: "", body: shared };
+  if (request.target !== "/held") return echo(request);
+  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+}
+
+function begin(memory: number): void {
+  const note = (incident: Incident) => void incidents.push(incident);
+  listener = startListener(answer, { memory }, { note });
+}
+
+beforeEach(() => {
+  clients = [];
+  incidents = [];
+  held = [];
+  // Room for two large responses and a half.
+  begin(2.5 * large);
+});
+afterEach(async () => {
+  for (const { socket } of clients) socket.destroy();
+  await listener.stop(0);
+});
+
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+/** A client that sends `bytes` and reads nothing. */
+async function openSilent(bytes: string): Promise<WireClient> {
+  const client = await openClient(listener.port);
+  clients.push(client);
+  client.socket.pause();
+  client.send(bytes);
+  await arrive();
+  return client;
+}
+
+/** What was sent before an exchange on another connection is there when that was answered. */
+async function arrive(): Promise<void> {
+  const other = await openClient(listener.port);
+  for (let count = 1; count <= 2; count++) {
+    other.send(get("/x"));
+    await other.answers(count);
+  }
+  other.socket.destroy();
+}
+
+/** Whether the client, when it reads at last, gets its whole response. */
+async function isWhole(client: WireClient): Promise<boolean> {
+  client.socket.resume();
+  return client.answers(1).then(
+    () => true,
+    () => false,
+  );
+}
+
+const wholeOnes = async () => {
+  const whole: boolean[] = [];
+  for (const client of clients) whole.push(await isWhole(client));
+  return whole;
+};
+
+describe("when clients make the server keep too much", () => {
+  test("those that read nothing for the longest time are cut off", async () => {
+    for (let count = 0; count < 4; count++) await openSilent(get("/own"));
+    expect(incidents).toEqual(["connection cut off", "connection cut off"]);
+    expect(await wholeOnes()).toEqual([false, false, true, true]);
+  });
+
+  test("one that makes progress is kept before one that makes none", () => {
+    const ended: string[] = [];
+    const memory = new ConnectionMemory(25, () => {});
+    const share = (name: string) => {
+      const bytes = new Uint8Array(10);
+      const made = new MemoryShare(memory, () => {
+        ended.push(name);
+        made.release(bytes);
+      });
+      made.hold(bytes);
+      return made;
+    };
+    const first = share("first");
+    share("second");
+    first.noteProgress();
+    share("third");
+    expect([ended, memory.bytes]).toEqual([["second"], 20]);
+  });
+
+  test("bytes that many wait for count once", async () => {
+    for (let count = 0; count < 6; count++) await openSilent(get("/shared"));
+    expect(incidents).toEqual([]);
+    expect(await wholeOnes()).toEqual(new Array(6).fill(true));
+  });
+
+  test("requests that wait behind others count, and clients with one request are served", async () => {
+    await listener.stop(0);
+    begin(2 ** 20);
+    const stream = get("/held") + get("/behind").repeat(20_000);
+    for (let count = 0; count < 40; count++) await openSilent(stream);
+    expect(incidents.length).toBeGreaterThan(0);
+    const other = await openClient(listener.port);
+    other.send(get("/other"));
+    expect((await other.answers(1))[0]?.body).toBe("GET /other ");
+    other.socket.destroy();
+  });
+
+  test("bodies that stall count", async () => {
+    const body = toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "x".repeat(900_000));
+    for (let count = 0; count < 40; count++) await openSilent(body);
+    expect(incidents.length).toBeGreaterThan(0);
+  });
+
+  test("what was kept for connections that are gone does not count", async () => {
+    const streams = [
+      get("/own"),
+      get("/held") + get("/x").repeat(20_000),
+      toRequest("POST /x HTTP/1.1", ["Content-Length: 99999"], "x".repeat(90_000)),
+    ];
+    for (let round = 0; round < 10; round++) {
+      for (const stream of streams) (await openSilent(stream)).socket.resetAndDestroy();
+      for (const letGo of held.splice(0)) letGo();
+      await arrive();
+    }
+    expect(incidents).toEqual([]);
+    clients = [];
+    for (let count = 0; count < 2; count++) await openSilent(get("/own"));
+    expect(incidents).toEqual([]);
+    expect(await wholeOnes()).toEqual([true, true]);
+  });
+});
