@@ -86,17 +86,11 @@ export class Snapshots {
     if (!way) {
       // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
       if (head.revision < known) this.#drop(site);
-      way = this.#reach(site, head);
+      way = Promise.resolve(this.#at(site, head));
       way.catch(() => {});
       shared.set(site, way);
     }
     return way;
-  }
-
-  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
-  async #reach(site: number, head: Head): Promise<Snapshot> {
-    await this.#loading.get(site)?.catch(() => {});
-    return this.#at(site, head);
   }
 
   /**
@@ -139,13 +133,14 @@ export class Snapshots {
     });
   }
 
+  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
   #loadAt(site: number, head: Head): Maybe<Snapshot> {
+    const underWay = this.#loading.get(site)?.catch(() => {});
+    if (underWay) return underWay.then(() => this.#at(site, head));
     return after(this.#load(site, head), (snapshot) => reached(snapshot, head));
   }
 
   #load(site: number, head: Head): Maybe<Snapshot> {
-    const underWay = this.#loading.get(site);
-    if (underWay) return underWay;
     const read = after(this.#engine.load(site, head), (contents) => Snapshot.of(site, contents, this.#resources));
     const loaded = after(read, (snapshot) => {
       const current = this.#loaded.get(site);
