@@ -6,6 +6,7 @@ import { ArrivingBody } from "./body.ts";
 import { type Head, readHead, type Section } from "./head.ts";
 import { type ConnectionMemory, MemoryShare } from "./memory.ts";
 import { goOn, Output } from "./output.ts";
+import { Place, type Queue } from "./queue.ts";
 import { encodeReply, type Manner, type Reply } from "./reply.ts";
 import { type Handler, Incoming } from "./request.ts";
 import type { Turn, Turns } from "./turns.ts";
@@ -16,7 +17,7 @@ export interface Common {
   readonly turns: Turns;
   readonly memory: ConnectionMemory;
   /** Those for which nothing is being done, in the order in which that began. Half a request does not count: it costs its client nothing. */
-  readonly idle: Set<Connection>;
+  readonly idle: Queue<Connection>;
   /** Most bytes of a request body. */
   readonly longestBody: number;
   /** Seconds without a byte after which a client is given up. */
@@ -39,6 +40,8 @@ const slowest = 30;
 export class Connection implements Turn {
   readonly #socket: Socket<unknown>;
   readonly #common: Common;
+  readonly #turn = new Place<Turn>(this);
+  readonly #idle = new Place<Connection>(this);
   readonly #share: MemoryShare;
   readonly #output: Output;
   /** What has come and is not read yet. */
@@ -67,7 +70,7 @@ export class Connection implements Turn {
     this.#share = new MemoryShare(common.memory, () => this.end());
     this.#output = new Output(socket, this.#share);
     this.#activeAt = common.now;
-    common.idle.add(this);
+    common.idle.add(this.#idle);
   }
 
   /** Whether a request is under way or an answer not yet sent. */
@@ -85,15 +88,15 @@ export class Connection implements Turn {
     this.#requestAt ??= now;
     this.#input = this.#input ? Buffer.concat([this.#input, bytes]) : bytes;
     this.#isHeadPartial = false;
-    if (turns.has(this)) this.#regulate();
-    else if (this.takeTurn()) turns.add(this);
+    if (turns.has(this.#turn)) this.#regulate();
+    else if (this.takeTurn()) turns.add(this.#turn);
   }
 
   /** The system takes bytes again. */
   drain(): void {
     if (this.#output.isEmpty) return;
     this.#output.isBlocked = false;
-    this.#common.turns.add(this);
+    this.#common.turns.add(this.#turn);
   }
 
   /** The client sends no more; it may still wait for answers. */
@@ -106,8 +109,8 @@ export class Connection implements Turn {
     this.#isClosed = true;
     this.#isEnding = true;
     this.#input = undefined;
-    this.#common.turns.delete(this);
-    this.#common.idle.delete(this);
+    this.#common.turns.delete(this.#turn);
+    this.#common.idle.delete(this.#idle);
     this.#body?.abort();
     this.#output.drop();
     this.#heldInput = this.#share.exchange(this.#heldInput, undefined);
@@ -116,7 +119,7 @@ export class Connection implements Turn {
 
   /** Ends the connection when its client keeps it waiting for too long. */
   sweep(): void {
-    const isOurs = this.#common.turns.has(this) || (this.#isAnswering && !this.#body?.isAwaited);
+    const isOurs = this.#common.turns.has(this.#turn) || (this.#isAnswering && !this.#body?.isAwaited);
     // The system tells that it takes bytes again when much was read, which may take a slow reader longer than the patience.
     this.drain();
     if (isOurs) return;
@@ -166,14 +169,14 @@ export class Connection implements Turn {
 
   /** What can be done next, is done when it is the connection's turn. */
   #goOn(): void {
-    if (this.#hasMore()) this.#common.turns.add(this);
+    if (this.#hasMore()) this.#common.turns.add(this.#turn);
   }
 
   /** Whether more can be done at once. */
   #hasMore(): boolean {
     if (this.#isClosed) return false;
     const hasMore = this.#isReadyToSend || this.#isReadyToRead || this.#isReadyForRequest;
-    if (!hasMore && !this.#isAnswering && this.#output.isEmpty) this.#common.idle.add(this);
+    if (!hasMore && !this.#isAnswering && this.#output.isEmpty) this.#common.idle.add(this.#idle);
     if (!hasMore && this.#clientEnded) this.#endAfterClient();
     this.#regulate();
     return hasMore;
@@ -252,7 +255,7 @@ export class Connection implements Turn {
     this.#requestAt ??= this.#common.now;
     this.#input = head.bytes < input.length ? input.subarray(head.bytes) : undefined;
     this.#isAnswering = true;
-    this.#common.idle.delete(this);
+    this.#common.idle.delete(this.#idle);
     if (framing.isChunked || framing.length > 0) {
       const ask = framing.awaitsContinue && !head.isHttp10 ? () => this.#askForBody() : undefined;
       this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Common, Connection } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
+import { Queue } from "./queue.ts";
 import type { Handler } from "./request.ts";
 import { Turns } from "./turns.ts";
 
@@ -37,7 +38,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     handler,
     turns: new Turns(),
     memory,
-    idle: new Set(),
+    idle: new Queue(),
     longestBody,
     patience,
     now: 0,
@@ -97,8 +98,8 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 
 /** Ends the connection that has been idle longest, if one is. */
 function makeRoom({ handler, idle }: Common): void {
-  const [longest] = idle;
-  longest?.end();
+  const longest = idle.first;
+  longest?.member.end();
   handler.note(longest ? "idle connection ended" : "connection turned away");
 }
 

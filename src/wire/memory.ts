@@ -1,5 +1,7 @@
 // What connections make the server keep: input that waits for its turn, bodies that arrive, responses that wait for their clients.
 
+import { Place, Queue } from "./queue.ts";
+
 /** The memory of all connections of a listener, and its bound. */
 export class ConnectionMemory {
   readonly #most: number;
@@ -7,7 +9,7 @@ export class ConnectionMemory {
   /** How many times each piece is kept: one list may be on its way to many clients. */
   readonly #pieces = new Map<ArrayBufferLike, number>();
   /** Those that keep any, in the order of their last progress. */
-  readonly #shares = new Set<MemoryShare>();
+  readonly #shares = new Queue<MemoryShare>();
   #bytes = 0;
 
   /**
@@ -35,22 +37,21 @@ export class ConnectionMemory {
     else if (this.#pieces.delete(piece)) this.#bytes -= piece.byteLength;
   }
 
-  /** `share` goes behind all others. */
-  enter(share: MemoryShare): void {
+  /** It goes behind all others. */
+  enter(share: Place<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
   }
 
-  leave(share: MemoryShare): void {
+  leave(share: Place<MemoryShare>): void {
     this.#shares.delete(share);
   }
 
-  /** Ends connections until the others keep no more than they may. One alone may always go on. */
+  /** Ends connections until the others keep no more than they may. The last one may always go on. */
   relieve(): void {
-    for (const share of this.#shares) {
-      if (this.#bytes <= this.#most || this.#shares.size === 1) return;
+    for (let share = this.#shares.first; share?.after && this.#bytes > this.#most; share = this.#shares.first) {
       this.#shares.delete(share);
-      share.end();
+      share.member.end();
       this.#told();
     }
   }
@@ -61,6 +62,7 @@ export class MemoryShare {
   /** Ends the connection, which then releases all that it keeps. */
   readonly end: () => void;
   readonly #memory: ConnectionMemory;
+  readonly #place = new Place<MemoryShare>(this);
   #count = 0;
 
   constructor(memory: ConnectionMemory, end: () => void) {
@@ -71,14 +73,14 @@ export class MemoryShare {
   hold(bytes: Uint8Array): void {
     this.#count++;
     this.#memory.add(bytes.buffer);
-    this.#memory.enter(this);
+    this.#memory.enter(this.#place);
     this.#memory.relieve();
   }
 
   release(bytes: Uint8Array): void {
     this.#count--;
     this.#memory.remove(bytes.buffer);
-    if (this.#count === 0) this.#memory.leave(this);
+    if (this.#count === 0) this.#memory.leave(this.#place);
   }
 
   /** Keeps the memory of `after` in place of that of `before`; few bytes do not count. Returns what is kept. */
@@ -92,7 +94,7 @@ export class MemoryShare {
 
   /** The client did its part, or its turn came: others are ended before it. */
   noteProgress(): void {
-    if (this.#count > 0) this.#memory.enter(this);
+    if (this.#count > 0) this.#memory.enter(this.#place);
   }
 }
 

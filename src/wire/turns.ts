@@ -1,5 +1,7 @@
 // Connections that have more to do than one step take turns, so that none holds up the others.
 
+import { type Place, Queue } from "./queue.ts";
+
 /** Who may have more to do. */
 export interface Turn {
   /** Does one bounded step. Returns whether more can be done at once. */
@@ -15,24 +17,24 @@ const longest = 1;
  */
 export class Turns {
   /** In the order in which they take their turns. */
-  readonly #waiting = new Set<Turn>();
+  readonly #waiting = new Queue<Turn>();
   #isScheduled = false;
 
-  has(turn: Turn): boolean {
-    return this.#waiting.has(turn);
+  has(place: Place<Turn>): boolean {
+    return this.#waiting.has(place);
   }
 
-  add(turn: Turn): void {
-    this.#waiting.add(turn);
+  add(place: Place<Turn>): void {
+    this.#waiting.add(place);
     this.#schedule();
   }
 
-  delete(turn: Turn): void {
-    this.#waiting.delete(turn);
+  delete(place: Place<Turn>): void {
+    this.#waiting.delete(place);
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#waiting.size === 0) return;
+    if (this.#isScheduled || this.#waiting.isEmpty) return;
     this.#isScheduled = true;
     setImmediate(() => this.#run());
   }
@@ -40,10 +42,9 @@ export class Turns {
   #run(): void {
     this.#isScheduled = false;
     const end = performance.now() + longest;
-    // Those that are added while it runs come at its end.
-    for (const turn of this.#waiting) {
-      this.#waiting.delete(turn);
-      if (turn.takeTurn()) this.#waiting.add(turn);
+    for (let place = this.#waiting.first; place; place = this.#waiting.first) {
+      this.#waiting.delete(place);
+      if (place.member.takeTurn()) this.#waiting.add(place);
       if (performance.now() >= end) break;
     }
     this.#schedule();
