@@ -109,7 +109,7 @@ async function useEverything(url: string): Promise<void> {
   await (await openEngine(url, allResources)).close();
 }
 
-/** The different statements of the program in a server's log, numbers and digests left out. */
+/** The different statements of the program in a server's log; of the numbers in them, only those of settings. */
 function statementsIn(log: string): string[] {
   const entries = log.split(/\n(?!\t)/).filter((entry) => entry.startsWith("storefront:LOG:"));
   const texts = entries.flatMap(
@@ -127,7 +127,7 @@ function normalised(text: string): string {
       // As PostgreSQL words the definition of a view.
       .replace(/(?<=^create or replace view \w+ as)\s+SELECT [\s\S]*/, " <definition>")
       .replace(/(?<=storefront_(unused|replaced)_)[0-9a-f]+/g, "<run>")
-      .replace(/(?<![$\w'])-?[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
+      .replace(/(?<![$\w']|^set local \w+ = )-?[0-9]+(?:, [0-9]+)*(?![\w'])/g, "<number>")
       .replace(/\s+/g, " ")
       .replace(/;\s*$/, "")
       .trim()

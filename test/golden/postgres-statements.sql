@@ -170,11 +170,15 @@ select version, views from storefront_schema where id = <number>;
 
 select version, views from storefront_schema where id = <number> for update;
 
-set local idle_in_transaction_session_timeout = <number>;
+set local idle_in_transaction_session_timeout = 10000;
 
-set local lock_timeout = <number>;
+set local lock_timeout = 1600;
 
-set local statement_timeout = <number>;
+set local lock_timeout = 500;
+
+set local statement_timeout = 0;
+
+set local statement_timeout = 2000;
 
 set local synchronous_commit = off;
 

@@ -1,0 +1,209 @@
+// What becomes of a commit on PostgreSQL when the database holds it up, cuts it short or refuses it.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import postgres from "postgres";
+import type { Engine } from "../src/model/engine.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { sql } from "../src/store/postgres/statements.ts";
+import { waitFor } from "./support/command.ts";
+import { failureOf } from "./support/failure.ts";
+import { createIntent } from "./support/intents.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+beforeAll(async () => {
+  // A database that says so waits for a standby, and there is none.
+  server = await startPostgres({ settings: { synchronous_standby_names: "nobody", synchronous_commit: "local" } });
+});
+afterAll(() => server.remove());
+
+let url: string;
+let database: string;
+const opened: Engine[] = [];
+beforeEach(async () => {
+  url = await server.createDatabase();
+  database = /[^/]+$/.exec(url)?.[0] as string;
+  const engine = await open(20_000);
+  await engine.commit([createIntent({ values: { Name: "first" } }), createIntent({ site: 2 })]);
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((engine) => engine.close()));
+  await end("pg_terminate_backend", "true");
+});
+
+/** @param timeout milliseconds that the database has for one call */
+async function open(timeout: number): Promise<Engine> {
+  const engine = await openEngine(`${url}?statement_timeout=${timeout}&pool_size=3`, allResources);
+  opened.push(engine);
+  return engine;
+}
+
+/** From now on, what is opened waits for the standby with every commit. */
+const waitForStandby = () => server.run(`alter database ${database} set synchronous_commit = on`);
+
+const write = (engine: Engine, Name = "second") => engine.commit([createIntent({ values: { Name } })]);
+
+const cuts = [
+  { name: "cut short", how: "pg_cancel_backend" },
+  { name: "ended together with its connection", how: "pg_terminate_backend" },
+] as const;
+
+for (const { name, how } of cuts) {
+  test(`a commit whose wait for its standby is ${name} is not reported as done`, async () => {
+    await waitForStandby();
+    const engine = await open(20_000);
+    for (const commit of [() => write(engine), () => engine.tryWrite()]) {
+      const failing = failureOf(commit());
+      await waitFor(async () => (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
+      await end(how, "wait_event = 'SyncRep'");
+      const error = await failing;
+      expect(error.code).toBe("unavailable");
+      expect(error.message).toContain("the write may have been done all the same");
+    }
+  });
+}
+
+test("a commit that waits for its standby for long is seen by no reader", async () => {
+  await waitForStandby();
+  const engine = await open(300);
+  expect((await failureOf(write(engine))).message).toMatch(/within 300 ms; the write may have been done/);
+  await Bun.sleep(1000);
+  expect(await backEnds("wait_event = 'SyncRep'")).toBe(1);
+  expect((await engine.load(1)).rows).toHaveLength(1);
+  await end("pg_terminate_backend", "wait_event = 'SyncRep'");
+});
+
+test("when keys were used, and which replies are forgotten, waits for no standby", async () => {
+  const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
+  await opened[0]?.commit([keyed]);
+  await waitForStandby();
+  const engine = await open(2000);
+  await engine.noteKeyUse(new Map([[1, 1]]));
+  while (await engine.forgetReplies(10, 10));
+  expect(await server.run("select name from idempotency", database)).toEqual([]);
+});
+
+test("a write that takes the database too long is not done afterwards", async () => {
+  const engine = await open(300);
+  await beforeEachRecord("perform pg_sleep(2); return new;");
+  expect((await failureOf(write(engine))).code).toBe("unavailable");
+  await waitFor(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
+  expect((await engine.load(1)).rows).toHaveLength(1);
+});
+
+for (const { code, message } of [
+  { code: "53100", message: "the disk of the database is full: no" },
+  { code: "40P01", message: "the database cannot be used: no" },
+  // What a database says that goes down, also where it has committed.
+  { code: "57P01", message: "the database cannot be used: no; the write may have been done all the same" },
+  { code: "57P02", message: "the database cannot be used: no; the write may have been done all the same" },
+  { code: "08006", message: "the database cannot be used: no; the write may have been done all the same" },
+]) {
+  test(`a write that ends with ${code} says what is known of it, and the next one is done`, async () => {
+    const engine = await open(20_000);
+    await beforeEachRecord(`raise exception 'no' using errcode = '${code}';`);
+    expect((await failureOf(write(engine))).message).toBe(message);
+    await server.run("drop trigger hook on records", database);
+    expect(await write(engine)).toMatchObject([{ kind: "done", id: 2 }]);
+  });
+}
+
+test("a write to a site that is locked is ended by the database, before this program gives it up", async () => {
+  const engine = await open(1000);
+  const unlock = await inTransaction("select * from sites for update");
+  const error = await failureOf(write(engine));
+  expect((error.cause as { code: string }).code).toBe("55P03");
+  expect(error.message).not.toContain("may have been done");
+  await unlock();
+});
+
+test("a write to a site that another process just made sees what that one wrote", async () => {
+  const engine = await open(20_000);
+  const finish = await inTransaction(
+    `insert into sites (id, epoch, revision, counters) values (7, 'epoch', 1, '{"brand":1}');
+     insert into records (site_id, resource, id, revision, body) values (7, 'brand', 1, 1, '{"ID":1,"Name":"theirs"}');
+     insert into journal (site_id, revision, at, actor, resource, id, operation, body)
+     values (7, 1, 1, '', 'brand', 1, 'create', '{"ID":1,"Name":"theirs"}')`,
+  );
+  const writing = engine.commit([createIntent({ site: 7, operation: "update", id: 1, values: { Name: "ours" } })]);
+  await waitFor(async () => (await backEnds("wait_event_type = 'Lock'")) === 1, "a write that waits");
+  await finish();
+  expect(await writing).toMatchObject([{ kind: "done", body: '{"ID":1,"Name":"ours"}' }]);
+  expect(await engine.check()).toEqual([]);
+});
+
+test("a write that another transaction was in the way of is tried again, five times in all", async () => {
+  const engine = await open(20_000);
+  const refuse = (upTo: number) =>
+    beforeEachRecord(
+      `if nextval('tries') <= ${upTo} then raise exception 'in the way' using errcode = '40001'; end if; return new;`,
+    );
+  const tries = async () => Number((await server.run("select last_value from tries", database))[0]?.last_value);
+  await server.run("create sequence tries", database);
+  await refuse(4);
+  expect(await write(engine)).toMatchObject([{ kind: "done" }]);
+  expect(await tries()).toBe(5);
+  await server.run("drop trigger hook on records; alter sequence tries restart", database);
+  await refuse(100);
+  expect((await failureOf(write(engine))).message).toContain("in the way");
+  expect(await tries()).toBe(5);
+});
+
+for (const [time, lock, silence] of [
+  [300, 240, 10_000],
+  [20_000, 16_000, 20_000],
+] as const) {
+  test(`of ${time} ms for a call, a lock has ${lock}, and a process that falls silent in a transaction ${silence}`, async () => {
+    const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+    await connection.unsafe(sql.begin(time));
+    const settings = await connection.unsafe("select name, setting from pg_settings where name like '%_timeout'");
+    const of = (name: string) => Number(settings.find((setting) => setting.name === name)?.setting);
+    expect(of("statement_timeout")).toBe(time);
+    expect(of("lock_timeout")).toBe(lock);
+    expect(of("idle_in_transaction_session_timeout")).toBe(silence);
+    await connection.end();
+  });
+}
+
+test("a batch that only refuses leaves no transaction open", async () => {
+  const engine = await open(20_000);
+  const update = createIntent({ operation: "update", id: 99, values: { Name: "x" } });
+  expect(await engine.commit([update])).toMatchObject([{ kind: "refused" }]);
+  expect(await backEnds("state like 'idle in transaction%'")).toBe(0);
+});
+
+/** Has the database run `text` (PL/pgSQL) before each record is written. */
+async function beforeEachRecord(text: string): Promise<void> {
+  await server.run(
+    `create or replace function hook() returns trigger language plpgsql as 'begin ${text.replaceAll("'", "''")} end';
+     create trigger hook before insert or update on records for each row execute function hook()`,
+    database,
+  );
+}
+
+/** Runs statements in a transaction that stays open. Returns what commits it. */
+async function inTransaction(text: string): Promise<() => Promise<void>> {
+  const connection = postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
+  await connection.unsafe(`begin; ${text}`);
+  return async () => {
+    await connection.unsafe("commit");
+    await connection.end();
+  };
+}
+
+/** How many of the program's connections to this database the condition is true of. */
+async function backEnds(condition: string): Promise<number> {
+  return (await server.run(`select 1 from pg_stat_activity where ${ours(condition)}`)).length;
+}
+
+/** Ends what they do, or them. */
+async function end(how: "pg_cancel_backend" | "pg_terminate_backend", condition: string): Promise<void> {
+  await server.run(`select ${how}(pid) from pg_stat_activity where ${ours(condition)}`);
+}
+
+function ours(condition: string): string {
+  return `application_name = 'storefront' and datname = '${database}' and ${condition}`;
+}

@@ -1,0 +1,206 @@
+// Who gets which of the few connections of a process, when, and for how long.
+
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import { type AddressInfo, createServer } from "node:net";
+import { readAddress } from "../src/store/postgres/address.ts";
+import { step } from "../src/store/postgres/bulk.ts";
+import type { Connection } from "../src/store/postgres/connection.ts";
+import { createPool, type Pool, type Work } from "../src/store/postgres/pool.ts";
+import { createPrimary, type Primary } from "../src/store/postgres/primary.ts";
+import { waitFor } from "./support/command.ts";
+import { failureOf } from "./support/failure.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+
+setDefaultTimeout(60_000);
+
+let server: TestPostgres;
+let primary: Primary;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.remove());
+
+const pools: Pool[] = [];
+beforeEach(() => {
+  primary = createPrimary(readAddress(server.url("postgres")));
+});
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+  await waitFor(async () => (await backEnds()).length === 0, "no connection");
+});
+
+function makePool(size: number, timeout: number): Pool {
+  const pool = createPool(primary, size, timeout);
+  pools.push(pool);
+  return pool;
+}
+
+/** The process at the other end of a connection. */
+const pidOf: Work<number> = async (connection) =>
+  Number((await connection.query("select pg_backend_pid() as pid"))[0]?.pid);
+
+test("those who wait for a connection get one in their order, and there are never more than the pool may have", async () => {
+  const pool = makePool(2, 20_000);
+  await Promise.all([pool.use(pidOf), pool.use(pidOf)]);
+  const order: number[] = [];
+  let inUse = 0;
+  let most = 0;
+  const pids = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      pool.use(async (connection, lease) => {
+        order.push(i);
+        most = Math.max(most, ++inUse);
+        const pid = await pidOf(connection, lease);
+        await Bun.sleep(5);
+        inUse--;
+        return pid;
+      }),
+    ),
+  );
+  expect(most).toBe(2);
+  expect(order).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(new Set(pids).size).toBe(2);
+});
+
+test("who waits in vain for a connection is refused in time, and those behind get theirs", async () => {
+  const pool = makePool(1, 500);
+  const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
+  const first = pool.use(async (connection, lease) => {
+    const pid = await pidOf(connection, lease);
+    // As one that reads a long list, page after page.
+    const more = setInterval(() => lease.more(), 50);
+    await isOver;
+    clearInterval(more);
+    return pid;
+  });
+  let isDone = false;
+  const failing = failureOf(
+    pool.use(async () => {
+      isDone = true;
+    }),
+  );
+  expect((await failing).message).toBe("the database did not answer within 500 ms");
+  const behind = pool.use(pidOf);
+  finish();
+  expect(await behind).toBe(await first);
+  expect(await pool.use(pidOf)).toBe(await first);
+  expect(isDone).toBe(false);
+});
+
+test("a connection that is made only when its caller has given up is for the next", async () => {
+  const pool = makePool(1, 500);
+  await server.signal("SIGSTOP");
+  const error = await failureOf(pool.use(pidOf)).finally(() => server.signal("SIGCONT"));
+  expect(error.message).toBe("the database did not answer within 500 ms");
+  const patient = waitFor(() => pool.use(pidOf).catch(() => undefined), "a connection");
+  expect(await patient).toBeGreaterThan(0);
+});
+
+test("for those who have given up nothing more is connected", async () => {
+  let connections = 0;
+  const silent = createServer((socket) => {
+    connections++;
+    socket.on("error", () => {});
+  });
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as AddressInfo;
+  const address = readAddress(`postgres://user@127.0.0.1:${port}/database?statement_timeout=300`);
+  const pool = createPool(createPrimary(address), 1, 200);
+  await Promise.all(Array.from({ length: 5 }, () => failureOf(pool.use(pidOf))));
+  await Bun.sleep(1000);
+  expect(connections).toBe(1);
+  silent.close();
+});
+
+test("a connection that was lost while nobody used it costs nobody anything", async () => {
+  const pool = makePool(2, 20_000);
+  let idle: Connection | undefined;
+  const pid = await pool.use((connection, lease) => {
+    idle = connection;
+    return pidOf(connection, lease);
+  });
+  await server.run(`select pg_terminate_backend(${pid})`);
+  await waitFor(() => !idle?.isOpen, "the end of the connection");
+  expect(await pool.use(pidOf)).not.toBe(pid);
+});
+
+test("work that fails costs its connection, and the next gets another in its place", async () => {
+  const pool = makePool(1, 20_000);
+  const pid = await pool.use(pidOf);
+  const failing = failureOf(pool.use((connection) => connection.script("begin; select 1 / 0")));
+  const next = pool.use(pidOf);
+  expect((await failing).message).toContain("division by zero");
+  expect(await next).not.toBe(pid);
+});
+
+test("a connection is closed half an hour after it was opened, when it comes back or when it would be used again", async () => {
+  const pool = makePool(2, 60 * 60_000);
+  const first = await pool.use(pidOf);
+  expect(await pool.use(pidOf)).toBe(first);
+  const now = performance.now.bind(performance);
+  let later = 0;
+  const clock = spyOn(performance, "now").mockImplementation(() => now() + later);
+  try {
+    later = 31 * 60_000;
+    const second = await pool.use(pidOf);
+    expect(second).not.toBe(first);
+    const third = await pool.use(async (connection, lease) => {
+      later *= 2;
+      return pidOf(connection, lease);
+    });
+    expect(third).toBe(second);
+    await waitFor(async () => (await backEnds()).length === 0, "no connection");
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("a connection that is lost ends what is done with it at once, although nothing is asked of the database", async () => {
+  const pool = makePool(1, 20_000);
+  const { promise: never } = Promise.withResolvers<void>();
+  const inPool = failureOf(pool.use(async () => never));
+  const alone = await primary.connect();
+  const inStep = failureOf(step(alone, never));
+  await waitFor(async () => (await backEnds()).length === 2, "two connections");
+  await server.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
+  expect((await inPool).message).toMatch(/^the connection to the database at 127.0.0.1:[0-9]+ was lost$/);
+  expect((await inStep).message).toMatch(/was lost$/);
+  await alone.close();
+});
+
+test("a read is done three times at most when its connection is lost each time, and a write once", async () => {
+  const pool = makePool(1, 20_000);
+  let tries = 0;
+  const fail: Work<unknown> = (connection) => {
+    tries++;
+    return connection.script("select pg_terminate_backend(pg_backend_pid())");
+  };
+  expect((await failureOf(pool.read(fail))).code).toBe("unavailable");
+  expect(tries).toBe(3);
+  tries = 0;
+  expect((await failureOf(pool.use(fail))).code).toBe("unavailable");
+  expect(tries).toBe(1);
+  tries = 0;
+  const refused: Work<unknown> = (connection) => {
+    tries++;
+    return connection.script("select 1 / 0");
+  };
+  expect((await failureOf(pool.read(refused))).message).toContain("division by zero");
+  expect(tries).toBe(1);
+});
+
+test("a pool that is closed lends nothing, and what it has lent is closed when it comes back", async () => {
+  const pool = makePool(2, 20_000);
+  await Promise.all([pool.use(pidOf), pool.use(pidOf)]);
+  const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
+  const lent = pool.use(async () => isOver);
+  await pool.close();
+  expect((await failureOf(pool.use(pidOf))).message).toBe("the database was closed");
+  finish();
+  await lent;
+  await waitFor(async () => (await backEnds()).length === 0, "no connection");
+});
+
+async function backEnds(): Promise<unknown[]> {
+  return server.run("select pid from pg_stat_activity where application_name = 'storefront'");
+}

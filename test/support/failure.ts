@@ -1,0 +1,11 @@
+import type { Refusal } from "../../src/model/errors.ts";
+
+/** What `work` fails with. @throws Error when it does not fail */
+export async function failureOf(work: Promise<unknown>): Promise<Refusal> {
+  return work.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error) => error,
+  );
+}
