@@ -6,7 +6,7 @@ import type { Intent } from "../src/model/write.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";
-import { createIntent, type TestIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
 
 for (const kind of engines) {
   describe(kind.name, () => {
@@ -93,6 +93,7 @@ for (const kind of engines) {
       };
       const before = await tablesOf(gone);
       expect(before).toEqual(["sites", "records", "records", "journal", "journal", "journal", "idempotency"]);
+      await deleteSiteRecord(engine, gone);
       await engine.dropSite(gone);
       expect(await tablesOf(gone)).toEqual(["sites"]);
       expect(await tablesOf(kept)).toEqual(before);

@@ -8,7 +8,7 @@ import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 
 for (const kind of engineKinds) {
   describe(kind.name, () => {
@@ -336,6 +336,7 @@ for (const kind of engineKinds) {
       const [number, other] = [newSite(), newSite()];
       const keyed = { ...create(number, "a"), idempotency: { keyId: 1, name: "once", digest: "d" } };
       await engine.commit([keyed, create(other, "a")]);
+      await deleteSiteRecord(engine, number);
       await engine.dropSite(number);
       expect(await engine.load(number)).toMatchObject({ head: { revision: 0, epoch: "" }, rows: [] });
       const [again, new_, elsewhere] = await engine.commit([keyed, create(number, "b"), create(other, "b")]);

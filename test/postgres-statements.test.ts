@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { tables } from "../src/store/tables.ts";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { startTestServer } from "./support/server.ts";
 
@@ -104,6 +104,7 @@ async function useEverything(url: string): Promise<void> {
     })(),
   );
   while (await engine.forgetReplies(Number.MAX_SAFE_INTEGER, 10));
+  await deleteSiteRecord(engine, shop.site.ID);
   await engine.dropSite(shop.site.ID);
   await shop.stop();
   await (await openEngine(url, allResources)).close();

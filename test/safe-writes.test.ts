@@ -1,7 +1,7 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -171,6 +171,7 @@ test("a write whose site was restored or removed in the meantime is refused, and
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
     { kind: "refused", why: "other-history" },
   ]);
+  await deleteSiteRecord(other.engine, other.site.ID);
   await other.engine.dropSite(other.site.ID);
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
     { kind: "refused", why: "other-history" },

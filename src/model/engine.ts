@@ -108,7 +108,7 @@ export interface Engine {
   /**
    * Removes everything of a site but its number, in portions that hold up others for no longer than a commit does. From the
    * first on the site is empty and takes no more writes. May be called again, also by another process, where it was
-   * interrupted.
+   * interrupted. Does nothing, or stops, where the site's record is not one that was deleted: a restore has brought it back.
    */
   dropSite(site: number): Promise<void>;
 

@@ -10,6 +10,11 @@ export const removedEpoch = "";
 /** The tables that hold what belongs to a site, besides its own row. */
 export const siteTables = ["records", "journal", "idempotency"] as const satisfies readonly TableName[];
 
+/** A statement of every engine: a row if the record of this site was deleted. A restore may have brought it back, or know nothing of it. */
+export function selectDeleted(site: string): string {
+  return `select 1 from records where site_id = ${systemSite} and resource = '${siteResource}' and id = ${site} and body is null`;
+}
+
 const leftovers = siteTables.map((table) => `exists (select 1 from ${table} as l where l.site_id = gone.id)`);
 
 /** A statement of every engine: the sites whose record was deleted, and of which something is left. */

@@ -1,3 +1,4 @@
+import type { Engine } from "../../src/model/engine.ts";
 import type { Intent } from "../../src/model/write.ts";
 
 export interface TestIntent extends Partial<Intent> {
@@ -9,4 +10,10 @@ export interface TestIntent extends Partial<Intent> {
 export function createIntent({ values = { Name: "Acme" }, ...intent }: TestIntent = {}): Intent {
   const text = JSON.stringify(values);
   return { site: 1, resource: "brand", operation: "create", text, actor: "test", at: 1, ...intent };
+}
+
+/** Deletes the record of a site, as its removal begins; makes it first where there is none. */
+export async function deleteSiteRecord(engine: Engine, id: number): Promise<void> {
+  const record = { site: 0, resource: "site", id } as const;
+  await engine.commit([createIntent(record), createIntent({ ...record, operation: "delete", values: {} })]);
 }

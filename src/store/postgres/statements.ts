@@ -3,7 +3,7 @@
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
 // one that touches a site names it.
 
-import { removedEpoch, selectUndropped } from "../removed-sites.ts";
+import { removedEpoch, selectDeleted, selectUndropped } from "../removed-sites.ts";
 
 /** What a transaction may hold up others for at least, in milliseconds, when its process falls silent. */
 const silence = 10_000;
@@ -94,6 +94,9 @@ order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, ex
   closeSite: (site: number) =>
     `insert into sites (id, epoch, revision, counters) values (${list([site])}, '${removedEpoch}', 0, '{}')
 on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters`,
+
+  /** A row where the record of this site was deleted. */
+  deletedSite: (site: number) => selectDeleted(list([site])),
 
   dropRows: (table: keyof typeof keys, site: number) =>
     `delete from ${table} where site_id = ${list([site])} and (${keys[table]}) in (

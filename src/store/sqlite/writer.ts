@@ -12,7 +12,7 @@ import {
   type StoredReply,
   type Written,
 } from "../batch.ts";
-import { removedEpoch, siteTables } from "../removed-sites.ts";
+import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
@@ -24,7 +24,7 @@ export interface Writer {
   /** Returns whether there may be more. */
   forgetReplies(before: number, most: number): boolean;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
-  /** Closes the site to writes and deletes a portion of its rows. Returns whether there may be more. */
+  /** Closes the site, if its record was deleted, to writes and deletes a portion of its rows. Returns whether there may be more. */
   dropPortion(site: number): boolean;
   close(): void;
 }
@@ -61,6 +61,7 @@ export function openWriter({ path, files, busyTimeout }: Start): Writer {
     noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
     dropPortion: (site) =>
       transact(() => {
+        if (!sql.deleted.get(site)) return false;
         sql.putSite.run(site, removedEpoch, 0, "{}");
         return siteTables.some((table) => deletePortion(database, table, site) > 0);
       }),
@@ -78,6 +79,7 @@ function statements(database: Database) {
     reply: query(
       "select digest, at, operation, id, revision, body from idempotency where site_id = ? and key_id = ? and name = ?",
     ),
+    deleted: query(selectDeleted("?")),
     putSite: query("insert or replace into sites (id, epoch, revision, counters) values (?, ?, ?, ?)"),
     putRow: query("insert or replace into records (site_id, resource, id, revision, body) values (?, ?, ?, ?, ?)"),
     putChange: query(
