@@ -69,6 +69,11 @@ export function headVersion({ epoch, revision }: { epoch: string; revision: numb
   return revision === 0 ? "" : versionOf(epoch, revision);
 }
 
+/** The epoch in what `versionOf` returned. */
+export function epochOf(version: string): string {
+  return version.slice(0, version.lastIndexOf("."));
+}
+
 /** A record as the store holds it. A deleted one keeps its row without a body, so that its ID is never used again. */
 export interface StoredRow {
   readonly revision: number;

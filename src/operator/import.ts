@@ -4,7 +4,7 @@ import type { Engine, SiteContents } from "../model/engine.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Intent, Outcome, Refused } from "../model/write.ts";
+import { epochOf, type Intent, type Outcome, type Refused } from "../model/write.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
 import { type Match, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
@@ -66,6 +66,8 @@ export async function importRecords(
   const commit = options.dryRun
     ? rehearse(site, contents)
     : (intents: readonly Intent[], atomic?: boolean) => engine.commit(intents, atomic);
+  // Which records the rows mean holds for one history; a site without records has none yet.
+  let epoch = contents.head.revision === 0 ? undefined : contents.head.epoch;
   let pending: Pending[] = [];
   let waiting = new Set<string>();
 
@@ -87,12 +89,14 @@ export async function importRecords(
     pending = [];
     waiting = new Set();
     if (batch.length === 0) return;
-    const intents = batch.map(({ intent }) => intent);
+    const intents = batch.map(({ intent }) => ({ ...intent, ifEpoch: epoch }));
     const outcomes = await commit(intents, options.atomic);
     outcomes.forEach((outcome, index) => {
       const { row, input, intent } = batch[index] as Pending;
       tally(summary, row, intent, outcome);
-      if (outcome.kind === "done") matcher.took(input, outcome.id);
+      if (outcome.kind !== "done") return;
+      epoch ??= epochOf(outcome.version);
+      matcher.took(input, outcome.id);
     });
   }
 
@@ -169,7 +173,7 @@ function tally(summary: ImportSummary, row: number, intent: Intent, outcome: Out
 }
 
 function whyRefused({ id }: Intent, why: Refused["why"]): string {
-  if (why === "other-history") return "the site has just been removed";
+  if (why === "other-history") return "the site has just been restored or removed";
   return why === "id-used"
     ? `the record ${id} was deleted; put it back with restore-record`
     : `the record ${id} has just been deleted`;

@@ -54,7 +54,35 @@ describe.each(engines)("an import on $name", (kind) => {
     await load(ID, ["Name", "A"]);
     await removeSite(engine, "gone", 1);
     const { created, faults } = await load(ID, ["Name", "B"]);
-    expect([created, faults]).toEqual([0, [{ row: 2, field: "", detail: "the site has just been removed" }]]);
+    expect([created, faults]).toEqual([
+      0,
+      [{ row: 2, field: "", detail: "the site has just been restored or removed" }],
+    ]);
+  });
+
+  const beginnings: [string, string[]][] = [
+    ["with records", ["Name", "A", "B"]],
+    ["without", []],
+  ];
+  test.each(beginnings)("changes nothing any more once the database was restored: a site %s", async (_, lines) => {
+    const site = ++sites;
+    if (lines.length > 0) await load(site, lines);
+    const backup = await Array.fromAsync(engine.dump());
+    const bytes = (async function* () {
+      yield Buffer.from(`ID,Name\n${times(batch, (n) => `${n + 1},First\n`).join("")}`);
+      await Bun.sleep(1);
+      await engine.refill(
+        (async function* () {
+          yield* backup;
+        })(),
+      );
+      yield Buffer.from("1,Late\n900,Late\n");
+    })();
+    const summary = await importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1 });
+    expect(summary.created + summary.updated).toBe(batch);
+    const detail = "the site has just been restored or removed";
+    expect(summary.faults).toEqual([502, 503].map((row) => ({ row, field: "", detail })));
+    expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });
 
   test("of all rows or none stores all good ones at once", async () => {
