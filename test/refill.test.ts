@@ -5,7 +5,7 @@ import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 
 const tablesBeside: Record<string, string> = {
   SQLite: "select name from sqlite_master where type = 'table' and name like 'storefront_%'",
@@ -64,6 +64,53 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     await expect(first).rejects.toThrow("another restore was started in the meantime; this one has changed nothing");
     expect(await namesNow()).toEqual(["old", "after the second"]);
     expect(await beside()).toEqual([]);
+  });
+
+  test("of two at the same time, the one that began first is in place as a whole or not at all", async () => {
+    const other = await open();
+    const sites = Array.from({ length: 6000 }, (_, n) => ({ id: n + 100, epoch: "a", revision: 0, counters: "{}" }));
+    const count = async () => (await Array.fromAsync(engine.dump())).filter(({ table }) => table === "sites").length;
+    let found: unknown[] = [];
+    let second: Promise<unknown> | undefined;
+    const { promise: outcome, resolve } = Promise.withResolvers<string>();
+    const first = engine.refill(
+      (async function* () {
+        yield* sites.map((row) => ({ table: "sites", row }) as const);
+        yield* backup.filter(({ table }) => table !== "sites");
+        second = other.refill(
+          (async function* () {
+            found = [await outcome, await count()];
+            yield* backup;
+          })(),
+        );
+      })(),
+    );
+    await first.then(
+      () => resolve("restored"),
+      () => resolve("overtaken"),
+    );
+    await second;
+    expect(found).toEqual(found[0] === "restored" ? ["restored", 6000] : ["overtaken", 1]);
+    expect([await namesNow(), await beside(), await engine.check()]).toEqual([["old"], [], []]);
+  });
+
+  test("a site that it brings back is not dropped by those who saw that it was removed", async () => {
+    await engine.commit([createIntent({ site: 0, resource: "site" })]);
+    const whole = await Array.fromAsync(engine.dump());
+    await deleteSiteRecord(engine, 1);
+    expect(await engine.undroppedSites()).toEqual([1]);
+    await (await open()).refill(rowsOf(whole));
+    await engine.dropSite(1);
+    expect(await namesNow()).toEqual(["Acme", "old", "newer"]);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("a site of which the backup knows nothing is not closed by those who drop it", async () => {
+    await deleteSiteRecord(engine, 1);
+    await (await open()).refill(rowsOf([]));
+    await engine.dropSite(1);
+    const [outcome] = await engine.commit([create("new")]);
+    expect(outcome).toMatchObject({ kind: "done", id: 1 });
   });
 
   test("what could not be kept stays, is reported, and is kept by the next one", async () => {

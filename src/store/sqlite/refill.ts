@@ -93,19 +93,24 @@ function insert(database: Database, aside: Aside, { table, rows }: Portion): voi
 
 async function keepAndDrop(database: Database, open: () => Database, aside: Aside, keep?: Keep): Promise<void> {
   await keep?.(dumpRows(open, (table: TableName) => asideName(aside, table)));
-  const kept: Aside = { ...aside, kind: "unused" };
-  // What is left when this is killed must not be taken for all that was there. Another restore may have kept it too.
-  inTransaction(database, () => {
-    if (!hasTables(database, aside)) return;
-    for (const table of tableNames) {
-      database.run(`alter table ${asideName(aside, table)} rename to ${asideName(kept, table)}`);
-    }
-  });
-  await dropTables(database, kept);
+  // Another restore may have kept and dropped it too.
+  await dropTables(database, aside);
 }
 
+/**
+ * Under another name first: whoever fills them cannot put them in the place of those in use with some of their rows gone, and
+ * what is left when this is killed is not taken for all that was there.
+ */
 async function dropTables(database: Database, aside: Aside): Promise<void> {
-  for (const table of tableNames) await dropInPortions(database, asideName(aside, table));
+  const dropped: Aside = { kind: "unused", run: newRun() };
+  inTransaction(database, () => {
+    const names = tableNamesIn(database);
+    for (const table of tableNames) {
+      const name = asideName(aside, table);
+      if (names.includes(name)) database.run(`alter table ${name} rename to ${asideName(dropped, table)}`);
+    }
+  });
+  for (const table of tableNames) await dropInPortions(database, asideName(dropped, table));
 }
 
 function headsIn(database: Database, aside: Aside): ReadonlyMap<number, Head> {
