@@ -232,7 +232,8 @@ export class Connection implements Turn {
   /** Lets a client wait that sends faster than it is answered, and counts what waits. */
   #regulate(): void {
     this.#heldInput = this.#share.exchange(this.#heldInput, this.#input);
-    this.#heldBody = this.#share.exchange(this.#heldBody, this.#body?.kept);
+    // Once it is complete, it waits for us and not for the client.
+    this.#heldBody = this.#share.exchange(this.#heldBody, this.#body?.isComplete ? undefined : this.#body?.kept);
     const isFull = this.#input !== undefined && this.#input.length > longestWaiting;
     if (isFull === this.#isPaused) return;
     this.#isPaused = isFull;

@@ -1,6 +1,8 @@
 // As many connections as there may be, and one more.
 
 import { afterEach, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { connect as connectPlainly } from "node:net";
 import { connect } from "node:tls";
 import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
 import type { Reply } from "../../src/wire/reply.ts";
@@ -90,6 +92,22 @@ describe("at the limit of connections", () => {
     first.send("y");
     await expect(first.ended()).resolves.toBeDefined();
     for (const client of others) expect(await isKept(client)).toBe(true);
+  });
+
+  test("one that is turned away before its TLS handshake holds no descriptor", async () => {
+    const files = writeCertificate();
+    begin({ tls: files });
+    files.remove();
+    for (const client of await openAll(limit)) client.send(get("/held"));
+    while (held.length < limit) await Bun.sleep(1);
+    const before = readdirSync("/proc/self/fd").length;
+    const options = { port: listener.port, host: "127.0.0.1", allowHalfOpen: true };
+    const late = Array.from({ length: 20 }, () => connectPlainly(options));
+    await Promise.all(late.map((socket) => new Promise((resolve) => socket.once("end", resolve).resume())));
+    expect(incidents).toEqual(new Array(20).fill("connection turned away"));
+    // Those of the clients, who do not end their side.
+    expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before + late.length);
+    for (const socket of late) socket.destroy();
   });
 
   test("one for which a request is under way is kept, and a new one is closed when none is idle", async () => {
