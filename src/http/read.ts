@@ -1,7 +1,6 @@
 // Lists and look-ups.
 
 import type { Format } from "../formats/format.ts";
-import { inSlices } from "../lib/slices.ts";
 import { Refusal } from "../model/errors.ts";
 import { after, type Maybe } from "../model/maybe.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
@@ -79,7 +78,8 @@ function listSome(
   query: ListQuery,
 ): Maybe<Reply> {
   const name = `${format.name}?${exchange.target.query}`;
-  const page = version.page(name, () => makePage(collection, version, format, query));
+  const { request } = exchange;
+  const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
   return after(page, ({ body, total }) => {
     const etag = toEtag(snapshot.version(version.revision), resource, format.name);
     const link = toLink(exchange.target.path, query, total);
@@ -88,17 +88,25 @@ function listSome(
       "X-Total-Count": String(total),
       ...(link ? { Link: link } : {}),
     };
-    const known = exchange.request.fields.get("if-none-match");
+    const known = request.fields.get("if-none-match");
     if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
     return reply(exchange, 200, { type: format.contentType, body }, headers);
   });
 }
 
-function makePage(collection: Collection, version: Version, format: Format, query: ListQuery): Maybe<Page> {
-  return after(collection.selections.select(version, query.filters, query.sort), (ids) => {
-    const { offset, limit, fields } = query;
+function makePage(
+  { resource, lane, selections }: Collection,
+  version: Version,
+  name: string,
+  format: Format,
+  query: ListQuery,
+  isWanted: () => boolean,
+): Maybe<Page> {
+  const { offset, limit, fields, filters, sort } = query;
+  return after(selections.select(version, filters, sort, isWanted), (ids) => {
     const some = ids.slice(offset, limit === undefined ? undefined : offset + limit);
-    const encode = fields && ((record: StorefrontRecord) => format.part(collection.resource, project(record, fields)));
-    return after(inSlices(version.pageOf(some, format, encode)), (body) => ({ body, total: ids.length }));
+    const encode = fields && ((record: StorefrontRecord) => format.part(resource, project(record, fields)));
+    const body = lane.run(`page ${version.number} ${name}`, () => version.pageOf(some, format, encode), isWanted);
+    return after(body, (bytes) => ({ body: bytes, total: ids.length }));
   });
 }

@@ -1,5 +1,6 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
+import { Unwanted } from "../lib/lane.ts";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
 import { after, type Maybe } from "../model/maybe.ts";
@@ -139,6 +140,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
       );
       return replyRefusal(exchange, storageFailed(error));
     }
+    if (error instanceof Unwanted) return replyRefusal(exchange, clientGone);
     log.error({ request: exchange.id, err: error }, "a request failed");
     return replyFault(exchange);
   }
@@ -180,8 +182,12 @@ const unread: WireRequest = {
   target: "/",
   fields: new Fields(new Map()),
   address: "",
+  isAbandoned: false,
   body: () => new Uint8Array(),
 };
+
+/** For the metrics: it cannot be sent. */
+const clientGone = new Refusal("bad-request", "the client went away before its turn");
 
 /** What a client is told of it: nothing of what the log says about the inside, such as files and hosts. */
 function storageFailed({ retryAfter = 1 }: Refusal): Refusal {

@@ -6,7 +6,7 @@ import type { Maybe } from "../model/maybe.ts";
 export type Steps<T> = Generator<void, T, void>;
 
 /** Milliseconds of work before the event loop turns: of work that has just begun, and of all that goes on together. */
-const firstSlice = 2;
+const beginSlice = 2;
 const turnSlice = 4;
 /** Milliseconds before work that goes on lets other such work have its turn. */
 const share = 1;
@@ -24,8 +24,17 @@ const tasks: Task[] = [];
  * other work gets its turn. Returns what `steps` return, as a promise only if it had to pause; throws what they throw.
  */
 export function inSlices<T>(steps: Steps<T>): Maybe<T> {
-  const last = runUntil(steps, performance.now() + firstSlice);
-  if (last) return last.value;
+  const last = firstSlice(steps);
+  return last ? last.value : otherSlices(steps);
+}
+
+/** Runs the first slice of `steps`, of 2 ms or of so many milliseconds. Returns the result if that was all. */
+export function firstSlice<T>(steps: Steps<T>, milliseconds = beginSlice): { value: T } | undefined {
+  return runUntil(steps, performance.now() + milliseconds);
+}
+
+/** Runs `steps` to their end over several turns of the event loop. */
+export function otherSlices<T>(steps: Steps<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
     if (tasks.length === 1) setImmediate(takeTurn);

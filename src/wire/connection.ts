@@ -60,6 +60,7 @@ export class Connection implements Turn {
   #isEnding = false;
   #clientEnded = false;
   #isClosed = false;
+  readonly #toIsClosed = () => this.#isClosed;
   /** When the client last did something, and when it began the request that is under way, in seconds. */
   #activeAt: number;
   #requestAt: number | undefined;
@@ -262,7 +263,7 @@ export class Connection implements Turn {
       this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);
       if (this.#input) this.#feedBody();
     }
-    const reply = this.#common.handler.answer(new Incoming(head, this.#body, this.#socket));
+    const reply = this.#common.handler.answer(new Incoming(head, this.#body, this.#socket, this.#toIsClosed));
     if (reply instanceof Promise) this.#answerLater(head, reply);
     else this.#answer(head, reply);
   }

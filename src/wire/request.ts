@@ -14,6 +14,8 @@ export interface WireRequest {
   readonly fields: Fields;
   /** The client's address. */
   readonly address: string;
+  /** Whether the connection has ended, so that no response can be sent any more. A client that only sends no more still waits. */
+  readonly isAbandoned: boolean;
   /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off, `request-timeout` */
   body(): Maybe<Uint8Array>;
 }
@@ -43,17 +45,28 @@ export class Incoming implements WireRequest {
   readonly fields: Fields;
   readonly #body: ArrivingBody | undefined;
   readonly #socket: Socket<unknown>;
+  readonly #isClosed: () => boolean;
 
-  constructor({ method, target, section }: Head, body: ArrivingBody | undefined, socket: Socket<unknown>) {
+  constructor(
+    { method, target, section }: Head,
+    body: ArrivingBody | undefined,
+    socket: Socket<unknown>,
+    isClosed: () => boolean,
+  ) {
     this.method = method;
     this.target = target;
     this.fields = section.fields;
     this.#body = body;
     this.#socket = socket;
+    this.#isClosed = isClosed;
   }
 
   get address(): string {
     return this.#socket.remoteAddress;
+  }
+
+  get isAbandoned(): boolean {
+    return this.#isClosed();
   }
 
   body(): Maybe<Uint8Array> {

@@ -1,3 +1,4 @@
+import { Lane } from "../../lib/lane.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Encoding } from "../../model/encoding.ts";
 import type { Row } from "../../model/engine.ts";
@@ -17,7 +18,9 @@ const waitingShare = 1 / 4;
 /** The records of one resource of one site. */
 export class Collection {
   readonly resource: Resource;
-  readonly selections = new Selections();
+  /** For long work on the records. */
+  readonly lane = new Lane();
+  readonly selections = new Selections(this.lane);
   /** The blocks, as of some changes ago. */
   #version: Version;
   /** What has changed since `#version`, as far as blocks are being made of it. */

@@ -1,7 +1,8 @@
 // Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Selections are kept, and after a few
 // changes only the records that changed are put in their places.
 
-import { inSlices, type Steps } from "../../lib/slices.ts";
+import type { Lane } from "../../lib/lane.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { sorted } from "../../lib/sorted.ts";
 import { after, type Maybe } from "../../model/maybe.ts";
 import type { Leaf } from "../../model/resource.ts";
@@ -41,29 +42,29 @@ const mostRecent = 256;
 export class Selections {
   /** The least recently used first. */
   readonly #kept = new Map<string, Selection>();
-  /** Selections that are being made in slices, by version and name. */
-  readonly #making = new Map<string, Promise<readonly number[]>>();
+  readonly #lane: Lane;
   #bytes = 0;
   /** The IDs of the records that changed from each of the latest versions to the one after it. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
-  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. */
-  select(version: Version, filters: readonly Filter[], sort: readonly Order[]): Maybe<readonly number[]> {
+  constructor(lane: Lane) {
+    this.#lane = lane;
+  }
+
+  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws Unwanted */
+  select(
+    version: Version,
+    filters: readonly Filter[],
+    sort: readonly Order[],
+    isWanted: () => boolean,
+  ): Maybe<readonly number[]> {
     const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
     const before = this.#kept.get(name);
     if (before?.version === version.number) return this.#keep(name, before);
-    const key = `${version.number} ${name}`;
-    const underWay = this.#making.get(key);
-    if (underWay) return underWay;
-    const made = after(inSlices(this.#make(version, filters, sort, before)), (ids) =>
+    const make = () => this.#make(version, filters, sort, this.#kept.get(name));
+    return after(this.#lane.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
       this.#keep(name, { ids, version: version.number }),
     );
-    if (made instanceof Promise)
-      this.#making.set(
-        key,
-        made.finally(() => this.#making.delete(key)),
-      );
-    return made;
   }
 
   /** Notes the IDs of the records that changed from `version` to the one after it. */

@@ -69,19 +69,21 @@ export class Version {
     encode?: (record: StorefrontRecord) => string,
   ): Steps<Uint8Array> {
     const builder = builders.pop() ?? new ByteBuilder();
-    builder.clear();
-    builder.write(encoding.listStart);
-    for (let index = 0; index < ids.length; index++) {
-      if (index > 0) builder.write(encoding.separator);
-      const record = this.get(ids[index] as number) as BlockRecord;
-      if (encode) builder.write(encode(JSON.parse(record.json)));
-      else record.block.appendItem(record.index, encoding, builder);
-      if (index % 64 === 63) yield;
+    try {
+      builder.clear();
+      builder.write(encoding.listStart);
+      for (let index = 0; index < ids.length; index++) {
+        if (index > 0) builder.write(encoding.separator);
+        const record = this.get(ids[index] as number) as BlockRecord;
+        if (encode) builder.write(encode(JSON.parse(record.json)));
+        else record.block.appendItem(record.index, encoding, builder);
+        if (index % 64 === 63) yield;
+      }
+      builder.write(encoding.listEnd);
+      return builder.take();
+    } finally {
+      if (builders.length < mostBuilders) builders.push(builder);
     }
-    builder.write(encoding.listEnd);
-    const bytes = builder.take();
-    if (builders.length < mostBuilders) builders.push(builder);
-    return bytes;
   }
 
   /** The page called `name`, made by `make` unless it is kept: shops show the same ones again and again. */
@@ -110,6 +112,7 @@ export class Version {
 
   #keepPage(name: string, page: Page): Page {
     const bytes = 500 + page.body.length;
+    if (this.#pages.has(name)) return page;
     if (name.length > longestPageName || bytes > mostPageBytes / 8) return page;
     if (this.#pages.size >= mostPages || this.#pageBytes + bytes > mostPageBytes) {
       this.#pages.clear();

@@ -1,0 +1,44 @@
+// Whoever responds to a request can tell whether its client is still there.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { startListener, text } from "../support/wire-listener.ts";
+
+let listener: Listener;
+let arrived: Promise<WireRequest>;
+let respond: () => void;
+
+beforeEach(() => {
+  const [seen, held] = [Promise.withResolvers<WireRequest>(), Promise.withResolvers<void>()];
+  [arrived, respond] = [seen.promise, held.resolve];
+  listener = startListener((request) => {
+    seen.resolve(request);
+    return held.promise.then(() => text("here"));
+  });
+});
+afterEach(() => listener.stop(0));
+
+async function ask(): Promise<[WireClient, WireRequest]> {
+  const client = await openClient(listener.port);
+  client.send(toRequest("GET / HTTP/1.1", ["Host: x"]));
+  return [client, await arrived];
+}
+
+test("a request is abandoned when its connection is reset", async () => {
+  const [client, request] = await ask();
+  expect(request.isAbandoned).toBe(false);
+  client.socket.resetAndDestroy();
+  for (let turn = 0; turn < 500 && !request.isAbandoned; turn++) await Bun.sleep(10);
+  expect(request.isAbandoned).toBe(true);
+});
+
+test("a request is not abandoned when its client only sends no more", async () => {
+  const [client, request] = await ask();
+  client.socket.end();
+  await Bun.sleep(50);
+  expect(request.isAbandoned).toBe(false);
+  respond();
+  expect(await client.answers(1)).toEqual([expect.objectContaining({ status: 200, body: "here" })]);
+});
