@@ -3,7 +3,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { revokeKey, rotateKey } from "../src/operator/keys.ts";
 import { addSite, removeSite, setSite } from "../src/operator/sites.ts";
-import { startTestServer, type TestServer } from "./support/server.ts";
+import { createBrokenResource } from "./support/broken-resource.ts";
+import { createIntent } from "./support/intents.ts";
+import { call, startTestServer, type TestServer } from "./support/server.ts";
 import { openClient, toRequest } from "./support/wire-client.ts";
 
 const start = Date.parse("2026-01-01T00:00:00Z");
@@ -68,5 +70,27 @@ describe("a write whose body comes slowly", () => {
   test("takes one token of its key's rate", async () => {
     const key = await server.issueKey({ rate: 1 });
     expect(await createSlowly(key, () => {})).toBe(201);
+  });
+});
+
+describe("a read that takes several turns of the event loop", () => {
+  test.each([
+    ["and whose key has expired when it is made", 60_000, 401],
+    ["and whose key is still valid", 59_999, 200],
+  ])("%s: after %i ms %i", async (_, passing, status) => {
+    const slow = createBrokenResource();
+    const other = await startTestServer({ now: () => clock, resources: slow.resources });
+    await other.engine.commit(new Array(2000).fill(createIntent({ site: other.site.ID })));
+    const key = await other.issueKey({ expiresAt: start + 60_000 });
+    slow.whenUsed = () => {
+      if (clock > start) return;
+      clock += passing;
+      // Longer than a list is worked at in one turn.
+      Bun.sleepSync(10);
+    };
+    const response = await call(`${other.url}/restapi/brands.xml`, "GET", { key });
+    expect(clock).toBe(start + passing);
+    expect([response.status, response.text.includes("<Brand ")]).toEqual([status, status === 200]);
+    await other.stop();
   });
 });

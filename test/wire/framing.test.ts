@@ -250,6 +250,8 @@ describe("read as they are meant", () => {
     ["a method of one's own", toRequest("M-SEARCH! /x HTTP/1.1"), "M-SEARCH! /x "],
     ["other bytes in the target and in a value", toRequest("GET /\xe9 HTTP/1.1", ["X: \xe9\xff"]), "GET /\xe9 "],
     ["an address as Host", get("Host: [::1]:80"), "GET /x "],
+    ["an address of all digits as Host", get("Host: [0123:4567:89ab:cdef:ABCD:EF::1.2.3.4]"), "GET /x "],
+    ["a name with every character as Host", get("Host: aZ09_.~!$&'()*+;=%41\xc3\xbc-:09"), "GET /x "],
     ["an empty Host", get("Host: "), "GET /x "],
     ["names of other fields that objects have", get("__proto__: a", "constructor: b", "toString: c"), "GET /x "],
   ])("%s", async (_, bytes, read) => {

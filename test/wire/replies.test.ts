@@ -22,9 +22,36 @@ const replies: Record<string, Reply> = {
   "/long-header": text("x", 200, { "X-Long": "h".repeat(20_000) }),
 };
 
+/** RFC 9110 section 15; 429 and 431 from RFC 6585. */
+const reasons = new Map([
+  [200, "OK"],
+  [201, "Created"],
+  [204, "No Content"],
+  [304, "Not Modified"],
+  [400, "Bad Request"],
+  [401, "Unauthorized"],
+  [403, "Forbidden"],
+  [404, "Not Found"],
+  [405, "Method Not Allowed"],
+  [408, "Request Timeout"],
+  [409, "Conflict"],
+  [412, "Precondition Failed"],
+  [413, "Content Too Large"],
+  [415, "Unsupported Media Type"],
+  [421, "Misdirected Request"],
+  [422, "Unprocessable Content"],
+  [429, "Too Many Requests"],
+  [431, "Request Header Fields Too Large"],
+  [500, "Internal Server Error"],
+  [501, "Not Implemented"],
+  [503, "Service Unavailable"],
+]);
+
 function answer(request: WireRequest): Reply | Promise<Reply> {
   if (request.target === "/throw") throw new Error("a fault");
   if (request.target === "/reject") return Promise.reject(new Error("a fault"));
+  const [, status] = /^\/status\/(\d+)$/.exec(request.target) ?? [];
+  if (status) return { status: Number(status), headers: "", body: null };
   return replies[request.target] ?? echoNow(request);
 }
 
@@ -84,6 +111,17 @@ describe("the connection", () => {
     expect(answers[0]?.headers.connection).toBe(said as string);
     expect(answers).toHaveLength(said === "close" ? 1 : 2);
   });
+});
+
+test("each status has the reason phrase of its RFC", async () => {
+  const seen: string[] = [];
+  for (const status of reasons.keys()) {
+    const client = await openClient(listener.port);
+    client.send(toRequest(`GET /status/${status} HTTP/1.1`, ["Connection: close"]));
+    seen.push((await client.ended()).received.split("\r\n", 1)[0] as string);
+    client.socket.destroy();
+  }
+  expect(seen).toEqual([...reasons].map(([status, reason]) => `HTTP/1.1 ${status} ${reason}`));
 });
 
 test.each([
