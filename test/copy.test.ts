@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { Intent } from "../src/model/write.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
@@ -87,28 +88,86 @@ test("how far it is can be seen", async () => {
 describe("a target that does not hold what was sent", () => {
   const brands = Array.from({ length: 3 }, () => createIntent());
   const alterations: [string, (to: Engine) => Promise<unknown>][] = [
-    ["a record more", (to) => to.commit([createIntent()])],
-    ["a record changed", (to) => to.commit([createIntent({ operation: "update", id: 2, values: { Name: "Other" } })])],
-    ["a time of use more", (to) => to.noteKeyUse(new Map([[1, 1]]))],
+    ["a record changed", (to) => refillWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
+    ["a record less", (to) => refillWith(to, "records", (rows) => rows.slice(1))],
+    ["a change less", (to) => refillWith(to, "journal", (rows) => rows.slice(1))],
     ["nothing at all", (to) => to.refill(none())],
   ];
   test.each(alterations)("is emptied again, and the copy has failed: %s", async (_, alter) => {
-    const from = await openEngine(fileUrl(`${++files}.db`), allResources);
-    await from.commit(brands);
-    const to = await openEngine(fileUrl(`${++files}.db`), allResources);
-    let dumps = 0;
-    // The second dump reads back what was written.
-    async function* dump() {
-      if (++dumps === 2) await alter(to);
-      yield* to.dump();
-    }
-    const thrown = await copyDatabase(from, { ...to, dump }).catch((error) => error);
+    const { from, to, copy } = await openPair(brands);
+    const thrown = await copy(alter).catch((error) => error);
     expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was taken back/) });
     expect(await isEmpty(to)).toBe(true);
     await from.close();
     await to.close();
   });
+
+  test("because somebody has written to it keeps what was written, and the copy has failed", async () => {
+    const { from, to, copy } = await openPair(brands);
+    const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
+    expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/was written to meanwhile/) });
+    const { rows } = await to.load(1);
+    expect(rows.map(({ body }) => JSON.parse(body as string).Name)).toEqual(["Acme", "Acme", "Acme", "Written"]);
+    await from.close();
+    await to.close();
+  });
+
+  test("because a key was used there is a good copy all the same", async () => {
+    const { from, to, copy } = await openPair(brands);
+    expect(await copy(() => to.noteKeyUse(new Map([[1, 1]])))).toBe(7);
+    expect([...(await to.keyUses())]).toEqual([[1, 1]]);
+    await from.close();
+    await to.close();
+  });
 });
+
+test("what somebody writes to the target before the copy is in place is not lost", async () => {
+  const { from, to } = await openPair([createIntent()]);
+  let isWritten = false;
+  async function* dump() {
+    yield* from.dump();
+    if (isWritten) await to.commit([createIntent({ values: { Name: "Written" } })]);
+    isWritten = true;
+  }
+  const thrown = await copyDatabase({ ...from, dump }, to).catch((error) => error);
+  expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` keeps it/) });
+  const kept: string[] = [];
+  await to.refill(none(), async (rows) => {
+    kept.push(JSON.stringify(await Array.fromAsync(rows)));
+  });
+  expect(kept[0]).toContain("Written");
+  await from.close();
+  await to.close();
+});
+
+/** A database with what `intents` make, and an empty one to copy it to; `alter` has its turn before that is read back. */
+async function openPair(intents: readonly Intent[]) {
+  const from = await openEngine(fileUrl(`${++files}.db`), allResources);
+  await from.commit(intents);
+  const to = await openEngine(fileUrl(`${++files}.db`), allResources);
+  const copy = (alter: (to: Engine) => Promise<unknown>) => {
+    let dumps = 0;
+    async function* dump() {
+      if (++dumps === 2) await alter(to);
+      yield* to.dump();
+    }
+    return copyDatabase(from, { ...to, dump });
+  };
+  return { from, to, copy };
+}
+
+type Rows = DumpedRow["row"][];
+
+async function refillWith(engine: Engine, table: string, change: (rows: Rows) => Rows): Promise<void> {
+  const all = await Array.fromAsync(engine.dump());
+  const changed = change(all.filter((row) => row.table === table).map(({ row }) => row));
+  await engine.refill(
+    (async function* () {
+      yield* all.filter((row) => row.table !== table);
+      for (const row of changed) yield { table, row };
+    })(),
+  );
+}
 
 async function* none(): AsyncGenerator<DumpedRow> {}
 

@@ -1,4 +1,4 @@
-import type { DumpedRow, Engine } from "../model/engine.ts";
+import type { DumpedRow, Engine, Keep } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { type TableName, tables } from "../store/tables.ts";
 import { isEmpty } from "./backup.ts";
@@ -14,8 +14,8 @@ export interface CopyProgress {
 /**
  * Copies everything that `from` holds as of one moment into `to`, and makes sure that `to` then holds the same. Returns
  * the number of rows. Servers may run on `from`; what they write meanwhile is not copied.
- * @throws Refusal `conflict` when `to` is not empty or `from` is, `unavailable` when they differ at the end; then `to`
- * is empty again
+ * @throws Refusal `conflict` when `to` is not empty or `from` is, or others write to `to` meanwhile, which loses nothing;
+ * `unavailable` when they differ at the end: then `to` is empty again
  */
 export async function copyDatabase(
   from: Engine,
@@ -26,15 +26,35 @@ export async function copyDatabase(
   const total = await countRows(from, onProgress);
   if (total === 0) throw new Refusal("conflict", "there is nothing to copy; is the source the right one?");
   const sent = createFingerprint();
-  await to.refill(watched(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })));
+  await to.refill(
+    watched(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
+    refuseReplaced,
+  );
   const received = createFingerprint();
   const readBack = watched(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
+  if (received.changes() > sent.changes()) throw writtenTo();
   if (sent.end() !== received.end()) {
     await to.refill(nothing());
     throw new Refusal("unavailable", "the copy was not the same as its source and was taken back; try again");
   }
   return sent.rows();
+}
+
+/** Nothing is replaced where `to` was empty until the end. */
+async function refuseReplaced(replaced: Parameters<Keep>[0]): Promise<void> {
+  for await (const _ of replaced) {
+    const detail =
+      "others wrote to the target before the copy was in place, or an interrupted `restore` left something in it: it is still there, and the next `restore` keeps it in a file";
+    throw new Refusal("conflict", detail);
+  }
+}
+
+/** To take the copy back would take that back too. */
+function writtenTo(): Refusal {
+  const detail =
+    "the target holds the copy, but was written to meanwhile, so that the two cannot be compared; nothing that was written is lost";
+  return new Refusal("conflict", detail);
 }
 
 async function countRows(engine: Engine, onProgress: (progress: CopyProgress) => void): Promise<number> {
@@ -62,20 +82,25 @@ async function* nothing(): AsyncGenerator<DumpedRow> {}
 
 type Fingerprint = ReturnType<typeof createFingerprint>;
 
-/** What a set of rows amounts to, in whatever order they come. A copy has epochs of its own, so they do not count. */
+/**
+ * What a set of rows amounts to, in whatever order they come. A copy has epochs of its own, so they do not count; nor does
+ * when a key was last used, which a server on the copy notes as soon as somebody reads.
+ */
 function createFingerprint() {
   const sums = new Map<string, { rows: number; sum: bigint }>();
   let rows = 0;
   return {
     add({ table, row }: DumpedRow): void {
+      rows++;
+      if (table === "key_uses") return;
       const cells = tables[table as TableName].map((column) => (column === "epoch" ? null : (row[column] ?? null)));
       const entry = sums.get(table) ?? { rows: 0, sum: 0n };
       entry.rows++;
       entry.sum = BigInt.asUintN(64, entry.sum + BigInt(Bun.hash(JSON.stringify(cells))));
       sums.set(table, entry);
-      rows++;
     },
     rows: () => rows,
+    changes: () => sums.get("journal")?.rows ?? 0,
     end: () => [...sums].map(([table, entry]) => `${table} ${entry.rows} ${entry.sum}`).join("; "),
   };
 }
