@@ -127,6 +127,21 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect(await engine.check()).toEqual([]);
   });
 
+  test("that cannot drop what it has replaced is done all the same; the next one drops it", async () => {
+    const impatient = await openEngine(url, allResources, { timeout: 100 });
+    opened.push(impatient);
+    let release = () => {};
+    await impatient.refill(rowsOf(backup), async (rows) => {
+      expect(namesIn(await Array.fromAsync(rows))).toEqual(["old", "newer"]);
+      release = await kind.obstruct(url);
+    });
+    release();
+    expect(await namesNow()).toEqual(["old"]);
+    expect(await engine.check()).toEqual([expect.stringContaining("the next `restore`")]);
+    await engine.refill(rowsOf(backup), async () => {});
+    expect(await beside()).toEqual([]);
+  });
+
   test("another one may begin while what was replaced is still being kept; each keeps it", async () => {
     const other = await open();
     const kept: string[][] = [];

@@ -13,6 +13,8 @@ export interface EngineKind {
   newDatabase(): Promise<string>;
   /** Asks the database at `url` as anyone with SQL would. */
   select(url: string, text: string): Promise<unknown[]>;
+  /** Keeps those who use the database from changing its tables, by a lock or by the loss of their connections, until what comes back is called. */
+  obstruct(url: string): Promise<() => void>;
   close(): Promise<void>;
 }
 
@@ -38,6 +40,11 @@ function sqlite(): EngineKind {
       using database = new Database(url.replace("sqlite:", ""));
       return database.query(text).all();
     },
+    obstruct: async (url) => {
+      const database = new Database(url.replace("sqlite:", ""));
+      database.run("begin immediate");
+      return () => database.close();
+    },
     close: async () => rmSync(folder, { recursive: true }),
   };
 }
@@ -54,6 +61,10 @@ function postgres(name: string, parameters = ""): EngineKind {
       const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
       // A bigint comes as text.
       return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
+    },
+    obstruct: async () => {
+      await server.run("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+      return () => {};
     },
     close: () => server.remove(),
   };

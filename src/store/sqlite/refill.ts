@@ -30,10 +30,16 @@ export async function refillTables(
     // Views then go on naming the tables in use, whichever those are.
     database.run("pragma legacy_alter_table = on");
     for (const killed of asides(database, "unused")) await dropTables(database, killed);
-    if (keep) for (const left of asides(database, "replaced")) await keepAndDrop(database, open, left, keep);
+    for (const left of keep ? asides(database, "replaced") : []) {
+      await keep?.(dumpAside(open, left));
+      // Another restore may have kept and dropped it too.
+      await dropTables(database, left);
+    }
     const replaced = await replace(database, rows);
     const heads = headsIn(database, replaced);
-    await keepAndDrop(database, open, replaced, keep);
+    await keep?.(dumpAside(open, replaced));
+    // What cannot be dropped, as on a full disk, takes room and no more: it is done, `check` reports it, and the next one drops it.
+    await dropTables(database, replaced).catch(() => {});
     return heads;
   } catch (error) {
     throw fromSqlite(error);
@@ -91,10 +97,8 @@ function insert(database: Database, aside: Aside, { table, rows }: Portion): voi
   for (const row of rows) query.run(...columns.map((column) => (row[column] ?? null) as Cell));
 }
 
-async function keepAndDrop(database: Database, open: () => Database, aside: Aside, keep?: Keep): Promise<void> {
-  await keep?.(dumpRows(open, (table: TableName) => asideName(aside, table)));
-  // Another restore may have kept and dropped it too.
-  await dropTables(database, aside);
+function dumpAside(open: () => Database, aside: Aside): Iterable<DumpedRow> {
+  return dumpRows(open, (table: TableName) => asideName(aside, table));
 }
 
 /**
