@@ -38,6 +38,17 @@ test("rows that are in order have no fault", () => {
   expect(checkRows(intactRows())).toEqual([]);
 });
 
+test("of a removed site nothing but its row may be left, and what is left is counted", () => {
+  const rows = intactRows();
+  change(rows, site, { epoch: "", revision: 0, counters: "{}" });
+  expect(checkRows(rows.filter(({ table }) => table === "sites"))).toEqual([]);
+  expect(checkRows(rows)).toEqual(["site 1 was removed, and 8 of its rows are left"]);
+  for (const left of ["records", "journal"]) {
+    const some = rows.filter(({ table }) => table === "sites" || table === left).slice(0, 3);
+    expect(checkRows(some)).toEqual(["site 1 was removed, and 1 of its rows are left"]);
+  }
+});
+
 test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]>([
   [
     "counters that are no JSON",

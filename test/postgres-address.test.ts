@@ -57,13 +57,27 @@ describe("an address", () => {
     });
   });
 
+  test("takes each setting up to its bounds, and the flags in the three spellings of each", () => {
+    const read = (settings: string) => readAddress(`postgres://h/db?${settings}`);
+    expect([read("pool_size=2").poolSize, read("pool_size=1000").poolSize]).toEqual([2, 1000]);
+    expect([read("statement_timeout=100").timeout, read("statement_timeout=600000").timeout]).toEqual([100, 600_000]);
+    expect(read("")).toMatchObject({ poolSize: 10, timeout: 2000, prepare: true });
+    expect(["yes", "true", "1"].map((value) => read(`prepare=${value}`).prepare)).toEqual([true, true, true]);
+    expect(["no", "false", "0"].map((value) => read(`prepare=${value}`).prepare)).toEqual([false, false, false]);
+    expect(readAddress("postgres://h:1,h:65535/db").hosts.map(({ port }) => port)).toEqual([1, 65_535]);
+  });
+
   const wrong = {
     "postgres://h/db?sslmod=require": 'no parameter "sslmod"; did you mean sslmode?',
     "postgres://h/db?sslmode=maybe": "sslmode must be",
     "postgres://h/db?pool_size=1": "pool_size must be a whole number from 2 to 1000",
+    "postgres://h/db?pool_size=1001": "pool_size must be a whole number from 2 to 1000",
+    "postgres://h/db?statement_timeout=99": "statement_timeout must be a whole number from 100 to 600000",
+    "postgres://h/db?statement_timeout=600001": "statement_timeout must be",
     "postgres://h/db?statement_timeout=soon": "statement_timeout must be",
     "postgres://h/db?prepare=perhaps": "prepare must be yes or no",
-    "postgres://h:99999/db": "is no host",
+    "postgres://h:65536/db": "is no host",
+    "postgres://h:0/db": "is no host",
     "postgres://u:100%@h/db": "write a percent sign as %25",
     "postgres://h/db?sslrootcert=/nowhere": "sslrootcert cannot be read",
     "mysql://u:secret@h/db": '"mysql://u:...@h/db" is no database address',

@@ -1,8 +1,8 @@
 // Who gets which of the few connections of a process, when, and for how long.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
-import { type AddressInfo, createServer } from "node:net";
-import { readAddress } from "../src/store/postgres/address.ts";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type Address, readAddress } from "../src/store/postgres/address.ts";
 import { step } from "../src/store/postgres/bulk.ts";
 import type { Connection } from "../src/store/postgres/connection.ts";
 import { createPool, type Pool, type Work } from "../src/store/postgres/pool.ts";
@@ -97,19 +97,20 @@ test("a connection that is made only when its caller has given up is for the nex
 });
 
 test("for those who have given up nothing more is connected", async () => {
-  let connections = 0;
-  const silent = createServer((socket) => {
-    connections++;
-    socket.on("error", () => {});
-  });
-  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
-  const { port } = silent.address() as AddressInfo;
-  const address = readAddress(`postgres://user@127.0.0.1:${port}/database?statement_timeout=300`);
-  const pool = createPool(createPrimary(address), 1, 200);
+  await using silent = await listen(() => {});
+  const pool = createPool(createPrimary(addressOf(300, silent)), 1, 200);
   await Promise.all(Array.from({ length: 5 }, () => failureOf(pool.use(pidOf))));
   await Bun.sleep(1000);
-  expect(connections).toBe(1);
-  silent.close();
+  expect(silent.connections()).toBe(1);
+});
+
+test("while a host is silent, another that is no primary is asked again, and not without a pause", async () => {
+  await using silent = await listen(() => {});
+  await using unwilling = await listen((socket) => socket.end(startingUp));
+  const error = await failureOf(createPrimary(addressOf(1500, silent, unwilling)).connect());
+  expect(error.message).toContain("no primary among the hosts");
+  expect(unwilling.connections()).toBeGreaterThan(1);
+  expect(unwilling.connections()).toBeLessThan(12);
 });
 
 test("a connection that was lost while nobody used it costs nobody anything", async () => {
@@ -200,6 +201,45 @@ test("a pool that is closed lends nothing, and what it has lent is closed when i
   await lent;
   await waitFor(async () => (await backEnds()).length === 0, "no connection");
 });
+
+interface Listener extends AsyncDisposable {
+  readonly port: number;
+  /** How many there have been. */
+  connections(): number;
+}
+
+/** Something at 127.0.0.1 that is no database. */
+async function listen(onConnection: (socket: Socket) => void): Promise<Listener> {
+  const sockets: Socket[] = [];
+  const listener = createServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => {});
+    onConnection(socket);
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (listener.address() as AddressInfo).port,
+    connections: () => sockets.length,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => listener.close(resolve));
+    },
+  };
+}
+
+/** How a database that is starting refuses a client (ErrorResponse, https://www.postgresql.org/docs/current/protocol-message-formats.html). */
+const startingUp = (() => {
+  const fields = "SFATAL\0C57P03\0Mthe database system is starting up\0\0";
+  const message = Buffer.alloc(5 + fields.length, `E    ${fields}`);
+  message.writeInt32BE(4 + fields.length, 1);
+  return message;
+})();
+
+/** @param timeout milliseconds for a host to respond */
+function addressOf(timeout: number, ...listeners: readonly Listener[]): Address {
+  const hosts = listeners.map(({ port }) => `127.0.0.1:${port}`).join(",");
+  return readAddress(`postgres://user@${hosts}/database?sslmode=disable&statement_timeout=${timeout}`);
+}
 
 async function backEnds(): Promise<unknown[]> {
   return server.run("select pid from pg_stat_activity where application_name = 'storefront'");
