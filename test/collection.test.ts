@@ -1,6 +1,6 @@
 // Lists and selections that are kept are what they would be if they were made anew, after any changes.
 
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
@@ -258,4 +258,26 @@ test.each([
   ["", undefined],
 ])("Accept-Encoding: %s gets %s", (header, coding) => {
   expect(chooseCoding(header, 5000)).toBe(coding);
+});
+
+test("changes for which there was no memory are in the next list", async () => {
+  const collection = filled(300);
+  await listOf(collection, json);
+  set(collection, 7, 1001, toJson(7, "changed"));
+  set(collection, 8, 1002, null);
+  const memory = spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
+    throw new RangeError("Out of memory");
+  });
+  try {
+    expect(async () => collection.version()).toThrow("Out of memory");
+    // So many that blocks are made without being asked for.
+    for (let id = 1001; id <= 2100; id++) set(collection, id, id, toJson(id, "new"));
+  } finally {
+    memory.mockRestore();
+  }
+  expect(collection.get(7)?.json).toBe(toJson(7, "changed"));
+  const listed = JSON.parse(textOf(await listOf(collection, json)));
+  expect(listed.length).toBe(299 + 1100);
+  expect(listed[6]).toEqual({ ID: 7, Name: "changed" });
+  expect(listed[7].ID).toBe(9);
 });

@@ -104,7 +104,11 @@ export class Collection {
   }
 
   #catchUp(): void {
-    if (!this.#next) void this.#applyAll();
+    if (this.#next) return;
+    // No request waits for it; the next list tries again, and its client is told if that fails too.
+    try {
+      Promise.resolve(this.#applyAll()).catch(() => {});
+    } catch {}
   }
 
   #applyAll(): Maybe<Version> {
@@ -118,7 +122,15 @@ export class Collection {
     const [revision, bytes] = [this.#revision, this.#waitingBytes];
     this.#applying = changed;
     this.#waiting = new Map();
-    const blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
+    let blocks: readonly Block[];
+    try {
+      blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
+    } catch (error) {
+      // As when there is no memory: whoever asks next tries again.
+      this.#waiting = new Map([...changed, ...this.#waiting]);
+      this.#applying = new Map();
+      throw error;
+    }
     const { number } = this.#version;
     this.selections.noteChanged(number, new Set(changed.keys()));
     this.#version = new Version(blocks, revision, number + 1);
