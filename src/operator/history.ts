@@ -22,7 +22,8 @@ export async function* journal(engine: Engine, site: number, since = 0): AsyncGe
 /**
  * Puts a record back as it was: at `revision`, or before its last change where that is not given. A deleted one comes
  * back under its old ID.
- * @throws Refusal `not-found` when the journal does not know such a state
+ * @throws Refusal `not-found` when the journal does not know such a state, `conflict` when the site has just got another
+ * history
  */
 export async function restoreRecord(
   engine: Engine,
@@ -32,9 +33,12 @@ export async function restoreRecord(
   revision: number | undefined,
   at: number,
 ): Promise<Outcome> {
-  const body = await findState(engine, site, resource, id, revision);
-  const intent = { site, resource: resource.name, operation: "restore", id, text: body, actor: operator, at } as const;
-  const [outcome] = await engine.commit([intent]);
+  const [head] = await engine.heads([site]);
+  const text = await findState(engine, site, resource, id, revision);
+  const common = { site, resource: resource.name, id, actor: operator, at };
+  const [outcome] = await engine.commit([{ ...common, operation: "restore", text, ifEpoch: head?.epoch }]);
+  if (outcome?.kind === "refused" && outcome.why === "other-history")
+    throw new Refusal("conflict", "the site has just been restored or removed; nothing was changed");
   return outcome as Outcome;
 }
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { journal } from "../../src/operator/history.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { journal, restoreRecord } from "../../src/operator/history.ts";
 import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -21,6 +23,28 @@ describe.each(engines)("the journal on $name", (kind) => {
     const all = Array.from({ length: count }, (_, n) => n + 1);
     expect(await since(0)).toEqual(all);
     expect(await since(3)).toEqual(all.slice(3));
+    await engine.close();
+  });
+
+  test("of a database that is restored meanwhile puts no record back", async () => {
+    const engine = await openEngine(await kind.newDatabase(), allResources);
+    await engine.commit([createIntent({ values: { Name: "from the backup" } })]);
+    const backup = await Array.fromAsync(engine.dump());
+    const rename = (Name: string) => createIntent({ operation: "update", id: 1, values: { Name } });
+    await engine.commit([rename("second"), rename("third")]);
+    const since: Engine["since"] = async (...range) => {
+      const changes = await engine.since(...range);
+      await engine.refill(
+        (async function* () {
+          yield* backup;
+        })(),
+      );
+      return changes;
+    };
+    const thrown = await restoreRecord({ ...engine, since }, 1, brand, 1, undefined, 1).catch((error) => error);
+    expect(thrown).toMatchObject({ code: "conflict" });
+    const { rows } = await engine.load(1);
+    expect(JSON.parse(rows[0]?.body as string).Name).toBe("from the backup");
     await engine.close();
   });
 });
