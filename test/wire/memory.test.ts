@@ -15,9 +15,14 @@ let clients: WireClient[];
 let incidents: Incident[];
 let held: (() => void)[];
 
-/** `/own` gets bytes that no other response has, `/shared` always the same, and `/held` waits until it is let go. */
+/**
+ * `/own` gets bytes that no other response has, as `/longer` does, and `/shared` always the same. `/held` waits until it is let
+ * go, and the body of `/unread` is not asked for.
+ */
 function answer(request: WireRequest): Reply | Promise<Reply> {
   if (request.target === "/own") return { status: 200, headers: "", body: Buffer.alloc(large, "o") };
+  if (request.target === "/longer") return { status: 200, headers: "", body: Buffer.alloc(3 * large, "l") };
+  if (request.target === "/unread") return { status: 200, headers: "", body: null };
   if (request.target === "/shared") return { status: 200, headers: "", body: shared };
   if (request.target !== "/held") return echo(request);
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
@@ -84,6 +89,22 @@ describe("when clients make the server keep too much", () => {
     expect(await wholeOnes()).toEqual([false, false, true, true]);
   });
 
+  test("one that reads slowly is kept before one that reads nothing", async () => {
+    await listener.stop(0);
+    // Room for the longer response, two others and a half.
+    begin(5.5 * large);
+    const slow = await openSilent(get("/longer"));
+    await openSilent(get("/own"));
+    slow.socket.resume();
+    // More than the systems of both sides hold, so the server has sent some of it by now.
+    await slow.until((received) => received.length > large);
+    slow.socket.pause();
+    await arrive();
+    for (let count = 0; count < 2; count++) await openSilent(get("/own"));
+    expect(incidents).toEqual(["connection cut off"]);
+    expect(await wholeOnes()).toEqual([true, false, true, true]);
+  });
+
   test("one that makes progress is kept before one that makes none", () => {
     const ended: string[] = [];
     const memory = new ConnectionMemory(25, () => {});
@@ -101,6 +122,22 @@ describe("when clients make the server keep too much", () => {
     first.noteProgress();
     share("third");
     expect([ended, memory.bytes]).toEqual([["second"], 20]);
+  });
+
+  test("bytes that several keep count until the last of them is done", () => {
+    const memory = new ConnectionMemory(100, () => {});
+    const bytes = new Uint8Array(10);
+    const shares = Array.from({ length: 3 }, () => new MemoryShare(memory, () => {}));
+    const counted: number[] = [];
+    for (const share of shares) {
+      share.hold(bytes);
+      counted.push(memory.bytes);
+    }
+    for (const share of shares) {
+      share.release(bytes);
+      counted.push(memory.bytes);
+    }
+    expect(counted).toEqual([10, 10, 10, 10, 10, 0]);
   });
 
   test("bytes that many wait for count once", async () => {
@@ -125,6 +162,12 @@ describe("when clients make the server keep too much", () => {
     const body = toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "x".repeat(900_000));
     for (let count = 0; count < 40; count++) await openSilent(body);
     expect(incidents.length).toBeGreaterThan(0);
+  });
+
+  test("bodies that nobody asks for are not kept", async () => {
+    const body = toRequest("POST /unread HTTP/1.1", ["Content-Length: 1000000"], "x".repeat(900_000));
+    for (let count = 0; count < 40; count++) await openSilent(body);
+    expect(incidents).toEqual([]);
   });
 
   test("what was kept for connections that are gone does not count", async () => {
