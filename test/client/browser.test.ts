@@ -18,7 +18,7 @@ beforeAll(async () => {
   expect(await Bun.spawn([process.execPath, build, built]).exited).toBe(0);
   app = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: serveApp });
   browser = await openBrowser();
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await browser.close();
   await app.stop(true);
@@ -67,4 +67,4 @@ test("creates, updates by the ETag that it read, pages and deletes, and sees pro
     0,
   ]);
   await page.close();
-}, 30_000);
+}, 120_000);

@@ -12,7 +12,7 @@ let server: TestServer;
 let browser: Browser;
 beforeAll(async () => {
   [server, browser] = await Promise.all([startTestServer(), openBrowser()]);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await browser?.close();
   await server?.stop();

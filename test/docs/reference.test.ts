@@ -9,7 +9,7 @@ let server: DemoServer;
 let browser: Browser;
 beforeAll(async () => {
   [server, browser] = await Promise.all([startDemoServer(), openBrowser()]);
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await browser?.close();
   await server?.stop();
@@ -28,7 +28,7 @@ for (const [device, width, height] of sizes) {
       await watched.page.getByRole("heading", { name: "Storefront", level: 1 }).waitFor();
       await watched.page.getByText("Order statuses in XML").first().waitFor({ state: "attached" });
       await expectQuiet(watched);
-    }, 30_000);
+    }, 120_000);
 
     test("the pages of the guide fit, and name the server that they came from", async () => {
       const watched = await openPage(browser, server.url, width, height);
@@ -37,7 +37,7 @@ for (const [device, width, height] of sizes) {
         expect(await watched.page.locator("pre").first().textContent()).not.toContain("127.0.0.1:8080");
       }
       await expectQuiet(watched);
-    }, 30_000);
+    }, 120_000);
   });
 }
 
@@ -57,7 +57,7 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   const pasted = line.replace("YOUR_SECRET_TOKEN", server.key);
   expect(Bun.spawnSync(["bash", "-c", pasted]).stdout.toString()).toContain('"Name":"Dispatched"');
   await expectQuiet(watched);
-}, 60_000);
+}, 120_000);
 
 test("the form of an operation in XML sends XML, and shows what comes back: the record, or the problem", async () => {
   const watched = await openPage(browser, server.url, 1280, 900);
@@ -79,7 +79,7 @@ test("the form of an operation in XML sends XML, and shows what comes back: the 
     expect(await page.getByText("Binary file").count()).toBe(0);
   }
   expect(watched.strangers).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 async function expectQuiet({ page, errors, strangers }: Watched): Promise<void> {
   await page.waitForLoadState("networkidle");
