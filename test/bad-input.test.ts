@@ -121,6 +121,9 @@ describe("JSON", () => {
     );
     if (title === "with __proto__") expect(Object.keys(told)).toEqual(["__proto__x"]);
     else expect(told).toEqual(faults);
+    const [first, ...others] = answer.json.errors;
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    expect(answer.json.detail).toBe(`${first.field ? `\`${first.field}\`: ` : ""}${first.detail}${more}`);
     expect(answer.json.instance).toBe(answer.headers.get("X-Request-Id"));
   });
 

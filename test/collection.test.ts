@@ -237,6 +237,16 @@ test("what is kept is counted: more when it is asked for, and no longer when it 
   expect(collection.memoryUse()).toBeLessThan(5000);
 });
 
+test("a page that is kept is counted once, with all its bytes", async () => {
+  const version = await filled(10).version();
+  const page = { body: new Uint8Array(100_000), total: 10 };
+  const before = version.memoryUse();
+  for (let round = 0; round < 2; round++) {
+    await version.page("the first", () => page);
+    expect(version.memoryUse() - before).toBeWithin(100_000, 102_000);
+  }
+});
+
 test("a record that is written again and again is counted once", async () => {
   const collection = filled(100);
   await listOf(collection, json);

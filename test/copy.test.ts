@@ -12,7 +12,7 @@ import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
-import { runProgram, startProcess } from "./support/processes.ts";
+import { runOnTerminal, runProgram, startProcess } from "./support/processes.ts";
 import { type CallOptions, call, startTestServer } from "./support/server.ts";
 
 setDefaultTimeout(60_000);
@@ -83,6 +83,15 @@ test("how far it is can be seen", async () => {
   expect(steps.at(-1)).toEqual({ step: "comparing", rows: 4001, total: 4001 });
   await from.close();
   await to.close();
+});
+
+test("on a terminal, a bar goes from nothing to all", async () => {
+  const from = await openEngine(fileUrl("shown.db"), allResources);
+  await from.commit([createIntent()]);
+  await from.close();
+  const { status, shown } = await runOnTerminal(["copy", "--from", fileUrl("shown.db"), "--to", fileUrl("shown-2.db")]);
+  expect(status).toBe(0);
+  expect(shown).toMatch(/copying \[-+\] 0%.*comparing \[=+\] 100%.*copied 3 rows/s);
 });
 
 describe("a target that does not hold what was sent", () => {

@@ -58,6 +58,10 @@ test("a record that is as it is declared stays as it is, whatever its texts", ()
   );
 });
 
+test("a declaration with an ID of its own is refused, since every record has one", () => {
+  expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/every record has an ID/);
+});
+
 describe("the digest of a declaration", () => {
   const same = declare("Thing", { ...thing.fields, Name: text({ max: 9, description: "other", example: "x" }) });
   const { Name, ...others } = thing.fields;

@@ -212,6 +212,7 @@ describe("a file", () => {
   const bad: [string, string | Uint8Array, string[], RegExp][] = [
     ["that is empty", "", [], /the file is empty; the first line must name the columns/],
     ["with a misspelt column", "Nmae\nA\n", [], /`Nmae`: no such column; did you mean Name\?/],
+    ["with a column like no other", "Qwertyuiop\nA\n", [], /`Qwertyuiop`: no such column$/m],
     ["with a repeated column", "Name,Name\nA,B\n", [], /the column appears more than once/],
     ["with semicolons", "ID;Name\n1;A\n", [], /separated by commas/],
     ["of JSON that is called CSV", '[{"Name":"A"}]', [], /--format json/],

@@ -21,6 +21,8 @@ beforeAll(async () => {
   const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources);
   await addSite(engine, "shop", {}, 1);
   await engine.commit([createIntent(), createIntent({ idempotency: { keyId: 1, name: "a", digest: "d" } })]);
+  // A deleted record is a row without a body.
+  await engine.commit([createIntent({ operation: "delete", id: 1, values: {} })]);
   await backUp(engine, join(folder, "good.backup"), 1);
   await engine.close();
   const [first = "", ...lines] = gunzipSync(readFileSync(join(folder, "good.backup")))
@@ -78,7 +80,7 @@ test.each(damages)("a backup %s is refused, and nothing is changed", async (_, m
   await engine.close();
 });
 
-test("a backup that is put together again is restored", async () => {
+test("a backup that is put together again is restored, with its deleted records", async () => {
   const file = join(folder, "again.backup");
   writeFileSync(file, gzipSync(toText(rows)));
   await verifyBackup(file);

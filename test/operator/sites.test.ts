@@ -38,6 +38,15 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await defaults()).toEqual([]);
   });
 
+  test("that there are, at most ten of them, are named to whoever misses one", async () => {
+    const missed = async () => (await setSite(engine, "elsewhere", {}, 1).catch((error) => error)).message;
+    const names = Array.from({ length: 11 }, (_, index) => `s${index}`);
+    for (const name of names.slice(0, 10)) await add(name);
+    expect(await missed()).toBe(`there is no site "elsewhere"; there is ${names.slice(0, 10).join(", ")}`);
+    await add("s10");
+    expect(await missed()).toBe(`there is no site "elsewhere"; there is ${names.slice(0, 10).join(", ")}, ...`);
+  });
+
   test("that are removed leave nothing but their number, which is never used again", async () => {
     const kept = await add("kept");
     const gone = await add("gone");

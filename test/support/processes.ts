@@ -21,6 +21,27 @@ export async function runProgram(args: readonly string[], settings: Settings = {
   return { status: await child.exited, stdout, stderr };
 }
 
+/** Runs the program with `args` on a terminal until it ends. `shown` is what the terminal got, with its control characters. */
+export async function runOnTerminal(args: readonly string[]) {
+  const decoder = new TextDecoder();
+  let shown = "";
+  const closed = Promise.withResolvers<void>();
+  const child = Bun.spawn([process.execPath, main, ...args], {
+    env: toEnv({}),
+    terminal: {
+      cols: 100,
+      rows: 24,
+      data: (_, bytes) => {
+        shown += decoder.decode(bytes, { stream: true });
+      },
+      exit: () => closed.resolve(),
+    },
+  });
+  const status = await child.exited;
+  await closed.promise;
+  return { status, shown };
+}
+
 /** Starts a server on a free port. Throws with what it said when it ends before it listens. */
 export async function startProcess(settings: Settings): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
