@@ -139,14 +139,6 @@ test("a log that cannot be read without its index is refused, since the newest r
   expect(stderr).toMatch(/its newest changes are only in .*-wal.*copy both/);
 });
 
-test("a database that may not even be read is refused in one line", async () => {
-  await fill();
-  chmodSync(join(folder, "shop #1?.db"), 0o000);
-  const { code, stdout, stderr } = await run("site", "list");
-  expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
-  expect(stderr).toContain("cannot be used: unable to open database file");
-});
-
 test("a server does not start where nothing can be written", async () => {
   await fill();
   protectFolder();
