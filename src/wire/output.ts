@@ -12,7 +12,7 @@ export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, s
  * Bytes that are handed to the system at once: of a new answer, since many may be asked for in one turn of the event loop, and of one
  * that waits for its connection's turn. The system copies 4 MiB in a millisecond.
  */
-const longestStart = 256 * 1024;
+const longestStart = 512 * 1024;
 const longestStep = 2 * 1024 * 1024;
 
 export class Output {
@@ -35,7 +35,7 @@ export class Output {
     return this.#waiting.length === 0;
   }
 
-  /** Sends as much as the system takes, at most 256 KiB; the rest is for `flush`. */
+  /** Sends as much as the system takes, at most 512 KiB; the rest is for `flush`. */
   send(outgoing: Outgoing): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
