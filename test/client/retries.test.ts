@@ -274,8 +274,8 @@ describe("a response that is not the interface's", () => {
       fetch: () => Response.redirect(`${stranger.url}restapi/brands.json`, 301),
     });
     const distant = createClient({ url: moved.url.href, key: "k" });
-    for (const call of [distant.brands.list(), distant.brands.create({ Name: "x" })]) {
-      const failure = (await thrownBy(call)) as StorefrontFailure;
+    for (const call of [() => distant.brands.list(), () => distant.brands.create({ Name: "x" })]) {
+      const failure = (await thrownBy(call())) as StorefrontFailure;
       expect(failure).toMatchObject({ name: "StorefrontFailure", reason: "redirect" });
       expect(failure.message).toContain(stranger.url.href);
     }
