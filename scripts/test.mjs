@@ -1,6 +1,8 @@
 // Runs the tests, and ends every process that they started with them: also after Ctrl-C or a kill of this process, when
 // nobody is left to clean up. The tests are a process group of their own; a watchdog kills the group when this process ends.
 //
+// Test files run in two processes, each file with globals of its own: half of the time is waiting for other processes.
+//
 // Plain JavaScript for Node, because it must work before anything else does.
 
 import { spawn } from "node:child_process";
@@ -14,7 +16,7 @@ else run(process.argv.slice(2));
 /** Runs the tests with `args` and exits as they do. */
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
-  const command = [bun, "test", "--timeout", "30000", ...args];
+  const command = [bun, "test", "--parallel=2", "--timeout", "30000", ...args];
   const tests = spawn(process.execPath, command, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
   const watchdog = spawn(process.execPath, [fileURLToPath(import.meta.url), "--watch", String(tests.pid)], {
     detached: true,
