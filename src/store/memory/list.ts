@@ -1,3 +1,4 @@
+import { shared } from "../../lib/shared.ts";
 import type { Maybe } from "../../model/maybe.ts";
 import { joinWithRoom, type Roomy } from "../../model/roomy.ts";
 import type { Part } from "./encoded-items.ts";
@@ -29,17 +30,7 @@ export class List {
 
   /** The whole list in a content coding, made when first asked for; those who ask meanwhile wait for the same. */
   compressed(coding: string, make: () => Maybe<Uint8Array>): Maybe<Uint8Array> {
-    const known = this.#compressed.get(coding);
-    if (known) return known;
-    const made = make();
-    this.#compressed.set(coding, made);
-    if (made instanceof Promise) {
-      made.then(
-        (bytes) => void this.#compressed.set(coding, bytes),
-        () => void this.#compressed.delete(coding),
-      );
-    }
-    return made;
+    return shared(this.#compressed, coding, make);
   }
 
   /** About how many bytes it takes, without its parts. */

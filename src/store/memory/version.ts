@@ -1,4 +1,5 @@
 import { ByteBuilder } from "../../lib/byte-builder.ts";
+import { shared } from "../../lib/shared.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Encoding } from "../../model/encoding.ts";
 import { after, type Maybe } from "../../model/maybe.ts";
@@ -49,17 +50,7 @@ export class Version {
 
   /** The whole list in `encoding`; those who ask while it is made wait for the same. */
   list(encoding: Encoding): Maybe<List> {
-    const known = this.#lists.get(encoding.name);
-    if (known) return known;
-    const made = inSlices(this.#makeList(encoding));
-    this.#lists.set(encoding.name, made);
-    if (made instanceof Promise) {
-      made.then(
-        (list) => void this.#lists.set(encoding.name, list),
-        () => void this.#lists.delete(encoding.name),
-      );
-    }
-    return made;
+    return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
   }
 
   /** A list of the records `ids`, each as `encode` makes it of the record, or as it is in `encoding` without it. */
