@@ -6,8 +6,8 @@ import { measureAfterWrite } from "./after-write.ts";
 import type { Request } from "./load.ts";
 import { measure, type Setting } from "./measure.ts";
 import { type Measured, startServer } from "./process.ts";
-import { checkSame, recordReplies } from "./replies.ts";
 import { type Figures, printFigures, writeReport } from "./report.ts";
+import { checkSame, recordResponses } from "./responses.ts";
 import { type Scenario, sampleBrands, scenariosFor } from "./scenarios.ts";
 import { makeSite, startStorefront } from "./site.ts";
 import { measureUnderWrites } from "./under-writes.ts";
@@ -43,9 +43,9 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
   return figures.reduce((sum, { errors }) => sum + errors, 0);
 }
 
-/** `Bun.serve` that repeats the replies in the file `replies`. */
-export function startBareBun(replies: string): Promise<Measured> {
-  return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { REPLIES: replies });
+/** `Bun.serve` that repeats the responses in the file `responses`. */
+export function startBareBun(responses: string): Promise<Measured> {
+  return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { REPLIES: responses });
 }
 
 /** Measures everything on a site of `count` brands; what a write does to a list is added to `notes`, where there are any. */
@@ -58,8 +58,8 @@ async function benchSite(
   const { folder } = setting;
   const site = await makeSite(folder, count);
   const product = await startStorefront(site);
-  const file = join(folder, `replies-${count}.json`);
-  const replies = await recordReplies(product.url, scenariosFor(count, site.key).filter(isWanted), file);
+  const file = join(folder, `responses-${count}.json`);
+  const responses = await recordResponses(product.url, scenariosFor(count, site.key).filter(isWanted), file);
   const bare = [
     await startBareBun(file),
     await startServer("bare node:http", ["node", join(servers, "bare-node.mjs")], { REPLIES: file }),
@@ -69,8 +69,8 @@ async function benchSite(
   try {
     // Before anything is created, so that the list is as long as its name says.
     if (notes) notes.push(await describeAfterWrite(count, product, site.key));
-    for (const [scenario, reply] of replies) {
-      for (const other of bare) await checkSame(other, scenario, reply);
+    for (const [scenario, response] of responses) {
+      for (const other of bare) await checkSame(other, scenario, response);
       const contenders = [product, ...bare, ...(scenario.byHand ? [byHand] : [])].map((server) => ({
         server,
         request: scenario.request,
@@ -80,7 +80,7 @@ async function benchSite(
       figures.push(...found);
     }
     if (notes && count === 1000)
-      notes.push(...(await describeUnderWrites([product, ...bare, byHand], [...replies.keys()], setting)));
+      notes.push(...(await describeUnderWrites([product, ...bare, byHand], [...responses.keys()], setting)));
     return figures;
   } finally {
     for (const server of [product, ...bare, byHand]) await server.stop();

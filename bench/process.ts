@@ -72,7 +72,7 @@ export async function startServerAt(name: string, cmd: readonly string[], place:
   const env = { ...process.env, ...place.env };
   const child = tracked(Bun.spawn(pinned(0, cmd), { cwd: place.cwd, env, stdio: ["ignore", log, log] }));
   const deadline = performance.now() + 120_000;
-  while (!(await answers(place.url))) {
+  while (!(await responses(place.url))) {
     if (child.exitCode === null && performance.now() < deadline) await Bun.sleep(100);
     else throw new Error(`${name} does not answer at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
   }
@@ -109,7 +109,7 @@ function toMeasured(name: string, url: string, child: Bun.Subprocess): Measured 
   };
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responses(url: string): Promise<boolean> {
   try {
     await (await fetch(url)).arrayBuffer();
     return true;

@@ -131,7 +131,7 @@ function start(url: string): Promise<Measured> {
   return startServer("storefront", ["node", "bin/storefront.js", "serve", "--port", "0"], env);
 }
 
-/** Milliseconds until the answer was read. */
+/** Milliseconds until the response was read. */
 async function timed(to: Measured, method: string, path: string, key: string, body?: object): Promise<number> {
   const started = performance.now();
   const init = { method, headers: headersFor(key), ...(body ? { body: JSON.stringify(body) } : {}) };

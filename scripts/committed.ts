@@ -1,5 +1,5 @@
-import { describingDocuments, openapiOf } from "../src/http/documents.ts";
 import { servedOf } from "../src/model/resource.ts";
+import { describingDocuments, openapiOf } from "../src/reference/documents.ts";
 import { allResources } from "../src/resources/all.ts";
 import { clientRecords } from "./client-records.ts";
 import { toHttpFile } from "./http-file.ts";

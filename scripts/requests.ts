@@ -1,6 +1,6 @@
 // The requests of the interface as tools show them, from the OpenAPI document.
 
-import type { Schema } from "../src/schemas/json-schema.ts";
+import type { Schema } from "../src/reference/json-schema.ts";
 
 export interface ExampleRequest {
   /** The heading it stands under. */

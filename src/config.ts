@@ -30,12 +30,12 @@ export interface Config {
 }
 
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
-export type Settings = Readonly<Record<string, string | undefined>>;
+export type ConfigSources = Readonly<Record<string, string | undefined>>;
 
 const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
 /** The settings in the environment. */
-export function environment(): Settings {
+export function environment(): ConfigSources {
   const ours = Object.entries(process.env).filter(([name, value]) => {
     // Kubernetes sets STOREFRONT_PORT=tcp://10.0.0.1:80 in every pod beside a service that is called "storefront".
     return name.startsWith("STOREFRONT_") && !(name === "STOREFRONT_PORT" && value?.startsWith("tcp://"));
@@ -44,7 +44,7 @@ export function environment(): Settings {
 }
 
 /** The configuration that `settings` make. @throws Refusal `bad-request` that names the first bad setting */
-export function readConfig(settings: Settings = {}): Config {
+export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
   if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key go together");
@@ -69,7 +69,7 @@ export function readConfig(settings: Settings = {}): Config {
 }
 
 /** How a child process is told the same configuration. */
-export function toEnvironment(settings: Settings): Record<string, string> {
+export function toEnvironment(settings: ConfigSources): Record<string, string> {
   const given = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const inherited = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {
@@ -78,7 +78,7 @@ export function toEnvironment(settings: Settings): Record<string, string> {
   };
 }
 
-function number(settings: Settings, name: string, fallback: number, least: number, most: number): number {
+function number(settings: ConfigSources, name: string, fallback: number, least: number, most: number): number {
   const text = settings[name];
   if (text === undefined) return fallback;
   const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
@@ -86,14 +86,14 @@ function number(settings: Settings, name: string, fallback: number, least: numbe
   throw new Refusal("bad-request", `${named(name)} must be a whole number from ${least} to ${most}, not "${text}"`);
 }
 
-function flag(settings: Settings, name: string): boolean {
+function flag(settings: ConfigSources, name: string): boolean {
   const text = (settings[name] ?? "").toLowerCase();
   if (["1", "true", "yes", "on"].includes(text)) return true;
   if (["", "0", "false", "no", "off"].includes(text)) return false;
   throw new Refusal("bad-request", `${named(name)} must be yes or no, not "${settings[name]}"`);
 }
 
-function oneOf(settings: Settings, name: string, fallback: string, words: readonly string[]): string {
+function oneOf(settings: ConfigSources, name: string, fallback: string, words: readonly string[]): string {
   const text = settings[name] ?? fallback;
   if (words.includes(text)) return text;
   throw new Refusal("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);

@@ -6,10 +6,10 @@ import type { Engine } from "./model/engine.ts";
 import { Refusal, toLogged } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
-import { forgetExpiredReplies } from "./store/expired-replies.ts";
+import { deleteExpiredResponses } from "./store/expired-responses.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
-import { Writes } from "./store/writes.ts";
+import { WriteQueue } from "./store/write-queue.ts";
 import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
 import type { Listener } from "./wire/listen.ts";
 
@@ -34,18 +34,18 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const log = createLog(config);
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
-  const writes = new Writes(engine, snapshots);
+  const writeQueue = new WriteQueue(engine, snapshots);
   await engine
     .openForWriting?.()
     .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
   let http: Listener;
   try {
-    http = serveHttp({ ...toHttpOptions(config), connections }, { engine, snapshots, writes, resources, log, now });
+    http = serveHttp({ ...toHttpOptions(config), connections }, { engine, snapshots, writeQueue, resources, log, now });
   } catch (error) {
     await engine.close();
     throw error;
   }
-  const forgetting = forgetExpiredReplies(engine, { log, now });
+  const forgetting = deleteExpiredResponses(engine, { log, now });
   return {
     url: http.url,
     port: http.port,
@@ -94,7 +94,7 @@ function toHttpOptions(config: Config) {
     tls,
     trustProxy,
     trustForwardedHost,
-    patience: idleTimeout,
+    idleTimeout,
     memory: Math.max(memory, leastForConnections),
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,

@@ -76,9 +76,9 @@ test("escaped text has no markup left", () => {
 
 describe("in XML", () => {
   const create = async (body: string | Uint8Array) => {
-    const answer = await server.call("POST", "/restapi/brands.xml", { body });
-    expect([answer.status, answer.text.slice(0, 1)]).toEqual([201, "<"]);
-    return nameIn(answer.text);
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect([response.status, response.text.slice(0, 1)]).toEqual([201, "<"]);
+    return nameIn(response.text);
   };
 
   test.each<[string, string, string]>([
@@ -127,8 +127,8 @@ describe("in XML", () => {
 
 describe("in JSON", () => {
   test("a byte order mark is skipped, and any blanks around", async () => {
-    const answer = await server.call("POST", "/restapi/brands.json", { body: '\ufeff \n{ "Name" : "a" }\n ' });
-    expect(answer.status).toBe(201);
+    const response = await server.call("POST", "/restapi/brands.json", { body: '\ufeff \n{ "Name" : "a" }\n ' });
+    expect(response.status).toBe(201);
   });
 
   test("quotes, colons and braces inside strings are no structure", async () => {
@@ -139,10 +139,10 @@ describe("in JSON", () => {
   });
 
   test("bounds count characters, not bytes or UTF-16 units", async () => {
-    const answer = await server.call("POST", "/restapi/brands.json", {
+    const response = await server.call("POST", "/restapi/brands.json", {
       body: { Name: "😀".repeat(255), Address: { Country: "gb" } },
     });
-    expect([answer.status, answer.json.Address.Country]).toEqual([201, "gb"]);
+    expect([response.status, response.json.Address.Country]).toEqual([201, "gb"]);
   });
 });
 
@@ -150,10 +150,10 @@ describe("an update", () => {
   test("keeps what is absent, empties what is empty, field by field in groups", async () => {
     const body = { Name: "a", AccountNumber: "1", Address: { Town: "t", Country: "GB" }, Telephone: { Mobile: "m" } };
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body })).json;
-    const answer = await server.call("PUT", "/restapi/brands.json", {
+    const response = await server.call("PUT", "/restapi/brands.json", {
       body: { ID, AccountNumber: "", Address: { Town: "u" } },
     });
-    expect(answer.json).toMatchObject({
+    expect(response.json).toMatchObject({
       Name: "a",
       AccountNumber: "",
       Address: { Town: "u", Country: "GB" },
@@ -164,9 +164,9 @@ describe("an update", () => {
   test("that changes nothing is 200 and makes no history", async () => {
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "same" } })).json;
     const before = (await server.engine.since(server.site.ID, 0))?.length;
-    const answer = await server.call("PUT", "/restapi/brands.json", { body: { ID, Name: "same" } });
+    const response = await server.call("PUT", "/restapi/brands.json", { body: { ID, Name: "same" } });
     const empty = await server.call("PUT", `/restapi/brands/${ID}.json`, { body: {} });
-    expect([answer.status, empty.status]).toEqual([200, 200]);
+    expect([response.status, empty.status]).toEqual([200, 200]);
     expect((await server.engine.since(server.site.ID, 0))?.length).toBe(before as number);
   });
 });

@@ -38,9 +38,9 @@ describe("JSON", () => {
       "nested too deeply",
     ],
   ])("that is %s", async (_, body, detail) => {
-    const answer = await server.call("POST", "/restapi/brands.json", { body });
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
-    expect(answer.json.detail).toContain(detail);
+    const response = await server.call("POST", "/restapi/brands.json", { body });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
+    expect(response.json.detail).toContain(detail);
   });
 
   const name = { Name: "x" };
@@ -109,22 +109,22 @@ describe("JSON", () => {
       },
     ],
   ])("of a record %s", async (title, body, faults) => {
-    const answer = await server.call("POST", "/restapi/brands.json", {
+    const response = await server.call("POST", "/restapi/brands.json", {
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
-    expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/invalid-record"]);
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/invalid-record"]);
     const told = Object.fromEntries(
-      answer.json.errors.map(({ field, detail }: Record<string, string>) => [
+      response.json.errors.map(({ field, detail }: Record<string, string>) => [
         `${field}${field === "__proto__" ? "x" : ""}`,
         detail,
       ]),
     );
     if (title === "with __proto__") expect(Object.keys(told)).toEqual(["__proto__x"]);
     else expect(told).toEqual(faults);
-    const [first, ...others] = answer.json.errors;
+    const [first, ...others] = response.json.errors;
     const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-    expect(answer.json.detail).toBe(`${first.field ? `\`${first.field}\`: ` : ""}${first.detail}${more}`);
-    expect(answer.json.instance).toBe(answer.headers.get("X-Request-Id"));
+    expect(response.json.detail).toBe(`${first.field ? `\`${first.field}\`: ` : ""}${first.detail}${more}`);
+    expect(response.json.instance).toBe(response.headers.get("X-Request-Id"));
   });
 
   test.each([
@@ -139,16 +139,16 @@ describe("JSON", () => {
     "100000000000000000000",
     "9007199254740993",
   ])("of an update with the ID %s", async (id) => {
-    const answer = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
-    expect(answer.status).toBe(400);
-    expect(answer.json.errors).toEqual([
+    const response = await server.call("PUT", "/restapi/brands.json", { body: `{"ID":${id},"Name":"x"}` });
+    expect(response.status).toBe(400);
+    expect(response.json.errors).toEqual([
       { field: "ID", detail: expect.stringContaining("must be a whole number from 1, not ") },
     ]);
   });
 
   test("of an update that empties the Name", async () => {
-    const answer = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
-    expect([answer.status, answer.json.errors]).toEqual([400, [{ field: "Name", detail: "must not be empty" }]]);
+    const response = await server.call("PUT", "/restapi/brands/1.json", { body: { Name: "" } });
+    expect([response.status, response.json.errors]).toEqual([400, [{ field: "Name", detail: "must not be empty" }]]);
   });
 });
 
@@ -218,10 +218,10 @@ describe("XML", () => {
     ["UTF-16", bytes("\xff\xfe<\x00B\x00"), 415, "UTF-16"],
     ["nested too deeply", deep("<a>", "</a>"), 400, "nested too deeply"],
   ])("that is %s", async (_, body, status, detail) => {
-    const answer = await server.call("POST", "/restapi/brands.xml", { body });
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);
-    expect(answer.text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<problem xmlns="urn:ietf:rfc:7807">');
-    expect(answer.text).toContain(detail);
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "application/problem+xml"]);
+    expect(response.text).toStartWith('<?xml version="1.0" encoding="utf-8"?>\n<problem xmlns="urn:ietf:rfc:7807">');
+    expect(response.text).toContain(detail);
   });
 
   test.each<[string, string, [string, string][]]>([
@@ -255,26 +255,26 @@ describe("XML", () => {
       ],
     ],
   ])("of a record with %s", async (_, body, faults) => {
-    const answer = await server.call("POST", "/restapi/brands.xml", { body });
-    expect(answer.status).toBe(400);
+    const response = await server.call("POST", "/restapi/brands.xml", { body });
+    expect(response.status).toBe(400);
     for (const [field, detail] of faults)
-      expect(answer.text).toContain(`<i><field>${field}</field><detail>${detail}</detail></i>`);
-    expect(answer.text.match(/<i>/g)).toHaveLength(faults.length);
+      expect(response.text).toContain(`<i><field>${field}</field><detail>${detail}</detail></i>`);
+    expect(response.text.match(/<i>/g)).toHaveLength(faults.length);
   });
 
   test.each(['ID="0"', 'ID="01"', 'ID="x"', 'ID=""'])("of an update with %s", async (attribute) => {
-    const answer = await server.call("PUT", "/restapi/brands.xml", {
+    const response = await server.call("PUT", "/restapi/brands.xml", {
       body: `<Brand ${attribute}><Name>x</Name></Brand>`,
     });
-    expect(answer.status).toBe(400);
-    expect(answer.text).toContain("must be a whole number from 1");
+    expect(response.status).toBe(400);
+    expect(response.text).toContain("must be a whole number from 1");
   });
 
   test("of an update whose ID element and attribute differ", async () => {
-    const answer = await server.call("PUT", "/restapi/brands.xml", {
+    const response = await server.call("PUT", "/restapi/brands.xml", {
       body: '<Brand ID="1"><ID>2</ID><Name>x</Name></Brand>',
     });
-    expect([answer.status, answer.text.includes("the attribute says 1 and the element")]).toEqual([400, true]);
+    expect([response.status, response.text.includes("the attribute says 1 and the element")]).toEqual([400, true]);
   });
 });
 
@@ -282,17 +282,17 @@ test.each([
   "text/plain; charset=iso-8859-1",
   'application/json; charset="windows-1252"',
 ])("the Content-Type %s is not read", async (type) => {
-  const answer = await server.call("POST", "/restapi/brands.json", {
+  const response = await server.call("POST", "/restapi/brands.json", {
     body: '{"Name":"x"}',
     headers: { "Content-Type": type },
   });
-  expect([answer.status, answer.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
+  expect([response.status, response.json.type]).toEqual([415, "/docs/problems/unsupported-media-type"]);
 });
 
 test("a compressed body is not read", async () => {
   const body = Bun.gzipSync('{"Name":"x"}');
-  const answer = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
-  expect(answer.status).toBe(415);
+  const response = await server.call("POST", "/restapi/brands.json", { body, headers: { "Content-Encoding": "gzip" } });
+  expect(response.status).toBe(415);
 });
 
 test("a body of more than 1 MiB is refused, one of just 1 MiB is read", async () => {

@@ -3,11 +3,12 @@
 import { expect, test } from "bun:test";
 import type { Head } from "../src/model/engine.ts";
 import { Refusal } from "../src/model/errors.ts";
-import { type Answer, Barrier } from "../src/store/barrier.ts";
+import { Barrier, type BarrierResult } from "../src/store/barrier.ts";
 import { createEngineByHand } from "./support/engine-by-hand.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });
-const revisions = ({ heads }: Answer) => Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
+const revisions = ({ heads }: BarrierResult) =>
+  Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
 const down = () => new Refusal("unavailable", "down");
 
 test("who comes while a question is under way shares the next one, and is not served by this one", async () => {
@@ -28,16 +29,16 @@ test("who comes while a question is under way shares the next one, and is not se
   expect(second.args).toEqual([[1, 2, 3]]);
   expect(isServed).toBe(false);
   second.resolve([head(6), head(7), head(8)]);
-  const answers = await Promise.all(late);
-  expect(answers.map(revisions)).toEqual([
+  const responses = await Promise.all(late);
+  expect(responses.map(revisions)).toEqual([
     { 1: 6, 2: 7, 3: 8 },
     { 1: 6, 2: 7, 3: 8 },
   ]);
-  expect(answers[0]).toBe(answers[1] as Answer);
+  expect(responses[0]).toBe(responses[1] as BarrierResult);
   expect(await waiting()).toEqual([]);
 });
 
-test("after an answer, the next question is sent at once", async () => {
+test("after a response, the next question is sent at once", async () => {
   const { engine, next } = createEngineByHand();
   const barrier = new Barrier(engine);
   for (const revision of [1, 2, 3]) {

@@ -6,13 +6,13 @@ import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
 import { chooseCoding, compressed } from "../src/http/compression.ts";
 import { readListQuery } from "../src/http/query.ts";
+import type { BufferWithHeadroom } from "../src/lib/buffer-with-headroom.ts";
 import { inSlices } from "../src/lib/slices.ts";
 import type { Encoding } from "../src/model/encoding.ts";
-import type { Roomy } from "../src/model/roomy.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
 import { Collection } from "../src/store/memory/collection.ts";
-import { Part } from "../src/store/memory/encoded-items.ts";
-import { List } from "../src/store/memory/list.ts";
+import { ListPart } from "../src/store/memory/encoded-items.ts";
+import { EncodedList } from "../src/store/memory/encoded-list.ts";
 
 /** Close together, or far apart. */
 const id = fc.oneof(
@@ -31,8 +31,8 @@ const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 })
   maxLength: 8,
 });
 
-const bytesOf = (list: List) => Buffer.concat(list.parts.map(({ bytes }) => bytes));
-const textOf = (list: List) => bytesOf(list).toString();
+const bytesOf = (list: EncodedList) => Buffer.concat(list.parts.map(({ bytes }) => bytes));
+const textOf = (list: EncodedList) => bytesOf(list).toString();
 const toJson = (id: number, name: string) => JSON.stringify({ ID: id, Name: name });
 const listOf = async (collection: Collection, format: Encoding) => (await collection.version()).list(format);
 const idsOf = async (collection: Collection, query: string) => {
@@ -142,10 +142,10 @@ test("a list that is asked for again is in one piece, and one that is too long n
   const first = list.take() as Uint8Array[];
   expect(first.length).toBeGreaterThan(1);
   expect(Buffer.concat(first).toString()).toBe(textOf(list));
-  const whole = list.take() as Roomy;
+  const whole = list.take() as BufferWithHeadroom;
   expect(whole.memory.toString("utf8", whole.start)).toBe(textOf(list));
   expect(list.take()).toBe(whole);
-  const long = new List(Array.from({ length: 17 }, () => new Part(Buffer.alloc(2 ** 20))));
+  const long = new EncodedList(Array.from({ length: 17 }, () => new ListPart(Buffer.alloc(2 ** 20))));
   long.take();
   expect(long.take()).toBeArrayOfSize(17);
 });

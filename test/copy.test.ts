@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/write.ts";
+import type { Intent } from "../src/model/intent.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";

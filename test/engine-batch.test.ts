@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/write.ts";
+import type { Intent } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";

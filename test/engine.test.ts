@@ -3,7 +3,7 @@
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
-import { headVersion, type Intent, type Outcome } from "../src/model/write.ts";
+import { headVersion, type Intent, type Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -191,7 +191,7 @@ for (const kind of engineKinds) {
       expect((await engine.heads([number]))[0]?.revision).toBe(0);
     });
 
-    test("the same request under its idempotency key makes one record and gives one answer", async () => {
+    test("the same request under its idempotency key makes one record and gives one response", async () => {
       const number = newSite();
       const intent = { ...create(number, "a"), idempotency: { keyId: 3, name: 'it\'s \\ "mine"', digest: "d1" } };
       const [first] = await engine.commit([intent]);

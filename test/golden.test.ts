@@ -44,8 +44,8 @@ const paths = samples.flatMap(([{ path }]) =>
 );
 
 test.each(paths)("%s is as it always was", async (path) => {
-  const answer = await server.call("GET", `/restapi/${path}`);
+  const response = await server.call("GET", `/restapi/${path}`);
   const file = join(import.meta.dir, "golden", path.replace("/", "-"));
-  if (process.env.UPDATE_GOLDEN) await Bun.write(file, answer.text);
-  expect(answer.text).toBe(await Bun.file(file).text());
+  if (process.env.UPDATE_GOLDEN) await Bun.write(file, response.text);
+  expect(response.text).toBe(await Bun.file(file).text());
 });

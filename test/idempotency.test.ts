@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Idempotencies } from "../src/http/idempotency.ts";
-import type { Outcome } from "../src/model/write.ts";
+import type { Outcome } from "../src/model/intent.ts";
 import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
@@ -240,8 +240,8 @@ for (const [engine, newDatabase] of engines) {
     test("reads pass it over", async () => {
       const { path } = await createBrand();
       for (const _ of "twice") {
-        const answer = await send({ method: "GET", path }, "a read");
-        expect([answer.status, answer.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
+        const response = await send({ method: "GET", path }, "a read");
+        expect([response.status, response.headers.get("Idempotency-Replayed")]).toEqual([200, null]);
       }
     });
 
@@ -252,11 +252,11 @@ for (const [engine, newDatabase] of engines) {
         { method: "DELETE", path },
       ]) {
         const [before, name] = [await revision(), newName()];
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 30 }, (_, i) => (i % 2 ? sendToSecond(sent, name) : send(sent, name))),
         );
-        const done = answers.filter(({ status }) => status < 300);
-        expect(answers.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
+        const done = responses.filter(({ status }) => status < 300);
+        expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
         expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
         expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as Answer)));
         expect(await revision()).toBe((before as number) + 1);

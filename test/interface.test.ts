@@ -134,8 +134,8 @@ test("locations are listed and looked up in both formats", async () => {
 
 test.each(["POST", "PUT", "PATCH", "DELETE"])("locations have no %s", async (method) => {
   for (const path of ["/restapi/locations.json", "/restapi/locations/1.json"]) {
-    const answer = await server.call(method, path, { body: { ID: 1, Name: "x" } });
-    expect([answer.status, answer.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
+    const response = await server.call(method, path, { body: { ID: 1, Name: "x" } });
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
   }
 });
 
@@ -152,21 +152,27 @@ describe("the headers of a read", () => {
     ["/restapi/locations/1.json", "application/json; charset=utf-8"],
     ["/restapi/locations/1.xml", "application/xml; charset=utf-8"],
   ])("%s are those of the interface, nosniff, an ETag and the request's id", async (path, type) => {
-    const answer = await server.call("GET", path);
-    const { date, etag, "x-request-id": id, ...rest } = Object.fromEntries(answer.headers);
-    expect(rest).toEqual({ ...fixed, "content-type": type, "content-length": String(Buffer.byteLength(answer.text)) });
+    const response = await server.call("GET", path);
+    const { date, etag, "x-request-id": id, ...rest } = Object.fromEntries(response.headers);
+    expect(rest).toEqual({
+      ...fixed,
+      "content-type": type,
+      "content-length": String(Buffer.byteLength(response.text)),
+    });
     expect(Date.parse(date as string)).toBeGreaterThan(Date.now() - 5000);
     expect(etag).toMatch(/^"[^"]+"$/);
     expect(id).toMatch(/^\w+$/);
   });
 
   test("of a list are these, Vary and the number of records", async () => {
-    const answer = await server.call("GET", "/restapi/locations.json", { headers: { "Accept-Encoding": "identity" } });
-    const { date: _, etag: __, "x-request-id": ___, ...rest } = Object.fromEntries(answer.headers);
+    const response = await server.call("GET", "/restapi/locations.json", {
+      headers: { "Accept-Encoding": "identity" },
+    });
+    const { date: _, etag: __, "x-request-id": ___, ...rest } = Object.fromEntries(response.headers);
     expect(rest).toEqual({
       ...fixed,
       "content-type": "application/json; charset=utf-8",
-      "content-length": String(answer.text.length),
+      "content-length": String(response.text.length),
       vary: "Accept-Encoding",
       "x-total-count": "1",
     });
@@ -185,8 +191,10 @@ describe("the headers of a read", () => {
   });
 
   test("a script on another origin is told which of them it may read", async () => {
-    const answer = await server.call("GET", "/restapi/locations.json", { headers: { Origin: "https://app.example" } });
-    expect(answer.headers.get("Access-Control-Expose-Headers")?.split(", ")).toEqual([
+    const response = await server.call("GET", "/restapi/locations.json", {
+      headers: { Origin: "https://app.example" },
+    });
+    expect(response.headers.get("Access-Control-Expose-Headers")?.split(", ")).toEqual([
       "Date",
       "ETag",
       "Idempotency-Replayed",
@@ -205,12 +213,12 @@ describe("the headers of a read", () => {
 
 test("OPTIONS needs no key and answers a browser's preflight", async () => {
   const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "PUT" };
-  const answer = await server.call("OPTIONS", "/restapi/brands.json", { key: null, headers });
-  expect(answer.status).toBe(204);
-  expect(answer.headers.get("Allow")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-  expect(answer.headers.get("Access-Control-Allow-Methods")).toBe(answer.headers.get("Allow") as string);
-  expect(answer.headers.get("Access-Control-Allow-Headers")).toContain("X-API-AUTH");
-  expect(answer.headers.get("Access-Control-Allow-Origin")).toBe("*");
+  const response = await server.call("OPTIONS", "/restapi/brands.json", { key: null, headers });
+  expect(response.status).toBe(204);
+  expect(response.headers.get("Allow")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+  expect(response.headers.get("Access-Control-Allow-Methods")).toBe(response.headers.get("Allow") as string);
+  expect(response.headers.get("Access-Control-Allow-Headers")).toContain("X-API-AUTH");
+  expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
 });
 
 test.each([
@@ -224,14 +232,16 @@ test.each([
   ["/restapi/orderstatus/3.xml", "/restapi/orderstatuses/3.xml"],
   ["/brands.json", "/restapi/brands.json"],
 ])("%s is nothing, and the problem names %s", async (path, meant) => {
-  const answer = await server.call("GET", path);
-  expect(answer.status).toBe(404);
-  expect(answer.text).toContain(`did you mean \`${meant}\`?`);
+  const response = await server.call("GET", path);
+  expect(response.status).toBe(404);
+  expect(response.text).toContain(`did you mean \`${meant}\`?`);
 });
 
 test("a path that is like no other gets the list of what there is", async () => {
-  const answer = await server.call("GET", "/wp-login.php");
-  expect(answer.json.detail).toContain("`/restapi/brands.json`, `/restapi/brands.xml`, `/restapi/orderstatuses.json`");
+  const response = await server.call("GET", "/wp-login.php");
+  expect(response.json.detail).toContain(
+    "`/restapi/brands.json`, `/restapi/brands.xml`, `/restapi/orderstatuses.json`",
+  );
 });
 
 test.each([
@@ -239,16 +249,16 @@ test.each([
   ["TRACE", "/restapi/brands.json", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
   ["PROPFIND", "/restapi/brands.xml", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"],
 ])("%s %s is refused with what is allowed", async (method, path, allow) => {
-  const answer = await server.call(method, path, { key: null });
-  expect([answer.status, answer.headers.get("Allow")]).toEqual([405, allow]);
+  const response = await server.call(method, path, { key: null });
+  expect([response.status, response.headers.get("Allow")]).toEqual([405, allow]);
 });
 
 test("any other method override is refused", async () => {
-  const answer = await server.call("POST", "/restapi/brands.json", {
+  const response = await server.call("POST", "/restapi/brands.json", {
     body: { Name: "x" },
     headers: { "X-HTTP-Method-Override": "GET" },
   });
-  expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+  expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
 });
 
 test.each([
@@ -267,8 +277,8 @@ test.each([
 
 test("neither Accept nor Content-Type changes the format", async () => {
   const headers = { Accept: "application/xml", "Content-Type": "application/xml" };
-  const answer = await server.call("POST", "/restapi/brands.json", { body: { Name: "x" }, headers });
-  expect([answer.status, answer.headers.get("Content-Type")]).toEqual([201, "application/json; charset=utf-8"]);
+  const response = await server.call("POST", "/restapi/brands.json", { body: { Name: "x" }, headers });
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([201, "application/json; charset=utf-8"]);
 });
 
 test.each([
@@ -286,9 +296,9 @@ test.each([
   const before = (await server.call("GET", "/restapi/brands.json")).text;
   for (const method of ["GET", "PUT", "DELETE"]) {
     const body = method === "PUT" ? { Name: "y" } : undefined;
-    const answer = await server.call(method, `/restapi/brands/${id}.json`, { body });
-    expect(answer.status).toBe(404);
-    expect(answer.headers.get("Content-Type")).toBe("application/problem+json");
+    const response = await server.call(method, `/restapi/brands/${id}.json`, { body });
+    expect(response.status).toBe(404);
+    expect(response.headers.get("Content-Type")).toBe("application/problem+json");
   }
   expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
 });

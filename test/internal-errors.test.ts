@@ -84,7 +84,7 @@ test.each<[string, Record<string, string>]>([
     });
   };
   const failed = await Promise.all([send("GET", path, { headers }), send("GET", path, { headers })]);
-  for (const answer of failed) expectNothingInside(answer);
+  for (const response of failed) expectNothingInside(response);
   expect([isLater, items > 2]).toEqual([true, true]);
   broken.whenUsed = () => {};
   const list = await send("GET", path, { headers });

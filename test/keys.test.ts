@@ -41,11 +41,11 @@ describe("a key", () => {
     await revokeKey(elsewhere, revoked.slice(0, 12), clock);
     const expired = await server.issueKey({ expiresAt: clock });
     const keys = [null, "x", "sfk_", mistyped, makeKey().key, revoked, expired, `${server.key} `.repeat(2), "é"];
-    const answers = await Promise.all(keys.map((key) => list(key)));
-    for (const answer of answers) {
-      expect(answer.status).toBe(401);
-      expect(answer.headers.get("WWW-Authenticate")).toBe('ApiKey realm="shop", header="X-API-AUTH"');
-      expect({ ...answer.json, instance: "" }).toEqual({ ...answers[0]?.json, instance: "" });
+    const responses = await Promise.all(keys.map((key) => list(key)));
+    for (const response of responses) {
+      expect(response.status).toBe(401);
+      expect(response.headers.get("WWW-Authenticate")).toBe('ApiKey realm="shop", header="X-API-AUTH"');
+      expect({ ...response.json, instance: "" }).toEqual({ ...responses[0]?.json, instance: "" });
     }
   });
 
@@ -106,9 +106,9 @@ describe("a key", () => {
       ["PUT", "brands/1.json"],
       ["DELETE", "orderstatuses/1.json"],
     ] as const) {
-      const answer = await server.call(method, `/restapi/${path}`, { key, body: "not even JSON" });
-      expect(answer.status).toBe(403);
-      expect(answer.json.detail).toContain("`write`");
+      const response = await server.call(method, `/restapi/${path}`, { key, body: "not even JSON" });
+      expect(response.status).toBe(403);
+      expect(response.json.detail).toContain("`write`");
     }
   });
 
@@ -171,8 +171,8 @@ describe("a website", () => {
 
   test("is 421 for a host that none answers for", async () => {
     await setSite(elsewhere, "shop", { isDefault: false, hostnames: ["shop.example"] }, clock);
-    const answer = await list(server.key);
-    expect([answer.status, answer.json.type]).toEqual([421, "/docs/problems/wrong-site"]);
+    const response = await list(server.key);
+    expect([response.status, response.json.type]).toEqual([421, "/docs/problems/wrong-site"]);
     expect((await server.call("OPTIONS", "/restapi/brands.json", { key: null })).status).toBe(421);
     expect((await server.call("GET", "/healthz", { key: null })).status).toBe(200);
     await setSite(elsewhere, "shop", { isDefault: true }, clock);

@@ -1,7 +1,7 @@
 // Long work on the records of a site: a bounded number at a time, shared, in order, and dropped when no client waits for it.
 
 import { beforeEach, expect, test } from "bun:test";
-import { Lane, Unwanted } from "../src/lib/lane.ts";
+import { Abandoned, Lane } from "../src/lib/lane.ts";
 import type { Steps } from "../src/lib/slices.ts";
 
 const wanted = () => true;
@@ -83,7 +83,7 @@ test("work that waits is not begun when its client has gone, but when one of two
   isThere = false;
   begun = [];
   isHeld = false;
-  const isDropped = expect(gone).rejects.toBeInstanceOf(Unwanted);
+  const isDropped = expect(gone).rejects.toBeInstanceOf(Abandoned);
   expect(await Promise.all(shared)).toEqual(["shared", "shared"]);
   await Promise.all(first);
   await isDropped;

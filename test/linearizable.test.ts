@@ -116,13 +116,13 @@ for (const [name, newDatabase] of Object.entries(databases)) {
           }
           const value = `v${++values}`;
           const expected = turn < 0.8 ? known : undefined;
-          const answer = await send("PUT", path, { Name: value }, expected ? { "If-Match": expected.etag } : {});
+          const response = await send("PUT", path, { Name: value }, expected ? { "If-Match": expected.etag } : {});
           const returned = performance.now();
-          if (answer.status === 412) {
+          if (response.status === 412) {
             history.push({ called, returned, apply: (state) => (state === expected?.value ? undefined : state) });
           } else {
-            expect(answer.status).toBe(200);
-            known = { value, etag: answer.headers.get("ETag") as string };
+            expect(response.status).toBe(200);
+            known = { value, etag: response.headers.get("ETag") as string };
             const apply = (state: string) => (expected && state !== expected.value ? undefined : value);
             history.push({ called, returned, apply });
           }

@@ -28,8 +28,8 @@ function textOf(text: string): string {
 }
 
 async function expectProblem(method: string, path: string, options: object, status: number, says: string) {
-  const answer = await server.call(method, path, options);
-  expect([method, path, answer.status, textOf(answer.text)]).toEqual([
+  const response = await server.call(method, path, options);
+  expect([method, path, response.status, textOf(response.text)]).toEqual([
     method,
     path,
     status,
@@ -175,17 +175,17 @@ describe.each(formats)("in %s, a write", (format) => {
 test("lists of tags may have blanks and empty elements", async () => {
   const { headers } = await server.call("GET", "/restapi/brands/1.json");
   for (const tag of [`, "a" ,, ${headers.get("ETag")},`, '""', ' "a"\t']) {
-    const answer = await server.call("PUT", "/restapi/brands/1.json", {
+    const response = await server.call("PUT", "/restapi/brands/1.json", {
       body: { Name: "Acme" },
       headers: { "If-Match": tag },
     });
-    expect([tag, answer.status]).toEqual([tag, tag.includes(",") ? 200 : 412]);
+    expect([tag, response.status]).toEqual([tag, tag.includes(",") ? 200 : 412]);
   }
 });
 
 test("a read with a malformed If-None-Match gets the record", async () => {
-  const answer = await server.call("GET", "/restapi/brands/1.json", { headers: { "If-None-Match": "abc" } });
-  expect(answer.status).toBe(200);
+  const response = await server.call("GET", "/restapi/brands/1.json", { headers: { "If-None-Match": "abc" } });
+  expect(response.status).toBe(200);
 });
 
 describe("a parameter", () => {

@@ -22,8 +22,8 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
     return `<${element}${id ? ` ID="${id}"` : ""}>${name ? `<Name>${name}</Name>` : ""}</${element}>`;
   };
   const create = async () => {
-    const answer = await server.call("POST", `/restapi/${path}.json`, { body: { Name: "before" } });
-    return answer.json.ID as number;
+    const response = await server.call("POST", `/restapi/${path}.json`, { body: { Name: "before" } });
+    return response.json.ID as number;
   };
   const nameOf = async (id: number) => (await server.call("GET", `/restapi/${path}/${id}.json`)).json.Name;
 
@@ -64,9 +64,9 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
       ["DELETE", `${path}.${format}`, bodyOf(undefined)],
     ];
     for (const [method, at, body] of attempts) {
-      const answer = await server.call(method, `/restapi/${at}`, { body });
-      expect([method, at, answer.status]).toEqual([method, at, 400]);
-      expect(answer.text).toContain("/docs/problems/ambiguous-id");
+      const response = await server.call(method, `/restapi/${at}`, { body });
+      expect([method, at, response.status]).toEqual([method, at, 400]);
+      expect(response.text).toContain("/docs/problems/ambiguous-id");
     }
     expect((await server.call("GET", `/restapi/${path}.json`)).text).toBe(before);
   });
@@ -82,6 +82,6 @@ describe.each(cases)("$path in $format", ({ path, element, format }) => {
 });
 
 test("a bad ID in the query is refused", async () => {
-  const answer = await server.call("DELETE", "/restapi/brands.json?ID=abc");
-  expect([answer.status, answer.json.detail]).toEqual([400, "`ID` must be a whole number from 1, not `abc`"]);
+  const response = await server.call("DELETE", "/restapi/brands.json?ID=abc");
+  expect([response.status, response.json.detail]).toEqual([400, "`ID` must be a whole number from 1, not `abc`"]);
 });

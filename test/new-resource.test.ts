@@ -55,10 +55,10 @@ test("it is served whole, in JSON and in XML", async () => {
 });
 
 test("its faults are told by the same rules", async () => {
-  const answer = await server.call("POST", "/restapi/suppliers.json", {
+  const response = await server.call("POST", "/restapi/suppliers.json", {
     body: { Currency: "euro", Bank: { Acount: {} } },
   });
-  expect(answer.json.errors).toEqual([
+  expect(response.json.errors).toEqual([
     { field: "Name", detail: "is required" },
     { field: "Currency", detail: "must have at most 3 characters, not 4" },
     { field: "Bank.Acount", detail: "no such field; did you mean `Bank.Account`?" },

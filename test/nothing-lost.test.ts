@@ -127,9 +127,9 @@ async function openShop(url: string, count: number): Promise<Shop> {
 async function create(url: string, key: string, name: string): Promise<number | undefined> {
   try {
     const headers = { "Idempotency-Key": name };
-    const answer = await call(`${url}/restapi/brands.json`, "POST", { key, headers, body: { Name: name } });
-    if (answer.status === 201) return answer.json.ID;
-    if (answer.status !== 503) throw new Error(`unexpected: ${answer.status} ${answer.text}`);
+    const response = await call(`${url}/restapi/brands.json`, "POST", { key, headers, body: { Name: name } });
+    if (response.status === 201) return response.json.ID;
+    if (response.status !== 503) throw new Error(`unexpected: ${response.status} ${response.text}`);
     return undefined;
   } catch (error) {
     if (/^unexpected/.test((error as Error).message)) throw error;

@@ -6,10 +6,10 @@ import { type IRuleResult, Spectral } from "@stoplight/spectral-core";
 import { oas } from "@stoplight/spectral-rulesets";
 import Ajv2020 from "ajv/dist/2020.js";
 import { committedDocuments } from "../scripts/committed.ts";
-import { openapiOf } from "../src/http/documents.ts";
 import { type Resource, servedOf } from "../src/model/resource.ts";
+import { openapiOf } from "../src/reference/documents.ts";
+import type { Schema } from "../src/reference/json-schema.ts";
 import { allResources } from "../src/resources/all.ts";
-import type { Schema } from "../src/schemas/json-schema.ts";
 import { createConformance } from "./support/conformance.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 import { createXmlReader } from "./support/xml-reader.ts";
@@ -102,7 +102,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("an answer that the document does not allow fails the test that got it", () => {
+describe("a response that the document does not allow fails the test that got it", () => {
   const conformance = createConformance(allResources);
   const asked = { method: "GET", path: "/restapi/orderstatuses/1.json" };
   const record = { ID: 1, Name: "Dispatched" };
@@ -172,9 +172,9 @@ describe("an answer that the document does not allow fails the test that got it"
 describe("the JSON Schema", () => {
   for (const resource of served) {
     test(`of ${resource.plural} is served and accepts what the example says, and nothing less`, async () => {
-      const answer = await server.call("GET", `/schemas/${resource.name}.json`);
-      expect(answer.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
-      const validate = new Ajv2020({ strictTypes: false }).compile(answer.json);
+      const response = await server.call("GET", `/schemas/${resource.name}.json`);
+      expect(response.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
+      const validate = new Ajv2020({ strictTypes: false }).compile(response.json);
       const example = exampleOf(resource);
       expect(validate(example)).toBe(true);
       for (const name of Object.keys(example)) expect(validate({ ...example, [name]: undefined })).toBe(false);

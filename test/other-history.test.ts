@@ -13,7 +13,7 @@ import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
-import { Writes } from "../src/store/writes.ts";
+import { WriteQueue } from "../src/store/write-queue.ts";
 import type { Listener } from "../src/wire/listen.ts";
 import { call } from "./support/server.ts";
 
@@ -43,7 +43,7 @@ beforeEach(async () => {
       tls: undefined,
       trustProxy: false,
       trustForwardedHost: false,
-      patience: 60,
+      idleTimeout: 60,
       connections: 100,
       memory: 64 * 1024 * 1024,
       reusePort: false,
@@ -53,7 +53,7 @@ beforeEach(async () => {
     {
       engine,
       snapshots,
-      writes: new Writes(delayed, snapshots),
+      writeQueue: new WriteQueue(delayed, snapshots),
       resources: allResources,
       log: pino({ level: "silent" }),
       now: Date.now,

@@ -76,13 +76,13 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
-test("when keys were used, and which replies are forgotten, waits for no standby", async () => {
+test("when keys were used, and which responses are forgotten, waits for no standby", async () => {
   const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
   await opened[0]?.commit([keyed]);
   await waitForStandby();
   const engine = await open(2000);
   await engine.noteKeyUse(new Map([[1, 1]]));
-  while (await engine.forgetReplies(10, 10));
+  while (await engine.deleteExpiredResponses(10, 10));
   expect(await server.run("select name from idempotency", database)).toEqual([]);
 });
 

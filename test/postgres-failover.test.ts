@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine, Head } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/write.ts";
+import type { Intent } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";

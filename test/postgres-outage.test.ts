@@ -24,7 +24,7 @@ beforeEach(() => healed(shop));
 
 test("a database that was stopped gives 503, and is found again when it is back", async () => {
   await database.halt();
-  for (const answer of await everyKindOfRequest()) expectUnavailable(answer);
+  for (const response of await everyKindOfRequest()) expectUnavailable(response);
   expect((await shop.call("GET", "/readyz")).status).toBe(503);
   expect((await shop.call("GET", "/healthz")).status).toBe(200);
   await database.start();
@@ -34,7 +34,7 @@ test("a database that was stopped gives 503, and is found again when it is back"
 test("a database that was killed gives 503, and has lost nothing when it is back", async () => {
   const made = await shop.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
   await database.signal("SIGKILL");
-  for (const answer of await everyKindOfRequest()) expectUnavailable(answer);
+  for (const response of await everyKindOfRequest()) expectUnavailable(response);
   await database.start();
   await healed(shop);
   expect((await shop.call("GET", `/restapi/brands/${made.json.ID}.json`)).json.Name).toBe("kept");
@@ -48,7 +48,7 @@ test("a database that hangs gives 503 within three seconds, to all who wait, and
       Bun.sleep(1000).then(everyKindOfRequest),
       Bun.sleep(1900).then(everyKindOfRequest),
     ];
-    for (const answer of (await Promise.all(waves)).flat()) expectUnavailable(answer);
+    for (const response of (await Promise.all(waves)).flat()) expectUnavailable(response);
   } finally {
     await database.signal("SIGCONT");
   }
@@ -117,11 +117,11 @@ test("a database with a full disk gives 503 to writes, keeps what it has, and ta
     const made: Answer[] = [];
     await disk.fill();
     for (let i = 0; i < 20_000; i++) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 100 }, () => full.call("POST", "/restapi/brands.json", { body })),
       );
-      made.push(...answers.filter(({ status }) => status === 201));
-      const refused = answers.find(({ status }) => status !== 201);
+      made.push(...responses.filter(({ status }) => status === 201));
+      const refused = responses.find(({ status }) => status !== 201);
       if (refused) {
         expect(refused.status).toBe(503);
         break;
@@ -145,8 +145,8 @@ interface Timed extends Answer {
 
 async function timed(request: () => Promise<Answer>): Promise<Timed> {
   const start = performance.now();
-  const answer = await request();
-  return Object.assign(answer, { milliseconds: performance.now() - start });
+  const response = await request();
+  return Object.assign(response, { milliseconds: performance.now() - start });
 }
 
 function everyKindOfRequest(): Promise<Timed[]> {
@@ -159,11 +159,11 @@ function everyKindOfRequest(): Promise<Timed[]> {
   ]);
 }
 
-function expectUnavailable(answer: Timed): void {
-  expect(answer.status).toBe(503);
-  expect(Number(answer.headers.get("Retry-After"))).toBeGreaterThan(0);
-  expect(answer.milliseconds).toBeLessThan(3000);
-  expect(answer.text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|password/i);
+function expectUnavailable(response: Timed): void {
+  expect(response.status).toBe(503);
+  expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
+  expect(response.milliseconds).toBeLessThan(3000);
+  expect(response.text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|password/i);
 }
 
 /** Waits until reads are answered again, as a client that does what `Retry-After` says would. */

@@ -2,10 +2,10 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import { type Address, readAddress } from "../src/store/postgres/address.ts";
+import { type DatabaseAddress, readAddress } from "../src/store/postgres/address.ts";
 import { step } from "../src/store/postgres/bulk.ts";
-import type { Connection } from "../src/store/postgres/connection.ts";
 import { createPool, type Pool, type Work } from "../src/store/postgres/pool.ts";
+import type { PostgresConnection } from "../src/store/postgres/postgres-connection.ts";
 import { createPrimary, type Primary } from "../src/store/postgres/primary.ts";
 import { waitFor } from "./support/command.ts";
 import { failureOf } from "./support/failure.ts";
@@ -115,7 +115,7 @@ test("while a host is silent, another that is no primary is asked again, and not
 
 test("a connection that was lost while nobody used it costs nobody anything", async () => {
   const pool = makePool(2, 20_000);
-  let idle: Connection | undefined;
+  let idle: PostgresConnection | undefined;
   const pid = await pool.use((connection, lease) => {
     idle = connection;
     return pidOf(connection, lease);
@@ -236,7 +236,7 @@ const startingUp = (() => {
 })();
 
 /** @param timeout milliseconds for a host to respond */
-function addressOf(timeout: number, ...listeners: readonly Listener[]): Address {
+function addressOf(timeout: number, ...listeners: readonly Listener[]): DatabaseAddress {
   const hosts = listeners.map(({ port }) => `127.0.0.1:${port}`).join(",");
   return readAddress(`postgres://user@${hosts}/database?sslmode=disable&statement_timeout=${timeout}`);
 }

@@ -74,8 +74,8 @@ test("requests that arrive together share the question whether anything has chan
     return server.log().split("select id, revision, epoch from sites where id in").length;
   };
   const before = await asked();
-  const answers = await Promise.all(Array.from({ length: 256 }, () => shop.call("GET", "/restapi/brands.json")));
-  expect(answers.every(({ status }) => status === 200)).toBe(true);
+  const responses = await Promise.all(Array.from({ length: 256 }, () => shop.call("GET", "/restapi/brands.json")));
+  expect(responses.every(({ status }) => status === 200)).toBe(true);
   const questions = (await asked()) - before;
   expect(questions).toBeGreaterThan(0);
   expect(questions).toBeLessThan(64);
@@ -103,7 +103,7 @@ async function useEverything(url: string): Promise<void> {
       yield* rows;
     })(),
   );
-  while (await engine.forgetReplies(Number.MAX_SAFE_INTEGER, 10));
+  while (await engine.deleteExpiredResponses(Number.MAX_SAFE_INTEGER, 10));
   await deleteSiteRecord(engine, shop.site.ID);
   await engine.dropSite(shop.site.ID);
   await shop.stop();

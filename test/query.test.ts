@@ -58,9 +58,9 @@ test("names sort as people expect: without regard to case first, accents beside 
 });
 
 test("fields brings the ID and what was asked for, in the order of the declaration", async () => {
-  const answer = await list("fields=Address.Town,Name&limit=1");
-  expect(answer.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
-  expect((await list("fields=Address.Town&limit=1&fields=Name")).text).toBe(answer.text);
+  const response = await list("fields=Address.Town,Name&limit=1");
+  expect(response.text).toBe('[{"ID":1,"Name":"delta","Address":{"Town":"Town 0"}}]');
+  expect((await list("fields=Address.Town&limit=1&fields=Name")).text).toBe(response.text);
   expect((await list("fields=ID&limit=2")).json).toEqual([{ ID: 1 }, { ID: 2 }]);
   expect(Object.keys((await list("fields=Address&limit=1")).json[0].Address)).toHaveLength(9);
   const xml = await server.call("GET", "/restapi/brands.xml?fields=Name&limit=1");
@@ -133,7 +133,7 @@ test("any filters let the same records through as looking at each record does, w
 
 test("X-Total-Count counts what the filter lets through, with and without a limit", async () => {
   const totals = await Promise.all(["", "limit=2", "filter[AccountNumber]=1&limit=1"].map(list));
-  expect(totals.map((answer) => answer.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
+  expect(totals.map((response) => response.headers.get("X-Total-Count"))).toEqual(["7", "7", "3"]);
 });
 
 test("Link leads through all pages and keeps the other parameters", async () => {
@@ -141,9 +141,9 @@ test("Link leads through all pages and keeps the other parameters", async () => 
   let path: string | undefined = "/restapi/brands.json?sort=-ID&limit=3&x=1";
   let pages = 0;
   while (path) {
-    const answer = await server.call("GET", path);
-    seen.push(...answer.json.map(({ ID }: { ID: number }) => ID));
-    path = /<([^>]+)>; rel="next"/.exec(answer.headers.get("Link") as string)?.[1];
+    const response = await server.call("GET", path);
+    seen.push(...response.json.map(({ ID }: { ID: number }) => ID));
+    path = /<([^>]+)>; rel="next"/.exec(response.headers.get("Link") as string)?.[1];
     pages++;
   }
   expect([seen, pages]).toEqual([[7, 6, 5, 4, 3, 2, 1], 3]);
@@ -235,9 +235,9 @@ describe("a bad value is refused", () => {
     ["fields=", "`fields`: no field ``"],
     ["fields=Name,Town", "`fields`: no field `Town`; did you mean `Address.Town`?"],
   ])("%s", async (query, detail) => {
-    const answer = await list(query);
-    expect([answer.status, answer.json.type]).toEqual([400, "/docs/problems/bad-request"]);
-    expect(answer.json.detail).toContain(detail);
+    const response = await list(query);
+    expect([response.status, response.json.type]).toEqual([400, "/docs/problems/bad-request"]);
+    expect(response.json.detail).toContain(detail);
   });
 });
 

@@ -11,8 +11,8 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function createBrand(name = "x") {
-  const answer = await server.call("POST", "/restapi/brands.json", { body: { Name: name } });
-  return { id: answer.json.ID as number, etag: answer.headers.get("ETag") as string };
+  const response = await server.call("POST", "/restapi/brands.json", { body: { Name: name } });
+  return { id: response.json.ID as number, etag: response.headers.get("ETag") as string };
 }
 
 describe("ETag", () => {
@@ -49,9 +49,9 @@ describe("If-None-Match", () => {
       const etag = first.headers.get("ETag") as string;
       for (const header of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
         for (const method of ["GET", "HEAD"]) {
-          const answer = await server.call(method, `/restapi/${path}`, { headers: { "If-None-Match": header } });
-          expect([path, answer.status, answer.text, answer.headers.get("ETag")]).toEqual([path, 304, "", etag]);
-          expect(answer.headers.get("Access-Control-Allow-Origin")).toBe("*");
+          const response = await server.call(method, `/restapi/${path}`, { headers: { "If-None-Match": header } });
+          expect([path, response.status, response.text, response.headers.get("ETag")]).toEqual([path, 304, "", etag]);
+          expect(response.headers.get("Access-Control-Allow-Origin")).toBe("*");
         }
       }
       expect((await server.call("GET", `/restapi/${path}`, { headers: { "If-None-Match": '"other"' } })).status).toBe(
@@ -105,8 +105,12 @@ describe("If-Match", () => {
     expect(first.status).toBe(200);
     for (const method of ["PUT", "PATCH", "DELETE"]) {
       const body = method === "DELETE" ? undefined : { Name: "2" };
-      const answer = await server.call(method, `/restapi/brands/${id}.json`, { body, ...ifMatch });
-      expect([method, answer.status, answer.json.type]).toEqual([method, 412, "/docs/problems/precondition-failed"]);
+      const response = await server.call(method, `/restapi/brands/${id}.json`, { body, ...ifMatch });
+      expect([method, response.status, response.json.type]).toEqual([
+        method,
+        412,
+        "/docs/problems/precondition-failed",
+      ]);
     }
     expect((await server.call("GET", `/restapi/brands/${id}.json`)).json.Name).toBe("1");
   });
@@ -131,27 +135,27 @@ describe("If-Match", () => {
 
   test("lets one of many writers at once through", async () => {
     const { id, etag } = await createBrand();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
         server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: `n${i}` }, headers: { "If-Match": etag } }),
       ),
     );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(answers.filter(({ status }) => status === 412)).toHaveLength(49);
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(responses.filter(({ status }) => status === 412)).toHaveLength(49);
   });
 });
 
 test("many writers at once lose nothing: IDs, records and journal have no gap", async () => {
   const other = await startTestServer();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 500 }, (_, i) =>
       other.call("POST", `/restapi/brands.${i % 2 ? "json" : "xml"}`, {
         body: i % 2 ? { Name: `n${i}` } : `<Brand><Name>n${i}</Name></Brand>`,
       }),
     ),
   );
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-  for (const { text, headers } of answers) {
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
+  for (const { text, headers } of responses) {
     const id = /"ID":(\d+)|ID="(\d+)"/.exec(text)?.slice(1).find(Boolean);
     expect(headers.get("Location")).toMatch(new RegExp(`/${id}\\.(json|xml)$`));
   }

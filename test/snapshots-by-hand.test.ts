@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import type { Change } from "../src/model/change.ts";
-import type { Row, SiteContents } from "../src/model/engine.ts";
-import { versionOf } from "../src/model/write.ts";
+import type { RecordRow, SiteContents } from "../src/model/engine.ts";
+import { versionOf } from "../src/model/intent.ts";
 import { brand } from "../src/resources/brand.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
@@ -38,7 +38,7 @@ async function loaded(hand: EngineByHand, revision: number): Promise<Snapshots> 
   return snapshots;
 }
 
-/** The answer to the question where site 1 stands. */
+/** The response to the question where site 1 stands. */
 async function tellHead(hand: EngineByHand, revision: number, epoch = "a"): Promise<void> {
   (await hand.next("heads")).resolve([systemHead, headAt(revision, epoch)]);
 }
@@ -194,13 +194,13 @@ test("an engine that says that nothing was committed is asked nothing, until it 
   expect(nameIn(await fresh)).toBe("r2");
 });
 
-test("an answer on the way when something was committed does not make later reads believe that nothing was", async () => {
+test("a response on the way when something was committed does not make later reads believe that nothing was", async () => {
   let same = false;
   const hand = createEngineByHand(() => same);
   const snapshots = await loaded(hand, 1);
   const early = snapshots.fresh(1);
   const question = await hand.next("heads");
-  // Something is committed after the answer was made and before it is here; the next read is told of it once.
+  // Something is committed after the response was made and before it is here; the next read is told of it once.
   const late = snapshots.fresh(1);
   const lateQuestion = await hand.next("heads");
   question.resolve([systemHead, headAt(1)]);
@@ -217,7 +217,7 @@ test("an answer on the way when something was committed does not make later read
 
 test("beyond the budget, the site that was not asked for longest goes first; the system site never does", async () => {
   const hand = createEngineByHand();
-  const rows = (site: number): Row[] =>
+  const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({
       resource: "brand",
       id: i + 1,

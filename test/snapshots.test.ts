@@ -177,11 +177,11 @@ test("sites beyond the memory budget are dropped and come back", async () => {
   }
   for (let round = 0; round < 2; round++) {
     for (const [i, key] of keys.entries()) {
-      const answer = await server.call("GET", "/restapi/orderstatuses.json", {
+      const response = await server.call("GET", "/restapi/orderstatuses.json", {
         key,
         headers: { Host: `s${i}.example` },
       });
-      expect(answer.json).toHaveLength(1500);
+      expect(response.json).toHaveLength(1500);
     }
   }
   const inMemory = /storefront_sites_in_memory (\d+)/.exec((await server.call("GET", "/metrics")).text)?.[1];
@@ -221,8 +221,8 @@ describe("the memory budget", () => {
     ]) {
       for (const coding of ["identity", "gzip", "zstd"]) {
         for (let i = 0; i < 5; i++) {
-          const answer = await ask(i, `/restapi/${path}`, { "Accept-Encoding": coding });
-          expect(answer.headers.get("X-Total-Count")).toBe("500");
+          const response = await ask(i, `/restapi/${path}`, { "Accept-Encoding": coding });
+          expect(response.headers.get("X-Total-Count")).toBe("500");
         }
         // Snapshots are weighed ten times a second, when one is used.
         await Bun.sleep(110);

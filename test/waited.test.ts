@@ -29,9 +29,9 @@ async function createSlowly(key: string, meanwhile: () => unknown, host = "x"): 
   client.send(body.slice(0, 5));
   await meanwhile();
   client.send(body.slice(5));
-  const answers = await client.answers(2);
+  const responses = await client.responses(2);
   client.socket.destroy();
-  return answers[1]?.status;
+  return responses[1]?.status;
 }
 
 const names = async () =>

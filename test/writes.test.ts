@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { Refusal } from "../src/model/errors.ts";
-import type { Intent, Outcome } from "../src/model/write.ts";
+import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
-import { Writes } from "../src/store/writes.ts";
+import { WriteQueue } from "../src/store/write-queue.ts";
 import { createEngineByHand, settled } from "./support/engine-by-hand.ts";
 import { createIntent } from "./support/intents.ts";
 
@@ -14,7 +14,7 @@ const [longestQueue, longestBatch] = [10_000, 512];
 
 function createQueue() {
   const hand = createEngineByHand();
-  return { ...hand, writes: new Writes(hand.engine, new Snapshots(hand.engine, allResources, 1 << 20)) };
+  return { ...hand, writes: new WriteQueue(hand.engine, new Snapshots(hand.engine, allResources, 1 << 20)) };
 }
 
 const intentOf = (number: number) => createIntent({ at: number });

@@ -38,7 +38,7 @@ describe("over HTTP", () => {
   // The test's own client holds every problem against the XSD, by another reader of XML.
   test.each(cases)("%s", async (_, quoted) => {
     const wellFormed = encodeURIComponent(quoted.toWellFormed());
-    const answer = await server.call("GET", `/restapi/brands.xml?sort=${wellFormed}`);
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+xml"]);
+    const response = await server.call("GET", `/restapi/brands.xml?sort=${wellFormed}`);
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([400, "application/problem+xml"]);
   });
 });

@@ -61,7 +61,7 @@ const collection = {
 };
 
 function post(path: string, body: unknown): Operation<unknown> {
-  return { request: toRequest("POST", path, headers, body), read: (answer) => answer };
+  return { request: toRequest("POST", path, headers, body), read: (response) => response };
 }
 
 const api: Api = {

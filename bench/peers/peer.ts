@@ -9,7 +9,7 @@ export type BrandWithId = Brand & { readonly ID: number };
 export interface Operation<Result> {
   readonly request: Request;
   // biome-ignore lint/suspicious/noExplicitAny: each server answers in its own shape
-  read(answer: any): Result;
+  read(received: any): Result;
 }
 
 /** The operations that are compared, on a server that holds the sample brands under the IDs from 1 on. */
@@ -70,8 +70,8 @@ export function toRequest(
 }
 
 /**
- * Sends it once and reads the answer.
- * @throws with the answer when it is no success or cannot be read
+ * Sends it once and reads the response.
+ * @throws with the response when it is no success or cannot be read
  */
 export async function perform<Result>(server: Measured, { request, read }: Operation<Result>): Promise<Result> {
   const { method, path, headers, body } = request;

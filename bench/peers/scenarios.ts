@@ -10,7 +10,7 @@ export interface PeerScenario {
   requestOf(api: Api): Request;
   /**
    * Asks once; what comes back checks, after the load, that `answered` requests have done what they were answered to have done.
-   * @throws when an answer is not right
+   * @throws when a response is not right
    */
   check(running: Running): Promise<(answered: number) => Promise<void>>;
 }

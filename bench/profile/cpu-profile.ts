@@ -73,7 +73,7 @@ function placeOf(url: string, sources: string): string {
   return /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? relative(sources, path);
 }
 
-/** `http/reply.ts` is in `http/`. */
+/** `http/response.ts` is in `http/`. */
 function areaOf(place: string): string {
   return /^.*\//.exec(place)?.[0] ?? place;
 }

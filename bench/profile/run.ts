@@ -6,8 +6,8 @@ import { load } from "../load.ts";
 import { measure, type Setting } from "../measure.ts";
 import { threadsOf } from "../proc.ts";
 import type { Measured } from "../process.ts";
-import { recordReplies } from "../replies.ts";
 import type { Figures } from "../report.ts";
+import { recordResponses } from "../responses.ts";
 import { type Scenario, scenariosFor } from "../scenarios.ts";
 import { makeSite, type Site, startStorefront } from "../site.ts";
 import { type CpuProfile, readCpuProfile } from "./cpu-profile.ts";
@@ -39,11 +39,11 @@ async function profileScenario(name: string, site: Site, setting: Setting): Prom
   const { folder } = setting;
   const product = await startStorefront(site, [process.execPath, main]);
   try {
-    const replies = join(folder, "replies.json");
+    const responses = join(folder, "responses.json");
     const wanted = scenariosFor(1000, site.key).filter((scenario) => scenario.name === name);
-    const [[scenario] = []] = await recordReplies(product.url, wanted, replies);
+    const [[scenario] = []] = await recordResponses(product.url, wanted, responses);
     if (!scenario) throw new Error(`no scenario is called ${name}`);
-    const figures = await measureBeside(await startBareBun(replies), product, scenario, setting);
+    const figures = await measureBeside(await startBareBun(responses), product, scenario, setting);
     const threads = await measureThreads(product, scenario, setting);
     return { ...threads, name, figures, profile: await sampleFunctions(site, scenario, setting) };
   } finally {

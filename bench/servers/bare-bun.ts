@@ -1,8 +1,11 @@
 // `Bun.serve` that does nothing: constant bytes with constant headers. A write's body is parsed and thrown away.
 // REPLIES is a file of { "<method> <path>": { status, headers, body (base64) } }.
 
-const replies = new Map(
-  Object.entries(await Bun.file(process.env.REPLIES as string).json()).map(([name, reply]) => [name, toReply(reply)]),
+const responses = new Map(
+  Object.entries(await Bun.file(process.env.REPLIES as string).json()).map(([name, response]) => [
+    name,
+    toResponse(response),
+  ]),
 );
 
 const server = Bun.serve({
@@ -10,18 +13,18 @@ const server = Bun.serve({
   hostname: "127.0.0.1",
   fetch(request): Response | Promise<Response> {
     const path = request.url.slice(request.url.indexOf("/", 8));
-    const reply = replies.get(`${request.method} ${path}`) ?? missing;
-    if (request.method === "GET") return new Response(reply.body, reply);
-    return request.json().then(() => new Response(reply.body, reply));
+    const response = responses.get(`${request.method} ${path}`) ?? missing;
+    if (request.method === "GET") return new Response(response.body, response);
+    return request.json().then(() => new Response(response.body, response));
   },
 });
 console.log(server.url.href.replace(/\/$/, ""));
 
 // biome-ignore lint/suspicious/noExplicitAny: as the file has it
-function toReply({ status, headers, body }: any) {
+function toResponse({ status, headers, body }: any) {
   return { status, headers, body: status === 304 ? null : Buffer.from(body, "base64") };
 }
 
-const missing = { status: 500, headers: {}, body: Buffer.from("no such reply") };
+const missing = { status: 500, headers: {}, body: Buffer.from("no such response") };
 
 export {};

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
-const replies = new Map(
+const responses = new Map(
   Object.entries(JSON.parse(readFileSync(process.env.REPLIES, "utf8"))).map(([name, { status, headers, body }]) => {
     const bytes = status === 304 ? undefined : Buffer.from(body, "base64");
     return [name, { status, headers: bytes ? { ...headers, "Content-Length": bytes.length } : headers, bytes }];
@@ -11,8 +11,8 @@ const replies = new Map(
 );
 
 const server = createServer((request, response) => {
-  const reply = replies.get(`${request.method} ${request.url}`);
-  const send = () => response.writeHead(reply.status, reply.headers).end(reply.bytes);
+  const recorded = responses.get(`${request.method} ${request.url}`);
+  const send = () => response.writeHead(recorded.status, recorded.headers).end(recorded.bytes);
   if (request.method === "GET") return send();
   let text = "";
   request.on("data", (chunk) => {

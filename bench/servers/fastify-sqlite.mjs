@@ -30,27 +30,31 @@ const changed = { ...brand, required: ["ID"] };
 
 const app = Fastify();
 app.decorateRequest("site", 0);
-app.addHook("onRequest", async (request, reply) => {
+app.addHook("onRequest", async (request, response) => {
   const site = siteOf(request.headers["x-api-auth"]);
-  if (site === undefined) return reply.code(401).send({ error: "unauthorized" });
+  if (site === undefined) return response.code(401).send({ error: "unauthorized" });
   request.site = site;
-  reply.headers(readHeaders);
+  response.headers(readHeaders);
 });
 
 app.get("/restapi/brands.json", { schema: { response: { 200: list } } }, async ({ site }) => listBrands(site));
-app.get("/restapi/brands/:id(^[0-9]+).json", { schema: { response: { 200: brand } } }, async (request, reply) => {
-  return findBrand(request.site, Number(request.params.id)) ?? missing(reply);
+app.get("/restapi/brands/:id(^[0-9]+).json", { schema: { response: { 200: brand } } }, async (request, response) => {
+  return findBrand(request.site, Number(request.params.id)) ?? missing(response);
 });
-app.post("/restapi/brands.json", { schema: { body: newBrand, response: { 201: brand } } }, async (request, reply) => {
-  return reply.code(201).send(createBrand(request.site, request.body));
-});
-app.put("/restapi/brands.json", { schema: { body: changed, response: { 200: brand } } }, async (request, reply) => {
+app.post(
+  "/restapi/brands.json",
+  { schema: { body: newBrand, response: { 201: brand } } },
+  async (request, response) => {
+    return response.code(201).send(createBrand(request.site, request.body));
+  },
+);
+app.put("/restapi/brands.json", { schema: { body: changed, response: { 200: brand } } }, async (request, response) => {
   const { ID, ...changes } = request.body;
-  return updateBrand(request.site, ID, changes) ?? missing(reply);
+  return updateBrand(request.site, ID, changes) ?? missing(response);
 });
 
-function missing(reply) {
-  return reply.code(404).send({ error: "not found" });
+function missing(response) {
+  return response.code(404).send({ error: "not found" });
 }
 
 console.log(await app.listen({ port: 0, host: "127.0.0.1" }));

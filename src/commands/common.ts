@@ -1,10 +1,10 @@
 // What the commands share: their options, the database, and what goes to stdout.
 
 import { type Command, InvalidArgumentError } from "commander";
-import { type Config, environment, readConfig, type Settings } from "../config.ts";
+import { type Config, type ConfigSources, environment, readConfig } from "../config.ts";
+import { nearest } from "../lib/nearest.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { nearest } from "../model/nearest.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { finishRemovals } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
@@ -64,7 +64,7 @@ async function withOpened<T>(
 }
 
 /** The configuration that `settings` make. @throws Misuse that names the first bad setting */
-export function toConfig(settings: Settings): Config {
+export function toConfig(settings: ConfigSources): Config {
   return asUsage(() => readConfig(settings));
 }
 

@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { type Config, environment, type Settings, toEnvironment } from "../config.ts";
+import { type Config, type ConfigSources, environment, toEnvironment } from "../config.ts";
 import { createLog } from "../start.ts";
 import { type CommonOptions, print, toConfig, withCommonOptions } from "./common.ts";
 import { demo, tellDemo } from "./demo.ts";
-import { listen } from "./listen.ts";
+import { listenOnPort } from "./listen-on-port.ts";
 import { runWorkers } from "./workers.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
@@ -38,7 +38,7 @@ export function serveCommand(): Command {
 }
 
 /** `tlsCert` as commander has it becomes `TLS_CERT`. */
-function toSettings(options: Record<string, string | true>): Settings {
+function toSettings(options: Record<string, string | true>): ConfigSources {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
     value === true ? "yes" : value,
@@ -46,13 +46,13 @@ function toSettings(options: Record<string, string | true>): Settings {
   return Object.fromEntries(entries);
 }
 
-async function serve(settings: Settings, options: CommonOptions): Promise<void> {
+async function serve(settings: ConfigSources, options: CommonOptions): Promise<void> {
   const config = toConfig(settings);
   const end = signalled();
   ignoreOtherSignals(config);
   if (config.isWorker) return serveAsWorker(config, end);
   const sample = config.demo ? await demo(config) : undefined;
-  const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listen(config);
+  const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listenOnPort(config);
   print(options, { url: server.url, key: sample?.key }, [`Storefront listens on ${server.url}`]);
   if (sample && !options.json) tellDemo(server.url, config, sample, options.database);
   await end;
@@ -62,7 +62,7 @@ async function serve(settings: Settings, options: CommonOptions): Promise<void> 
 /** One of several processes: it tells its parent where it listens, and ends when it is told to or left alone. */
 async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
   const left = new Promise((resolve) => process.once("disconnect", resolve));
-  const server = await listen(config);
+  const server = await listenOnPort(config);
   process.send?.({ port: server.port, url: server.url });
   await Promise.race([end, left]);
   await server.stop();

@@ -3,7 +3,7 @@
 import type { Config } from "../config.ts";
 import { Refusal } from "../model/errors.ts";
 import { tell } from "./common.ts";
-import { claimPort } from "./listen.ts";
+import { claimPort } from "./listen-on-port.ts";
 
 interface Listening {
   readonly url: string;
@@ -19,7 +19,7 @@ interface Worker {
 /** How long a worker must have lived for the next one to be started at once, in milliseconds. */
 const steady = 1000;
 /** How long workers may take to end before they are killed; they themselves give up after ten seconds. */
-const patience = 15_000;
+const idleTimeout = 15_000;
 
 /**
  * Starts the workers and keeps that many running. Port 0: the first picks one and the others share it.
@@ -49,7 +49,7 @@ export async function runWorkers(config: Config, env: Record<string, string>) {
 
   async function stop(): Promise<void> {
     stopping = true;
-    const impatient = setTimeout(() => signal(running, "SIGKILL"), patience);
+    const impatient = setTimeout(() => signal(running, "SIGKILL"), idleTimeout);
     signal(running, "SIGTERM");
     await Promise.all([...running].map((worker) => worker.exited));
     clearTimeout(impatient);

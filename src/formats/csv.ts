@@ -1,7 +1,7 @@
 // CSV (RFC 4180) for people with spreadsheets: one column per text field, named by its dotted path.
 
+import { nearestPath } from "../lib/nearest.ts";
 import type { Fault } from "../model/errors.ts";
-import { nearestPath } from "../model/nearest.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { toCsvRow } from "./csv-rows.ts";

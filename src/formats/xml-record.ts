@@ -1,8 +1,8 @@
 // Records from XML (contract section 5).
 
+import { nearestPath } from "../lib/nearest.ts";
 import { type Fault, isFull, Refusal } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
-import { nearestPath } from "../model/nearest.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
@@ -23,7 +23,7 @@ export function parseXml(body: Uint8Array, most?: number): XmlDocument {
 }
 
 /** A record from a request body, of which no more is read than any record has. @throws as `parseXml` */
-export function decodeBody(resource: Resource, body: Uint8Array): Decoded {
+export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
   const { root, isCut } = parseXml(body, mostValues);
   const { input, faults } = decodeRecord(resource, root);
   if (!isCut) return { input, faults };

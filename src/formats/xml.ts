@@ -3,7 +3,7 @@ import type { StorefrontRecord, Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Format } from "./format.ts";
 import type { Problem } from "./problem.ts";
-import { decodeBody } from "./xml-record.ts";
+import { decodeXml } from "./xml-record.ts";
 
 const declaration = '<?xml version="1.0" encoding="utf-8"?>\n';
 
@@ -11,7 +11,7 @@ export const xml: Format = {
   name: "xml",
   contentType: "application/xml; charset=utf-8",
   problemType: "application/problem+xml",
-  decode: decodeBody,
+  decode: decodeXml,
   item: (resource, stored) => element(resource, JSON.parse(stored)),
   part: element,
   documentStart: declaration,

@@ -1,17 +1,17 @@
 // Who is let in: the site that the request's host selects, its key, and the limits of both (contract sections 1 and 9).
 
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
-import { after, type Maybe } from "../model/maybe.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, sentHost, toHostname, wrongSite } from "./auth.ts";
 import { clientNetwork } from "./client-network.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { createKeyUses } from "./key-uses.ts";
 import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
-import type { HttpParts } from "./parts.ts";
 
 export interface AdmissionOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
@@ -29,7 +29,7 @@ export interface Admission {
    * Calls `then` with the site that the request's host selects and with its snapshot, as new as the store is now.
    * @throws Refusal `wrong-site`, or `unavailable` when the store cannot be asked
    */
-  atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => Maybe<T>): Maybe<T>;
+  atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T>;
   /** The request's key. @throws Refusal `unauthorized`, `forbidden`, or `too-many-requests` */
   admit(exchange: Exchange, site: Site): Key;
   /** The same for a request that was admitted before and has waited since: it counts only once. */
@@ -38,15 +38,15 @@ export interface Admission {
   stop(): Promise<void>;
 }
 
-export function createAdmission(options: AdmissionOptions, parts: HttpParts): Admission {
-  const { snapshots, now } = parts;
+export function createAdmission(options: AdmissionOptions, dependencies: HttpDependencies): Admission {
+  const { snapshots, now } = dependencies;
   const directory = new Directory();
   snapshots.follow(directory);
-  const keyUses = createKeyUses(parts);
+  const keyUses = createKeyUses(dependencies);
   const keyBuckets = new Buckets<number>();
   const failureBuckets = new Buckets<string>();
 
-  function atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => Maybe<T>): Maybe<T> {
+  function atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T> {
     const host = sentHost(exchange, options.trustForwardedHost);
     const name = toHostname(host);
     const guess = directory.siteOf(name)?.id ?? systemSite;

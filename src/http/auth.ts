@@ -15,9 +15,9 @@ const longestName = 300;
  * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` counts, because the proxy sets it
  */
 export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
-  const forwarded = trustForwardedHost ? request.fields.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
+  const forwarded = trustForwardedHost ? request.headers.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
   // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
-  return forwarded || (target.host ?? request.fields.get("host") ?? "");
+  return forwarded || (target.host ?? request.headers.get("host") ?? "");
 }
 
 /** The hostname of `host`, as `sentHost` has it, in its normal form. */
@@ -44,7 +44,7 @@ export function wrongSite(host: string): Refusal {
  *   apart; `forbidden` for the key of another site
  */
 export function authenticate(request: WireRequest, site: Site, directory: Directory, now: number): Key {
-  const sent = request.fields.get("x-api-auth");
+  const sent = request.headers.get("x-api-auth");
   const key = sent === null ? undefined : directory.keyOf(digestOf(sent));
   if (!key || now >= key.endsAt) throw unauthorized(site);
   if (key.site !== site.id) throw new Refusal("forbidden", "the API key belongs to another website");

@@ -10,7 +10,7 @@ import type { WireRequest } from "../wire/request.ts";
  *   entries before it are the client's to choose. One that is no address counts as the proxy's own.
  */
 export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
-  const forwarded = trustProxy ? request.fields.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+  const forwarded = trustProxy ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 

@@ -3,15 +3,15 @@
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../lib/slices.ts";
-import type { Maybe } from "../model/maybe.ts";
-import type { List } from "../store/memory/list.ts";
+import type { EncodedList } from "../store/memory/encoded-list.ts";
 import { weightsOf } from "./accept.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
-  join(parts: readonly Uint8Array[], list: List): Uint8Array;
+  join(parts: readonly Uint8Array[], list: EncodedList): Uint8Array;
   /** The whole of what never changes, which is worth more time; off this thread. */
   compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
@@ -21,7 +21,7 @@ const codings: Record<string, Coding> = {
   // Several frames after one another are a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
-    join: (parts) => Buffer.concat(parts),
+    join: (dependencies) => Buffer.concat(dependencies),
     compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
   // One member (RFC 1952): the parts are deflate blocks that end on a byte and refer to nothing before them.
@@ -36,7 +36,7 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** An empty block that says it is the last (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
-function gzipTrailer({ parts, length }: List): Buffer {
+function gzipTrailer({ parts, length }: EncodedList): Buffer {
   const trailer = Buffer.alloc(8);
   const check = parts.reduce((before, { bytes }) => Bun.hash.crc32(bytes as Uint8Array<ArrayBuffer>, before), 0);
   trailer.writeUInt32LE(check, 0);
@@ -62,11 +62,11 @@ export function chooseCoding(header: string | null, bytes: number): string | und
 }
 
 /** The whole list in `name`, one of the codings. A long one is compressed in slices. */
-export function compressed(list: List, name: string): Maybe<Uint8Array> {
+export function compressed(list: EncodedList, name: string): MaybePromise<Uint8Array> {
   return list.compressed(name, () => inSlices(compress(list, name)));
 }
 
-function* compress(list: List, name: string): Steps<Uint8Array> {
+function* compress(list: EncodedList, name: string): Steps<Uint8Array> {
   const coding = codings[name] as Coding;
   const parts: Uint8Array[] = [];
   for (const part of list.parts) {

@@ -1,12 +1,12 @@
 import type { Format } from "../formats/format.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { Route } from "./routes.ts";
-import type { Target } from "./target.ts";
+import type { RequestTarget } from "./target.ts";
 
 /** A request on its way to its answer. What is not known yet is undefined. */
 export interface Exchange {
   readonly request: WireRequest;
-  readonly target: Target;
+  readonly target: RequestTarget;
   /** Of the answer, in `X-Request-Id` and in the log. */
   readonly id: string;
   /** The method that decides: the request's own, or what `X-HTTP-Method-Override` makes of a POST. */

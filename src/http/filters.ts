@@ -1,18 +1,18 @@
 // The filters of a list (contract section 6).
 
+import { nearestPath } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
 import { mostFilters, mostIds } from "../model/list-bounds.ts";
-import { nearestPath } from "../model/nearest.ts";
 import { toId } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
-import type { Filter } from "../store/memory/selections.ts";
+import type { RecordFilter } from "../store/memory/selections.ts";
 
 /** `filter[Name]` or `filter[Name][contains]`, whatever is inside. */
 export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
 
 /** @throws Refusal `bad-request` for an unknown field or operator, a bad ID, or too many filters */
-export function readFilters(resource: Resource, parameters: URLSearchParams): Filter[] {
-  const filters: Filter[] = [];
+export function readFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
+  const filters: RecordFilter[] = [];
   for (const [name, value] of parameters) {
     const parts = filterName.exec(name);
     if (parts) filters.push(readFilter(resource, parts[1] as string, parts[2] ?? "equals", value));
@@ -46,7 +46,7 @@ export function unknownField(parameter: string, path: string, known: readonly st
   return new Refusal("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
 }
 
-function readFilter(resource: Resource, path: string, operator: string, value: string): Filter {
+function readFilter(resource: Resource, path: string, operator: string, value: string): RecordFilter {
   const leaf = readLeaf(resource, "filter", path);
   if (operator === "contains") return { leaf, operator, values: [value] };
   if (operator === "equals") return { leaf, operator, values: [leaf ? value : readId("filter[ID]", value)] };

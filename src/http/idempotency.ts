@@ -2,7 +2,7 @@
 // here is only what one request is, and what is under way in this process.
 
 import { Refusal } from "../model/errors.ts";
-import type { Idempotency, Intent, Outcome } from "../model/write.ts";
+import type { Idempotency, Intent, Outcome } from "../model/intent.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -11,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
  * @throws Refusal `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
 export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array): Idempotency | undefined {
-  const name = exchange.request.fields.get("idempotency-key");
+  const name = exchange.request.headers.get("idempotency-key");
   if (name === null) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(name)) {
     throw new Refusal("bad-request", "the Idempotency-Key must be 1 to 255 printable ASCII characters");
@@ -25,7 +25,7 @@ export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array):
  */
 function digestOf({ request, method, target }: Exchange, body: Uint8Array): string {
   const conditions = ["if-match", "if-none-match"].flatMap((name) => {
-    const value = request.fields.get(name);
+    const value = request.headers.get(name);
     return value === null ? [] : [`\r${name}: ${value}`];
   });
   const head = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;

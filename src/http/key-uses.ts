@@ -1,11 +1,11 @@
 import { messageOf } from "../model/errors.ts";
-import type { HttpParts } from "./parts.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 
 /** How often the store is told, in milliseconds. */
 const interval = 30_000;
 
 /** Notes when each key was last used, and tells the store now and then. */
-export function createKeyUses({ engine, log }: Pick<HttpParts, "engine" | "log">) {
+export function createKeyUses({ engine, log }: Pick<HttpDependencies, "engine" | "log">) {
   let uses = new Map<number, number>();
 
   async function flush(): Promise<void> {

@@ -1,8 +1,8 @@
 import { Refusal } from "../model/errors.ts";
-import type { Reply } from "../wire/reply.ts";
 import type { WireRequest } from "../wire/request.ts";
+import type { WireResponse } from "../wire/response.ts";
 import type { Exchange } from "./exchange.ts";
-import { reply } from "./reply.ts";
+import { toResponse } from "./responses.ts";
 import type { Route } from "./routes.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
@@ -43,9 +43,9 @@ function whyNot(method: string, { resource, format, isList }: Route): string {
 }
 
 /** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */
-export function preflight(exchange: Exchange, route: Route): Reply {
+export function preflight(exchange: Exchange, route: Route): WireResponse {
   const methods = route.methods.join(", ");
-  return reply(exchange, 204, null, {
+  return toResponse(exchange, 204, null, {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers":
@@ -55,7 +55,7 @@ export function preflight(exchange: Exchange, route: Route): Reply {
 }
 
 function overridden(request: WireRequest): string {
-  const override = request.fields.get("x-http-method-override");
+  const override = request.headers.get("x-http-method-override");
   if (override === null) return "POST";
   const method = override.trim().toUpperCase();
   if (overrides.includes(method)) return method;

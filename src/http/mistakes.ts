@@ -1,8 +1,8 @@
 // Parameters that look like a mistake (contract section 6): ignored in silence, they would give every record to a client that
 // asked for some. The names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
 
+import { lettersOf } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
-import { lettersOf } from "../model/nearest.ts";
 import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";

@@ -1,22 +1,22 @@
 // What describes the interface, for programs and for people, and what the pages load. All of it comes from this program.
 
-import { homePage } from "../docs/home.ts";
-import { referencePage, referencePolicy, referenceScript, scalar } from "../docs/reference.ts";
-import { refusalPage } from "../docs/refusal.ts";
-import { renderPages } from "../docs/render.ts";
-import { pageScript } from "../docs/shell.ts";
+import { statusOf } from "../formats/status.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Refusal, refusals } from "../model/errors.ts";
-import type { Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Reply } from "../wire/reply.ts";
+import { describingDocuments } from "../reference/documents.ts";
+import { homePage } from "../reference/pages/home.ts";
+import { problemPage } from "../reference/pages/problem-page.ts";
+import { renderPages } from "../reference/pages/render.ts";
+import { referencePage, referencePolicy, referenceScript, scalar } from "../reference/pages/scalar.ts";
+import { pageScript } from "../reference/pages/shell.ts";
+import type { WireResponse } from "../wire/response.ts";
 import { noneMatchHits } from "./conditional.ts";
-import { describingDocuments } from "./documents.ts";
 import type { Exchange } from "./exchange.ts";
 import { serveFixed, shortDigest } from "./fixed.ts";
-import { reply, replyCacheable } from "./reply.ts";
-import { statusOf } from "./status.ts";
+import { toCacheableResponse, toResponse } from "./responses.ts";
 
-type Answer = (exchange: Exchange) => Maybe<Reply>;
+type Answer = (exchange: Exchange) => MaybePromise<WireResponse>;
 
 const html = "text/html; charset=utf-8";
 const javascript = "text/javascript; charset=utf-8";
@@ -26,7 +26,7 @@ const pagePolicy =
   "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** The answers that describe the interface, by path. @param addressOf the address by which the client reached the server */
-export function describingAnswers(
+export function referencePages(
   resources: readonly Resource[],
   addressOf: (exchange: Exchange) => string,
 ): Map<string, Answer> {
@@ -43,8 +43,8 @@ export function describingAnswers(
 }
 
 /** What a browser is shown in place of the problem. */
-export function replyRefusalPage(exchange: Exchange, refusal: Refusal): Reply {
-  const content = refusalPage({
+export function toProblemPage(exchange: Exchange, refusal: Refusal): WireResponse {
+  const content = problemPage({
     status: statusOf(refusal.code),
     title: refusals[refusal.code],
     detail: refusal.message,
@@ -52,7 +52,7 @@ export function replyRefusalPage(exchange: Exchange, refusal: Refusal): Reply {
     type: `/docs/problems/${refusal.code}`,
   });
   const headers = { ...refusal.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
-  return reply(exchange, statusOf(refusal.code), { type: html, body: content }, headers);
+  return toResponse(exchange, statusOf(refusal.code), { type: html, body: content }, headers);
 }
 
 function page(make: () => string, policy: string): Answer {
@@ -68,9 +68,9 @@ function home(resources: readonly Resource[], addressOf: (exchange: Exchange) =>
       Vary: "X-Forwarded-Proto",
       ETag: `"${shortDigest(body)}"`,
     };
-    const known = exchange.request.fields.get("if-none-match");
-    if (known !== null && noneMatchHits(known, tagged.ETag)) return replyCacheable(exchange, 304, null, tagged);
+    const known = exchange.request.headers.get("if-none-match");
+    if (known !== null && noneMatchHits(known, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
     const headers = { ...tagged, "Content-Type": html, "Content-Security-Policy": pagePolicy };
-    return replyCacheable(exchange, 200, body, headers);
+    return toCacheableResponse(exchange, 200, body, headers);
   };
 }

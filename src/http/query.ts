@@ -5,7 +5,7 @@ import { longestPage, mostOrders } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 import type { Order } from "../store/memory/order.ts";
-import type { Filter } from "../store/memory/selections.ts";
+import type { RecordFilter } from "../store/memory/selections.ts";
 import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
 import { refuseMistakes } from "./mistakes.ts";
 
@@ -15,7 +15,7 @@ export interface ListQuery {
   /** How many to pass over. */
   readonly offset: number;
   readonly sort: readonly Order[];
-  readonly filters: readonly Filter[];
+  readonly filters: readonly RecordFilter[];
   /** The paths to return; undefined for all. */
   readonly fields: ReadonlySet<string> | undefined;
   /** The query without `limit` and `offset`. */

@@ -1,23 +1,23 @@
 // Lists and look-ups.
 
 import type { Format } from "../formats/format.ts";
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
-import { after, type Maybe } from "../model/maybe.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import type { Collection } from "../store/memory/collection.ts";
-import type { List } from "../store/memory/list.ts";
+import type { EncodedList } from "../store/memory/encoded-list.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import type { Page, Version } from "../store/memory/version.ts";
-import type { Reply } from "../wire/reply.ts";
+import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
-import { reply } from "./reply.ts";
+import { toResponse } from "./responses.ts";
 import { idIn, type Route } from "./routes.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
-export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Maybe<Reply> {
+export function read(exchange: Exchange, route: Route, snapshot: Snapshot): MaybePromise<WireResponse> {
   const collection = snapshot.collection(route.resource);
   if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
@@ -36,7 +36,7 @@ export function noSuchRecord({ resource }: Route, id: string | number): Refusal 
   return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): Reply {
+function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): WireResponse {
   const { format } = route;
   refuseLookUpMistakes(route.resource, exchange.target.query);
   const asked = idIn(exchange.target.path);
@@ -44,9 +44,14 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
   const record = id === undefined ? undefined : collection.get(id);
   if (!record) throw noSuchRecord(route, asked);
   const etag = toEtag(snapshot.version(record.revision), route.resource, format.name);
-  const known = exchange.request.fields.get("if-none-match");
-  if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, { ETag: etag });
-  return reply(exchange, 200, { type: format.contentType, body: collection.document(record, format) }, { ETag: etag });
+  const known = exchange.request.headers.get("if-none-match");
+  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, { ETag: etag });
+  return toResponse(
+    exchange,
+    200,
+    { type: format.contentType, body: collection.document(record, format) },
+    { ETag: etag },
+  );
 }
 
 function listAll(
@@ -54,18 +59,18 @@ function listAll(
   { resource, format }: Route,
   snapshot: Snapshot,
   { revision, size }: Version,
-  list: List,
-): Maybe<Reply> {
-  const { fields } = exchange.request;
-  const coding = chooseCoding(fields.get("accept-encoding"), list.length);
+  list: EncodedList,
+): MaybePromise<WireResponse> {
+  const { headers } = exchange.request;
+  const coding = chooseCoding(headers.get("accept-encoding"), list.length);
   const etag = toEtag(snapshot.version(revision), resource, coding ? `${format.name}-${coding}` : format.name);
-  const known = fields.get("if-none-match");
+  const known = headers.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
-  if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, fixed);
+  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, fixed);
   const type = format.contentType;
-  if (!coding) return reply(exchange, 200, { type, body: list.take() }, fixed);
+  if (!coding) return toResponse(exchange, 200, { type, body: list.take() }, fixed);
   return after(compressed(list, coding), (body) =>
-    reply(exchange, 200, { type, body }, { "Content-Encoding": coding, ...fixed }),
+    toResponse(exchange, 200, { type, body }, { "Content-Encoding": coding, ...fixed }),
   );
 }
 
@@ -76,7 +81,7 @@ function listSome(
   collection: Collection,
   version: Version,
   query: ListQuery,
-): Maybe<Reply> {
+): MaybePromise<WireResponse> {
   const name = `${format.name}?${exchange.target.query}`;
   const { request } = exchange;
   const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
@@ -88,9 +93,9 @@ function listSome(
       "X-Total-Count": String(total),
       ...(link ? { Link: link } : {}),
     };
-    const known = request.fields.get("if-none-match");
-    if (known !== null && noneMatchHits(known, etag)) return reply(exchange, 304, null, headers);
-    return reply(exchange, 200, { type: format.contentType, body }, headers);
+    const known = request.headers.get("if-none-match");
+    if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, headers);
+    return toResponse(exchange, 200, { type: format.contentType, body }, headers);
   });
 }
 
@@ -101,7 +106,7 @@ function makePage(
   format: Format,
   query: ListQuery,
   isWanted: () => boolean,
-): Maybe<Page> {
+): MaybePromise<Page> {
   const { offset, limit, fields, filters, sort } = query;
   return after(selections.select(version, filters, sort, isWanted), (ids) => {
     const some = ids.slice(offset, limit === undefined ? undefined : offset + limit);

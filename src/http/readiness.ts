@@ -1,6 +1,6 @@
+import { after } from "../lib/maybe-promise.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { after } from "../model/maybe.ts";
 import { systemSite } from "../model/system-site.ts";
 
 /** How long what was found out holds, in milliseconds. */

@@ -1,11 +1,10 @@
+import { formats } from "../formats/all.ts";
 import type { Format } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { xml } from "../formats/xml.ts";
-import { lettersOf, nearest } from "../model/nearest.ts";
+import { lettersOf, nearest } from "../lib/nearest.ts";
 import { toId } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 
-export const formats: readonly Format[] = [json, xml];
 const formatNames = formats.map(({ name }) => name);
 
 /** What a path stands for: all records of a resource in a format, or one of them. */

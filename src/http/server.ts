@@ -1,28 +1,28 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
-import { Unwanted } from "../lib/lane.ts";
+import { Abandoned } from "../lib/lane.ts";
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import { randomText } from "../model/key.ts";
-import { after, type Maybe } from "../model/maybe.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import { Fields } from "../wire/fields.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import type { Reply } from "../wire/reply.ts";
 import type { Incident, WireRequest } from "../wire/request.ts";
+import { RequestHeaders } from "../wire/request-headers.ts";
+import type { WireResponse } from "../wire/response.ts";
 import { type AdmissionOptions, createAdmission } from "./admission.ts";
 import { requireWrite } from "./auth.ts";
-import { longestBody, readBody } from "./body.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import type { Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
 import { createLogLimit } from "./log-limit.ts";
 import { methodLabel, methodOf, preflight, requireKnownMethod } from "./methods.ts";
 import { createMetrics } from "./metrics.ts";
-import type { HttpParts } from "./parts.ts";
 import { read } from "./read.ts";
-import { replyFault, replyRefusal } from "./reply.ts";
+import { longestBody, readBody } from "./record-body.ts";
+import { toInternalErrorResponse, toProblemResponse } from "./responses.ts";
 import { createRoutes, type Route } from "./routes.ts";
-import { createStaticAnswers } from "./static.ts";
+import { createStaticRoutes } from "./static.ts";
 import { toTarget } from "./target.ts";
 import { write } from "./write.ts";
 
@@ -32,21 +32,21 @@ export interface HttpOptions extends Omit<ListenOptions, "longestBody">, Admissi
 const loadAfter = 250;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
-export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
-  const { snapshots, writes, log, now } = parts;
-  const admission = createAdmission(options, parts);
-  const routes = createRoutes(parts.resources);
+export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): Listener {
+  const { snapshots, writeQueue, log, now } = dependencies;
+  const admission = createAdmission(options, dependencies);
+  const routes = createRoutes(dependencies.resources);
   const metrics = createMetrics(snapshots);
-  const statics = createStaticAnswers(options, parts, metrics);
+  const statics = createStaticRoutes(options, dependencies, metrics);
   const idempotencies = new Idempotencies();
   const limited = createLogLimit(now);
   const idPrefix = randomText(8);
   let exchanges = 0;
 
-  function answer(request: WireRequest): Maybe<Reply> {
+  function respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
     const exchange = toExchange(request);
-    let answered: Maybe<Reply>;
+    let answered: MaybePromise<WireResponse>;
     try {
       answered = dispatch(exchange);
     } catch (error) {
@@ -54,13 +54,13 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     }
     if (!(answered instanceof Promise)) return finish(exchange, started, answered);
     return answered.then(
-      (reply) => finish(exchange, started, reply),
-      (error) => after(fail(exchange, error), (reply) => finish(exchange, started, reply)),
+      (response) => finish(exchange, started, response),
+      (error) => after(fail(exchange, error), (response) => finish(exchange, started, response)),
     );
   }
 
   /** Clients can send any number of these, so the log has one a second. */
-  function misread(error: unknown): Reply {
+  function respondUnreadable(error: unknown): WireResponse {
     const exchange = toExchange(unread);
     if (error instanceof Refusal) {
       const line = { request: exchange.id, reason: error.message };
@@ -78,18 +78,18 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     return { request, target: toTarget(request.target), id, method: request.method };
   }
 
-  function finish(exchange: Exchange, started: number, reply: Reply): Reply {
-    metrics.count(exchange.route, methodLabel(exchange.method), reply.status, performance.now() - started);
-    if (log.isLevelEnabled("debug")) log.debug(described(exchange, reply), "answered");
-    return reply;
+  function finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {
+    metrics.count(exchange.route, methodLabel(exchange.method), response.status, performance.now() - started);
+    if (log.isLevelEnabled("debug")) log.debug(described(exchange, response), "answered");
+    return response;
   }
 
-  function dispatch(exchange: Exchange): Maybe<Reply> {
+  function dispatch(exchange: Exchange): MaybePromise<WireResponse> {
     requireKnownMethod(exchange.request);
     return statics.find(exchange) ?? admission.atSite(exchange, (site, snapshot) => answerAt(exchange, site, snapshot));
   }
 
-  function answerAt(exchange: Exchange, site: Site, snapshot: Snapshot): Maybe<Reply> {
+  function answerAt(exchange: Exchange, site: Site, snapshot: Snapshot): MaybePromise<WireResponse> {
     const route = routes.find(exchange.target.path);
     if (!route) throw new Refusal("not-found", `there is nothing at this path; ${routes.hint(exchange.target.path)}`);
     exchange.route = route;
@@ -97,7 +97,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
     const key = admission.admit(exchange, site);
     if (exchange.method !== "GET" && exchange.method !== "HEAD") return answerWrite(exchange, route, key, snapshot);
-    writes.noteRead();
+    writeQueue.noteRead();
     const response = read(exchange, route, snapshot);
     if (!(response instanceof Promise)) return response;
     // A long list was waited for: the key and the site may have ended meanwhile.
@@ -110,7 +110,7 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
   }
 
   /** When the body was waited for, the key and the site may have ended meanwhile, and are looked up again. */
-  function answerWrite(exchange: Exchange, route: Route, key: Key, { epoch }: Snapshot): Maybe<Reply> {
+  function answerWrite(exchange: Exchange, route: Route, key: Key, { epoch }: Snapshot): MaybePromise<WireResponse> {
     requireWrite(key);
     const body = readBody(exchange.request);
     if (!(body instanceof Promise)) return store(exchange, route, key, epoch, body);
@@ -123,29 +123,29 @@ export function serveHttp(options: HttpOptions, parts: HttpParts): Listener {
     );
   }
 
-  function store(exchange: Exchange, route: Route, key: Key, epoch: string, body: Uint8Array): Promise<Reply> {
-    return write(exchange, route, { key, epoch, at: now() }, body, writes, idempotencies);
+  function store(exchange: Exchange, route: Route, key: Key, epoch: string, body: Uint8Array): Promise<WireResponse> {
+    return write(exchange, route, { key, epoch, at: now() }, body, writeQueue, idempotencies);
   }
 
-  function fail(exchange: Exchange, error: unknown): Maybe<Reply> {
+  function fail(exchange: Exchange, error: unknown): MaybePromise<WireResponse> {
     const page = statics.refusalPage(exchange, error)?.catch(() => refuse(exchange, error));
     return page ?? refuse(exchange, error);
   }
 
-  function refuse(exchange: Exchange, error: unknown): Reply {
+  function refuse(exchange: Exchange, error: unknown): WireResponse {
     if (error instanceof Refusal) {
-      if (error.code !== "unavailable") return replyRefusal(exchange, error);
+      if (error.code !== "unavailable") return toProblemResponse(exchange, error);
       limited(error.message, (suppressed) =>
         log.error({ request: exchange.id, err: error, suppressed }, "the storage failed"),
       );
-      return replyRefusal(exchange, storageFailed(error));
+      return toProblemResponse(exchange, storageFailed(error));
     }
-    if (error instanceof Unwanted) return replyRefusal(exchange, clientGone);
+    if (error instanceof Abandoned) return toProblemResponse(exchange, clientGone);
     log.error({ request: exchange.id, err: error }, "a request failed");
-    return replyFault(exchange);
+    return toInternalErrorResponse(exchange);
   }
 
-  const listener = listen({ ...options, longestBody }, { answer, misread, note });
+  const listener = listen({ ...options, longestBody }, { respond, respondUnreadable, note });
   // The runtime remembers that it did not find a package, as when all file descriptors are taken. So what is left for later,
   // to start quickly, is not left until a client asks for it.
   const loading = setTimeout(async () => {
@@ -180,7 +180,7 @@ const explanations: Record<Incident, string> = {
 const unread: WireRequest = {
   method: "",
   target: "/",
-  fields: new Fields(new Map()),
+  headers: new RequestHeaders(new Map()),
   address: "",
   isAbandoned: false,
   body: () => new Uint8Array(),
@@ -195,6 +195,6 @@ function storageFailed({ retryAfter = 1 }: Refusal): Refusal {
   return new Refusal("unavailable", detail, { retryAfter });
 }
 
-function described({ id, request, target }: Exchange, { status }: Reply) {
+function described({ id, request, target }: Exchange, { status }: WireResponse) {
   return { request: id, method: request.method, path: target.path, status };
 }

@@ -1,20 +1,20 @@
 // What needs neither a site nor a key: health, metrics, and pages for people.
 
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
-import type { Maybe } from "../model/maybe.ts";
-import type { Reply } from "../wire/reply.ts";
+import type { WireResponse } from "../wire/response.ts";
 import { weightsOf } from "./accept.ts";
 import { sentHost } from "./auth.ts";
+import type { HttpDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Metrics } from "./metrics.ts";
 import { once } from "./once.ts";
-import type { HttpParts } from "./parts.ts";
 import { createReadiness } from "./readiness.ts";
-import { reply } from "./reply.ts";
+import { toResponse } from "./responses.ts";
 
 const plain = "text/plain; charset=utf-8";
 
-type Answer = (exchange: Exchange) => Maybe<Reply>;
+type Answer = (exchange: Exchange) => MaybePromise<WireResponse>;
 
 export interface StaticOptions {
   readonly tls?: object | undefined;
@@ -24,7 +24,11 @@ export interface StaticOptions {
 /** Where the interface is described. Much code does that, so it is loaded after the start. */
 const describing = /^\/(?:$|docs(?:\/|$)|openapi\.|schemas\/)/;
 
-export function createStaticAnswers(options: StaticOptions, { engine, resources, now }: HttpParts, metrics: Metrics) {
+export function createStaticRoutes(
+  options: StaticOptions,
+  { engine, resources, now }: HttpDependencies,
+  metrics: Metrics,
+) {
   const ready = createReadiness(engine, now);
   const answers = new Map<string, Answer>([
     ["/healthz", (exchange) => send(exchange, plain, "ok\n")],
@@ -33,9 +37,9 @@ export function createStaticAnswers(options: StaticOptions, { engine, resources,
   ]);
   const pages = once(() => import("./pages.ts"));
   const describe = once(async () =>
-    (await pages()).describingAnswers(resources, (exchange) => addressOf(exchange, options)),
+    (await pages()).referencePages(resources, (exchange) => addressOf(exchange, options)),
   );
-  async function describeInterface(exchange: Exchange): Promise<Reply> {
+  async function describeInterface(exchange: Exchange): Promise<WireResponse> {
     const answer = (await describe()).get(exchange.target.path);
     if (!answer) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists those that there are");
     return answer(exchange);
@@ -44,7 +48,7 @@ export function createStaticAnswers(options: StaticOptions, { engine, resources,
     /** Loads what the pages need. */
     load: describe,
     /** The answer to `exchange`, if one of these paths is asked for. */
-    find(exchange: Exchange): Maybe<Reply> | undefined {
+    find(exchange: Exchange): MaybePromise<WireResponse> | undefined {
       const { path } = exchange.target;
       const answer = answers.get(path) ?? (describing.test(path) ? describeInterface : undefined);
       if (!answer) return undefined;
@@ -54,22 +58,22 @@ export function createStaticAnswers(options: StaticOptions, { engine, resources,
       throw new Refusal("method-not-allowed", "this page can only be read", { headers });
     },
     /** The page for a browser that opened what does not exist here (contract section 8); undefined for everything else. */
-    refusalPage(exchange: Exchange, error: unknown): Promise<Reply> | undefined {
+    refusalPage(exchange: Exchange, error: unknown): Promise<WireResponse> | undefined {
       if (!(error instanceof Refusal) || !isForPeople(exchange, error)) return undefined;
-      return pages().then(({ replyRefusalPage }) => replyRefusalPage(exchange, error));
+      return pages().then(({ toProblemPage }) => toProblemPage(exchange, error));
     },
   };
 }
 
-function send(exchange: Exchange, type: string, body: string): Reply {
-  return reply(exchange, 200, { type, body });
+function send(exchange: Exchange, type: string, body: string): WireResponse {
+  return toResponse(exchange, 200, { type, body });
 }
 
 function isForPeople({ request, target }: Exchange, { code }: Refusal): boolean {
   if (code !== "not-found" && code !== "wrong-site") return false;
   if (request.method !== "GET" && request.method !== "HEAD") return false;
   if (/^\/restapi(?:\/|$)/.test(target.path)) return false;
-  return (weightsOf(request.fields.get("accept") ?? "").get("text/html") ?? 0) > 0;
+  return (weightsOf(request.headers.get("accept") ?? "").get("text/html") ?? 0) > 0;
 }
 
 /** A host with or without port, and nothing that a shell would read as more than that. */
@@ -81,6 +85,6 @@ const plainHost = /^(?:[\p{L}\p{N}._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/iu;
  */
 function addressOf(exchange: Exchange, { tls, trustForwardedHost }: StaticOptions): string {
   const host = Buffer.from(sentHost(exchange, trustForwardedHost), "latin1").toString();
-  const isSecure = tls !== undefined || exchange.request.fields.get("x-forwarded-proto") === "https";
+  const isSecure = tls !== undefined || exchange.request.headers.get("x-forwarded-proto") === "https";
   return `${isSecure ? "https" : "http"}://${plainHost.test(host) ? host : "server.example"}`;
 }

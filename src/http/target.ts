@@ -1,5 +1,5 @@
 /** What a request asks for: the path, the query after the `?`, and the authority of an absolute target, as it was sent. */
-export interface Target {
+export interface RequestTarget {
   readonly path: string;
   readonly query: string;
   readonly host?: string;
@@ -23,7 +23,7 @@ const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i
  * Splits the target of a request (RFC 9112 section 3.2) as it was sent, one character per byte: a path, or an absolute URL. One that
  * is neither, or has a dot segment, stands for a path that does not exist.
  */
-export function toTarget(sent: string): Target {
+export function toTarget(sent: string): RequestTarget {
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
   if (plain.test(sent)) return split(sent);
   const text = Buffer.from(sent, "latin1").toString();
@@ -34,7 +34,7 @@ export function toTarget(sent: string): Target {
   return isAbsolute ? { ...target, host: authority.exec(sent)?.[1] as string } : target;
 }
 
-function split(text: string): Target {
+function split(text: string): RequestTarget {
   const mark = text.indexOf("?");
   return mark === -1 ? { path: text, query: "" } : { path: text.slice(0, mark), query: text.slice(mark + 1) };
 }

@@ -3,17 +3,17 @@
 import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
+import type { Intent, Outcome, Refused } from "../model/intent.ts";
 import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/record.ts";
-import type { Intent, Outcome, Refused } from "../model/write.ts";
-import type { Writes } from "../store/writes.ts";
-import type { Reply } from "../wire/reply.ts";
-import { decodeBody } from "./body.ts";
+import type { WriteQueue } from "../store/write-queue.ts";
+import type { WireResponse } from "../wire/response.ts";
 import { hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
-import { reply } from "./reply.ts";
+import { decodeRecordBody } from "./record-body.ts";
+import { toResponse } from "./responses.ts";
 import { idIn, type Route } from "./routes.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
@@ -32,15 +32,15 @@ export function write(
   route: Route,
   author: Author,
   body: Uint8Array,
-  writes: Writes,
+  writes: WriteQueue,
   idempotencies: Idempotencies,
-): Promise<Reply> {
+): Promise<WireResponse> {
   const intent = toIntent(exchange, route, author, body);
   return idempotencies
     .once(intent, () => writes.write(intent))
     .then((outcome) => {
       if (outcome.kind === "refused") throw toRefusal(exchange, outcome, route, intent);
-      return replyWritten(exchange, route, outcome);
+      return toWrittenResponse(exchange, route, outcome);
     });
 }
 
@@ -48,14 +48,14 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? readCreate(exchange, route, body) : readChange(exchange, route, body, operation);
-  const { fields } = exchange.request;
+  const { headers } = exchange.request;
   return {
     site: key.site,
     resource: route.resource.name,
     operation,
     ...wanted,
-    ifVersion: isNew ? undefined : versionsOf(fields.get("if-match")),
-    ifNotVersion: isNew ? undefined : versionsBut(fields.get("if-none-match")),
+    ifVersion: isNew ? undefined : versionsOf(headers.get("if-match")),
+    ifNotVersion: isNew ? undefined : versionsBut(headers.get("if-none-match")),
     // A site that was never written to has no history yet.
     ifEpoch: epoch === "" ? undefined : epoch,
     actor: key.prefix,
@@ -65,7 +65,7 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
 }
 
 function readCreate(exchange: Exchange, route: Route, body: Uint8Array): { text: string } {
-  const { input, faults } = decodeBody(exchange, route, body);
+  const { input, faults } = decodeRecordBody(exchange, route, body);
   return { text: JSON.stringify(readNewRecord(route.resource, input, faults)) };
 }
 
@@ -79,7 +79,8 @@ function readChange(
   const asked = route.isList ? undefined : idIn(exchange.target.path);
   const pathId = asked === undefined ? undefined : toId(asked);
   if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
-  const { input, faults } = operation === "delete" && body.length === 0 ? nothing : decodeBody(exchange, route, body);
+  const { input, faults } =
+    operation === "delete" && body.length === 0 ? nothing : decodeRecordBody(exchange, route, body);
   const reading = readRecord(route.resource, input, faults);
   const id = oneId([pathId, ...queryIds(exchange.target.query), reading.id], waysToName(route));
   return { id, text: JSON.stringify(reading.values) };
@@ -112,7 +113,7 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: Route, intent: I
   if (why === "precondition-failed") {
     const record = `the ${route.resource.singular} ${intent.id}`;
     if (intent.ifNotVersion) return new Refusal(why, `${record} is what If-None-Match rules out`);
-    if (!hasWeakTag(exchange.request.fields.get("if-match"))) {
+    if (!hasWeakTag(exchange.request.headers.get("if-match"))) {
       return new Refusal(why, `${record} has changed since; read it again`);
     }
     const detail =
@@ -134,14 +135,14 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: Route, intent: I
   throw new Error(`${intent.operation} was refused: ${why}`);
 }
 
-function replyWritten(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): Reply {
+function toWrittenResponse(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): WireResponse {
   const { resource, format } = route;
   const item = format.item(resource, toDeclared(resource, outcome.body));
   const content = { type: format.contentType, body: format.documentStart + item };
   if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
-  if (outcome.operation === "delete") return reply(exchange, 200, content);
+  if (outcome.operation === "delete") return toResponse(exchange, 200, content);
   const etag = toEtag(outcome.version, resource, format.name);
-  if (outcome.operation === "update") return reply(exchange, 200, content, { ETag: etag });
+  if (outcome.operation === "update") return toResponse(exchange, 200, content, { ETag: etag });
   const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  return reply(exchange, 201, content, { ETag: etag, Location: location });
+  return toResponse(exchange, 201, content, { ETag: etag, Location: location });
 }

@@ -1,6 +1,6 @@
 // Long work that clients wait for: a few at a time, and none that no client waits for any more.
 
-import type { Maybe } from "../model/maybe.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 import { firstSlice, otherSlices, type Steps } from "./slices.ts";
 
 /** Most works that go on at once. Each may take much memory: 100,000 records to be sorted take 10 MB. */
@@ -19,7 +19,7 @@ interface Waiting {
 }
 
 /** Rejects the promise of a work that was dropped. */
-export class Unwanted extends Error {
+export class Abandoned extends Error {
   constructor() {
     super("no client waits for this any more");
     this.name = "Unwanted";
@@ -44,7 +44,7 @@ export class Lane {
    * @param isWanted whether the client still waits; asked before work is begun that had to wait
    * @throws Unwanted (rejects) when no client waits any more
    */
-  run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): Maybe<T> {
+  run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const running = this.#running.get(name) as Promise<T> | undefined;
     if (running) return running;
     const waiting = this.#waiting.get(name);
@@ -101,7 +101,7 @@ export class Lane {
       waiting.wanted = waiting.wanted.filter((isWanted) => isWanted());
       if (waiting.wanted.length > 0) continue;
       this.#waiting.delete(name);
-      waiting.reject(new Unwanted());
+      waiting.reject(new Abandoned());
     }
   }
 }

@@ -1,10 +1,14 @@
-import type { Maybe } from "../model/maybe.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 /**
  * What `known` has under `key`, made by `make` if it has nothing yet. Those who ask while it is made wait for the same. A failure is
  * not kept: the next one to ask makes it again.
  */
-export function shared<T>(known: Map<string, Maybe<T>>, key: string, make: () => Maybe<T>): Maybe<T> {
+export function shared<T>(
+  known: Map<string, MaybePromise<T>>,
+  key: string,
+  make: () => MaybePromise<T>,
+): MaybePromise<T> {
   const value = known.get(key);
   if (value !== undefined) return value;
   const made = make();

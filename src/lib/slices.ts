@@ -1,6 +1,6 @@
 // Long work in slices, so that it delays nobody for long: a generator yields wherever it may pause.
 
-import type { Maybe } from "../model/maybe.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 /** Work that can pause at each `yield`. A step between two of them should take well below a millisecond. */
 export type Steps<T> = Generator<void, T, void>;
@@ -23,7 +23,7 @@ const tasks: Task[] = [];
  * Runs `steps` to their end: at once if that takes no more than a slice, else over several turns of the event loop, in which
  * other work gets its turn. Returns what `steps` return, as a promise only if it had to pause; throws what they throw.
  */
-export function inSlices<T>(steps: Steps<T>): Maybe<T> {
+export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
   const last = firstSlice(steps);
   return last ? last.value : otherSlices(steps);
 }

@@ -1,6 +1,6 @@
+import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change } from "./change.ts";
-import type { Maybe } from "./maybe.ts";
-import type { Intent, Outcome } from "./write.ts";
+import type { Intent, Outcome } from "./intent.ts";
 
 /** Where a site's journal stands. */
 export interface Head {
@@ -11,7 +11,7 @@ export interface Head {
 }
 
 /** A record as it is stored. */
-export interface Row {
+export interface RecordRow {
   readonly resource: string;
   readonly id: number;
   readonly revision: number;
@@ -29,7 +29,7 @@ export interface SinceOptions {
 /** A site's rows, those of a resource together and in ID order, as of `head`. */
 export interface SiteContents {
   readonly head: Head;
-  readonly rows: readonly Row[];
+  readonly rows: readonly RecordRow[];
 }
 
 /** A line of a dump: a table's name and one row of it, column by column. */
@@ -50,7 +50,7 @@ export type Keep = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Pro
  */
 export interface Engine {
   /** Where each of `sites` stands now, in their order; a site that was never written to is at revision 0. */
-  heads(sites: readonly number[]): Maybe<readonly Head[]>;
+  heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 
   /**
    * Whether certainly nobody has committed anything since the last call. Only an engine that can tell for next to
@@ -68,14 +68,14 @@ export interface Engine {
    * A site's rows, read in one transaction.
    * @param least where the site is known to stand: `unavailable` when the database is behind that in the same history
    */
-  load(site: number, least?: Head): Maybe<SiteContents>;
+  load(site: number, least?: Head): MaybePromise<SiteContents>;
 
   /**
    * The changes after `revision` in order; undefined when some of them were pruned away.
    * @param options.epoch undefined comes back when the site's history is another one
    * @param options.least as for `load`
    */
-  since(site: number, revision: number, options?: SinceOptions): Maybe<readonly Change[] | undefined>;
+  since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
 
   /**
    * Decides the intents in order and stores what follows, journal and idempotency records with it, in one transaction.
@@ -92,18 +92,18 @@ export interface Engine {
   tryWrite(): Promise<void>;
 
   /**
-   * Deletes, for good and from every site, some of the replies kept for idempotency keys that were stored at `before` (milliseconds since
+   * Deletes, for good and from every site, some of the responses kept for idempotency keys that were stored at `before` (milliseconds since
    * 1970) or earlier, in a transaction of its own that is no part of the journal.
    * @param most how many at most
    * @returns whether there may be more; to be called again then, after a pause in which others get their turn
    */
-  forgetReplies(before: number, most: number): Promise<boolean>;
+  deleteExpiredResponses(before: number, most: number): Promise<boolean>;
 
   /** Notes when keys were last used (milliseconds since 1970 by key ID); lossy, and no part of the journal. */
   noteKeyUse(uses: ReadonlyMap<number, number>): Promise<void>;
 
   /** When each key was last used, by key ID. */
-  keyUses(): Maybe<ReadonlyMap<number, number>>;
+  keyUses(): MaybePromise<ReadonlyMap<number, number>>;
 
   /**
    * Removes everything of a site but its number, in portions that hold up others for no longer than a commit does. From the
@@ -113,7 +113,7 @@ export interface Engine {
   dropSite(site: number): Promise<void>;
 
   /** The sites whose record was deleted from the system site, and of which `dropSite` has left something. */
-  undroppedSites(): Maybe<readonly number[]>;
+  undroppedSites(): MaybePromise<readonly number[]>;
 
   /** Everything that is stored, as of one moment. */
   dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
@@ -128,7 +128,7 @@ export interface Engine {
   refill(rows: AsyncIterable<DumpedRow>, keep?: Keep): Promise<ReadonlyMap<number, Head>>;
 
   /** What is wrong with the stored data, in sentences; empty when nothing is. */
-  check(): Maybe<readonly string[]>;
+  check(): MaybePromise<readonly string[]>;
 
   close(): Promise<void>;
 }

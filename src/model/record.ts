@@ -1,6 +1,6 @@
+import { nearestPath } from "../lib/nearest.ts";
 import { type Fault, invalidRecord, isFull, Refusal } from "./errors.ts";
 import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
-import { nearestPath } from "./nearest.ts";
 import { fieldPaths, type Leaf, type Resource } from "./resource.ts";
 import { valuesIn } from "./shape.ts";
 

@@ -15,7 +15,7 @@ const formatVersion = 1;
 const longestLine = 1 << 24;
 
 /** The lines of a backup before they are compressed. @param onRow is called for each row */
-export async function* toLines(
+export async function* toBackupLines(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   now: number,
   onRow: () => void,

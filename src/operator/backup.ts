@@ -4,7 +4,7 @@ import type { DumpedRow, Engine, Head, Keep } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { removedEpoch } from "../store/removed-sites.ts";
-import { readBackup, toLines } from "./backup-format.ts";
+import { readBackup, toBackupLines } from "./backup-format.ts";
 import { requireFolder, writeFile } from "./output.ts";
 import { isStandardInput } from "./standard-streams.ts";
 
@@ -94,7 +94,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 /** Returns the number of rows. */
 async function writeBackup(rows: Parameters<Keep>[0], file: string, now: number): Promise<number> {
   let count = 0;
-  const lines = toLines(rows, now, () => count++);
+  const lines = toBackupLines(rows, now, () => count++);
   await writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
   return count;
 }

@@ -2,8 +2,8 @@ import type { Change } from "../model/change.ts";
 import { operator } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
+import type { Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Outcome } from "../model/write.ts";
 
 const pageSize = 1000;
 

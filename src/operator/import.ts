@@ -2,9 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { operator } from "../model/change.ts";
 import type { Engine, SiteContents } from "../model/engine.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
+import { epochOf, type Intent, type Outcome, type Refused } from "../model/intent.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { epochOf, type Intent, type Outcome, type Refused } from "../model/write.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
 import { type Match, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
@@ -137,7 +137,7 @@ function rehearse(site: number, { head, rows }: SiteContents) {
   const stored: Stored = {
     sites: new Map([[site, head.revision === 0 ? newSite() : { ...head, counters }]]),
     rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
-    replies: new Map(),
+    responses: new Map(),
   };
   return async (intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> =>
     decideBatch(intents, stored, atomic).outcomes;

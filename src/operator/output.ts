@@ -18,7 +18,7 @@ import { pipeline } from "node:stream/promises";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
-export interface WriteOptions {
+export interface OutputOptions {
   /** What the content goes through on its way, such as compression. */
   readonly through?: Transform;
   /** The permissions of a new file, less those that the system takes away (umask). */
@@ -40,7 +40,7 @@ const leftAlone = 60 * 60_000;
 export async function writeFile(
   file: string,
   content: AsyncIterable<string>,
-  { through, mode = 0o666 }: WriteOptions = {},
+  { through, mode = 0o666 }: OutputOptions = {},
 ): Promise<void> {
   const pour = (to: Writable) => pipeline([Readable.from(content), ...(through ? [through] : []), to]);
   try {

@@ -1,9 +1,9 @@
+import { nearest } from "../lib/nearest.ts";
 import type { Engine } from "../model/engine.ts";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
-import { nearest } from "../model/nearest.ts";
+import type { Intent } from "../model/intent.ts";
 import { toDeclared } from "../model/record.ts";
-import type { Intent } from "../model/write.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } from "./system.ts";

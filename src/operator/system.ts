@@ -3,10 +3,10 @@
 import { operator } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
+import { headVersion, type Intent, type Outcome } from "../model/intent.ts";
 import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { headVersion, type Intent, type Outcome } from "../model/write.ts";
 
 /** The system site's records at one moment. */
 export interface System {

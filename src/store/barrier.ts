@@ -4,11 +4,11 @@ import { Refusal } from "../model/errors.ts";
 /** One question to the store, and everyone who waits for its answer. */
 interface Question {
   readonly sites: Set<number>;
-  readonly answer: PromiseWithResolvers<Answer>;
+  readonly answer: PromiseWithResolvers<BarrierResult>;
 }
 
 /** Where the sites stood at a moment after everyone had asked, and a place to share what follows from it. */
-export interface Answer {
+export interface BarrierResult {
   readonly heads: ReadonlyMap<number, Head>;
   readonly shared: Map<number, Promise<unknown>>;
 }
@@ -27,7 +27,7 @@ export class Barrier {
   }
 
   /** Where `sites` and others stand, as of now or later. @throws Refusal `unavailable` */
-  ask(sites: readonly number[]): Promise<Answer> {
+  ask(sites: readonly number[]): Promise<BarrierResult> {
     this.#next ??= { sites: new Set(), answer: Promise.withResolvers() };
     for (const site of sites) this.#next.sites.add(site);
     const { promise } = this.#next.answer;

@@ -2,7 +2,6 @@
 // asks here, and writes down the answer.
 
 import type { Change, Operation } from "../model/change.ts";
-import { randomText } from "../model/key.ts";
 import {
   type Aftermath,
   decide,
@@ -11,7 +10,8 @@ import {
   type Outcome,
   type StoredRow,
   versionOf,
-} from "../model/write.ts";
+} from "../model/intent.ts";
+import { randomText } from "../model/key.ts";
 import { removedEpoch } from "./removed-sites.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
@@ -24,8 +24,8 @@ export interface SiteState {
   counters: Record<string, number>;
 }
 
-/** The reply that an idempotency key stands for. */
-export interface StoredReply {
+/** The response that an idempotency key stands for. */
+export interface StoredResponse {
   readonly digest: string;
   readonly at: number;
   readonly operation: Operation;
@@ -38,17 +38,17 @@ export interface StoredReply {
 export interface Stored {
   readonly sites: Map<number, SiteState>;
   readonly rows: Map<string, StoredRow>;
-  readonly replies: Map<string, StoredReply>;
+  readonly responses: Map<string, StoredResponse>;
 }
 
 export type SiteChange = Change & { readonly site: number };
-export type SiteReply = StoredReply & { readonly site: number; readonly keyId: number; readonly name: string };
+export type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
 
 /** What to write down. `sites` are those whose row changed. */
 export interface Written {
   readonly outcomes: Outcome[];
   readonly changes: SiteChange[];
-  readonly replies: SiteReply[];
+  readonly responses: SiteResponse[];
   readonly sites: Set<number>;
 }
 
@@ -56,7 +56,7 @@ export function rowKey(site: number, resource: string, id: number): string {
   return `${site}/${resource}/${id}`;
 }
 
-export function replyKey(site: number, keyId: number, name: string): string {
+export function responseKey(site: number, keyId: number, name: string): string {
   return `${site}/${keyId}/${name}`;
 }
 
@@ -67,13 +67,13 @@ export function newSite(): SiteState {
 
 /** Decides `intents` in order; each sees what those before it did. With `atomic`, stops at the first refusal with nothing to write. */
 export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
-  const written: Written = { outcomes: [], changes: [], replies: [], sites: new Set() };
+  const written: Written = { outcomes: [], changes: [], responses: [], sites: new Set() };
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
     const outcome = refuseRemoved(intent, stored) ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && outcome.kind === "refused")
-      return { outcomes: written.outcomes, changes: [], replies: [], sites: new Set() };
+      return { outcomes: written.outcomes, changes: [], responses: [], sites: new Set() };
   }
   requireConsecutive(written.changes, revisions);
   return written;
@@ -95,10 +95,10 @@ function refuseRemoved({ site }: Intent, stored: Stored): Outcome | undefined {
 function replay(intent: Intent, stored: Stored): Outcome | undefined {
   if (!intent.idempotency) return undefined;
   const { keyId, name, digest } = intent.idempotency;
-  const reply = stored.replies.get(replyKey(intent.site, keyId, name));
-  if (!reply || reply.at <= intent.at - idempotencyLifetime) return undefined;
-  if (reply.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
-  const { operation, id, revision, body } = reply;
+  const response = stored.responses.get(responseKey(intent.site, keyId, name));
+  if (!response || response.at <= intent.at - idempotencyLifetime) return undefined;
+  if (response.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
+  const { operation, id, revision, body } = response;
   const { epoch } = stored.sites.get(intent.site) as SiteState;
   return { kind: "replayed", operation, id, version: versionOf(epoch, revision), body };
 }
@@ -150,7 +150,7 @@ function remember(intent: Intent, { id, revision, body }: After, stored: Stored,
   if (!intent.idempotency) return;
   const { site, at, operation } = intent;
   const { keyId, name, digest } = intent.idempotency;
-  const reply: SiteReply = { site, keyId, name, digest, at, operation, id, revision, body };
-  stored.replies.set(replyKey(site, keyId, name), reply);
-  written.replies.push(reply);
+  const response: SiteResponse = { site, keyId, name, digest, at, operation, id, revision, body };
+  stored.responses.set(responseKey(site, keyId, name), response);
+  written.responses.push(response);
 }

@@ -1,12 +1,12 @@
 // The sites in memory: each as new as the store when a request asks, and together within a budget.
 
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { after, type Maybe } from "../model/maybe.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { type Answer, Barrier } from "./barrier.ts";
+import { Barrier, type BarrierResult } from "./barrier.ts";
 import { Snapshot } from "./memory/snapshot.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { requireReached } from "./since.ts";
@@ -49,7 +49,7 @@ export class Snapshots {
    * The snapshot of `site`, as new as the store was when this was called; that of the system site is then as new.
    * @throws Refusal `unavailable` when the store cannot be asked
    */
-  fresh(site: number): Maybe<Snapshot> {
+  fresh(site: number): MaybePromise<Snapshot> {
     if (this.#barrier) return this.#freshBehind(this.#barrier, site);
     if (!this.#engine.unchanged?.()) this.#generation++;
     const wanted = this.#loaded.get(site);
@@ -78,7 +78,7 @@ export class Snapshots {
    * The snapshot of `site` as the answer has it or newer; whoever got the same answer shares the way there.
    * @param known the revision that this process knew before it asked
    */
-  #behind(site: number, { heads, shared }: Answer, known: number): Maybe<Snapshot> {
+  #behind(site: number, { heads, shared }: BarrierResult, known: number): MaybePromise<Snapshot> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
@@ -107,8 +107,8 @@ export class Snapshots {
     return { sites: this.#loaded.size, bytes: this.#memory.use };
   }
 
-  #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): Maybe<Snapshot> {
-    let done: Maybe<Snapshot | undefined>;
+  #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<Snapshot> {
+    let done: MaybePromise<Snapshot | undefined>;
     sites.forEach((site, index) => {
       const head = heads[index] as Head;
       done = after(done, () =>
@@ -122,7 +122,7 @@ export class Snapshots {
   }
 
   /** The snapshot of `site` at `head` or later, or of another history. */
-  #at(site: number, head: Head): Maybe<Snapshot> {
+  #at(site: number, head: Head): MaybePromise<Snapshot> {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.epoch !== head.epoch) return this.#loadAt(site, head);
     if (snapshot.revision >= head.revision) return snapshot;
@@ -134,13 +134,13 @@ export class Snapshots {
   }
 
   /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
-  #loadAt(site: number, head: Head): Maybe<Snapshot> {
+  #loadAt(site: number, head: Head): MaybePromise<Snapshot> {
     const underWay = this.#loading.get(site)?.catch(() => {});
     if (underWay) return underWay.then(() => this.#at(site, head));
     return after(this.#load(site, head), (snapshot) => reached(snapshot, head));
   }
 
-  #load(site: number, head: Head): Maybe<Snapshot> {
+  #load(site: number, head: Head): MaybePromise<Snapshot> {
     const read = after(this.#engine.load(site, head), (contents) => Snapshot.of(site, contents, this.#resources));
     const loaded = after(read, (snapshot) => {
       const current = this.#loaded.get(site);
@@ -178,7 +178,7 @@ export class Snapshots {
   }
 }
 
-function isOfHistory({ site, epoch }: Snapshot, { heads }: Answer): boolean {
+function isOfHistory({ site, epoch }: Snapshot, { heads }: BarrierResult): boolean {
   return heads.get(site)?.epoch === epoch;
 }
 

@@ -1,7 +1,7 @@
 // Chunked coding (RFC 9112 section 7.1). What extensions and trailers say is passed over.
 
 import { Refusal } from "../model/errors.ts";
-import { parseFields } from "./fields.ts";
+import { parseHeaders } from "./request-headers.ts";
 
 /** Longest line between chunks, and longest trailer section. */
 const longestLine = 1024;
@@ -70,7 +70,7 @@ export class Chunks {
     else {
       this.#trailer += line.length;
       if (this.#trailer > longestTrailer) throw badChunk();
-      const fields = parseFields(line);
+      const fields = parseHeaders(line);
       // Too late to tell the length (RFC 9110 section 6.5.1).
       if (fields.has("content-length") || fields.has("transfer-encoding")) throw badChunk();
     }

@@ -2,17 +2,17 @@
 
 import type { Socket } from "bun";
 import { Refusal } from "../model/errors.ts";
-import { ArrivingBody } from "./body.ts";
-import { type Head, readHead, type Section } from "./head.ts";
 import { type ConnectionMemory, MemoryShare } from "./memory.ts";
-import { goOn, Output } from "./output.ts";
-import { Place, type Queue } from "./queue.ts";
-import { encodeReply, type Manner, type Reply } from "./reply.ts";
-import { type Handler, Incoming } from "./request.ts";
+import { continueResponse, Output } from "./output.ts";
+import { type Queue, QueueEntry } from "./queue.ts";
+import { type Handler, IncomingRequest } from "./request.ts";
+import { RequestBody } from "./request-body.ts";
+import { type HeaderSection, type RequestHeader, readRequestHeader } from "./request-header.ts";
+import { encodeResponse, type ResponseFraming, type WireResponse } from "./response.ts";
 import type { Turn, Turns } from "./turns.ts";
 
-/** What all connections of a listener have in common. */
-export interface Common {
+/** What all connections of a listener have in context. */
+export interface ConnectionContext {
   readonly handler: Handler;
   readonly turns: Turns;
   readonly memory: ConnectionMemory;
@@ -21,7 +21,7 @@ export interface Common {
   /** Most bytes of a request body. */
   readonly longestBody: number;
   /** Seconds without a byte after which a client is given up. */
-  readonly patience: number;
+  readonly idleTimeout: number;
   /** Seconds since the listener began, counted by its timer. */
   now: number;
   /** Whether no further request is taken. */
@@ -34,14 +34,14 @@ const longestWaiting = 64 * 1024;
 const longestPiece = 16 * 1024;
 /** Longest header section to keep for the next request, which mostly has the same one: it takes up to 15 times as much memory. */
 const longestKept = 2 * 1024;
-/** How many times the patience a whole request may take. */
+/** How many times the idleTimeout a whole request may take. */
 const slowest = 30;
 
 export class Connection implements Turn {
   readonly #socket: Socket<unknown>;
-  readonly #common: Common;
-  readonly #turn = new Place<Turn>(this);
-  readonly #idle = new Place<Connection>(this);
+  readonly #context: ConnectionContext;
+  readonly #turn = new QueueEntry<Turn>(this);
+  readonly #idle = new QueueEntry<Connection>(this);
   readonly #share: MemoryShare;
   readonly #output: Output;
   /** What has come and is not read yet. */
@@ -49,8 +49,8 @@ export class Connection implements Turn {
   /** Whether that is only the beginning of a head. */
   #isHeadPartial = false;
   /** The last one. */
-  #section: Section | undefined;
-  #body: ArrivingBody | undefined;
+  #section: HeaderSection | undefined;
+  #body: RequestBody | undefined;
   /** What of these two counts as memory. */
   #heldInput: Uint8Array | undefined;
   #heldBody: Uint8Array | undefined;
@@ -65,13 +65,13 @@ export class Connection implements Turn {
   #activeAt: number;
   #requestAt: number | undefined;
 
-  constructor(socket: Socket<unknown>, common: Common) {
+  constructor(socket: Socket<unknown>, context: ConnectionContext) {
     this.#socket = socket;
-    this.#common = common;
-    this.#share = new MemoryShare(common.memory, () => this.end());
+    this.#context = context;
+    this.#share = new MemoryShare(context.memory, () => this.end());
     this.#output = new Output(socket, this.#share);
-    this.#activeAt = common.now;
-    common.idle.add(this.#idle);
+    this.#activeAt = context.now;
+    context.idle.add(this.#idle);
   }
 
   /** Whether a request is under way or an answer not yet sent. */
@@ -82,7 +82,7 @@ export class Connection implements Turn {
 
   /** Answers one request at once, if the connection's turn has not to come first; the others when it is its turn. */
   receive(bytes: Buffer): void {
-    const { now, turns } = this.#common;
+    const { now, turns } = this.#context;
     // A client that an answer waits for shows by reading it that it is there, not by sending more.
     if (this.#output.isEmpty) this.#noteActive();
     if (this.#isEnding) return;
@@ -97,7 +97,7 @@ export class Connection implements Turn {
   drain(): void {
     if (this.#output.isEmpty) return;
     this.#output.isBlocked = false;
-    this.#common.turns.add(this.#turn);
+    this.#context.turns.add(this.#turn);
   }
 
   /** The client sends no more; it may still wait for answers. */
@@ -110,8 +110,8 @@ export class Connection implements Turn {
     this.#isClosed = true;
     this.#isEnding = true;
     this.#input = undefined;
-    this.#common.turns.delete(this.#turn);
-    this.#common.idle.delete(this.#idle);
+    this.#context.turns.delete(this.#turn);
+    this.#context.idle.delete(this.#idle);
     this.#body?.abort();
     this.#output.drop();
     this.#heldInput = this.#share.exchange(this.#heldInput, undefined);
@@ -120,13 +120,13 @@ export class Connection implements Turn {
 
   /** Ends the connection when its client keeps it waiting for too long. */
   sweep(): void {
-    const isOurs = this.#common.turns.has(this.#turn) || (this.#isAnswering && !this.#body?.isAwaited);
-    // The system tells that it takes bytes again when much was read, which may take a slow reader longer than the patience.
+    const isOurs = this.#context.turns.has(this.#turn) || (this.#isAnswering && !this.#body?.isAwaited);
+    // The system tells that it takes bytes again when much was read, which may take a slow reader longer than the idleTimeout.
     this.drain();
     if (isOurs) return;
-    const { now, patience } = this.#common;
-    const longest = this.#body || this.#isEnding ? slowest * patience : patience;
-    const isIdle = now - this.#activeAt > patience;
+    const { now, idleTimeout } = this.#context;
+    const longest = this.#body || this.#isEnding ? slowest * idleTimeout : idleTimeout;
+    const isIdle = now - this.#activeAt > idleTimeout;
     const isSlow = this.#output.isEmpty && now - (this.#requestAt ?? now) > longest;
     if (isIdle || isSlow) this.#timeOut();
   }
@@ -156,7 +156,7 @@ export class Connection implements Turn {
 
   /** Ends the connection after a fault of our own. */
   fail(error: unknown): void {
-    this.#common.handler.misread(error);
+    this.#context.handler.respondUnreadable(error);
     this.#socket.terminate();
   }
 
@@ -170,14 +170,14 @@ export class Connection implements Turn {
 
   /** What can be done next, is done when it is the connection's turn. */
   #goOn(): void {
-    if (this.#hasMore()) this.#common.turns.add(this.#turn);
+    if (this.#hasMore()) this.#context.turns.add(this.#turn);
   }
 
   /** Whether more can be done at once. */
   #hasMore(): boolean {
     if (this.#isClosed) return false;
     const hasMore = this.#isReadyToSend || this.#isReadyToRead || this.#isReadyForRequest;
-    if (!hasMore && !this.#isAnswering && this.#output.isEmpty) this.#common.idle.add(this.#idle);
+    if (!hasMore && !this.#isAnswering && this.#output.isEmpty) this.#context.idle.add(this.#idle);
     if (!hasMore && this.#clientEnded) this.#endAfterClient();
     this.#regulate();
     return hasMore;
@@ -203,7 +203,7 @@ export class Connection implements Turn {
 
   /** Gives the body what is its own. */
   #feedBody(): void {
-    const [body, input] = [this.#body as ArrivingBody, this.#input as Buffer];
+    const [body, input] = [this.#body as RequestBody, this.#input as Buffer];
     const used = body.take(input.length > longestPiece ? input.subarray(0, longestPiece) : input);
     this.#input = used < input.length ? input.subarray(used) : undefined;
     if (this.#isAnswering) return;
@@ -226,7 +226,7 @@ export class Connection implements Turn {
   }
 
   #noteActive(): void {
-    this.#activeAt = this.#common.now;
+    this.#activeAt = this.#context.now;
     this.#share.noteProgress();
   }
 
@@ -242,71 +242,73 @@ export class Connection implements Turn {
     else this.#socket.resume();
   }
 
-  #readHead(input: Buffer): Head | undefined {
+  #readHead(input: Buffer): RequestHeader | undefined {
     try {
-      return readHead(input, this.#section);
+      return readRequestHeader(input, this.#section);
     } catch (error) {
       this.#refuse(error);
       return undefined;
     }
   }
 
-  #begin(head: Head, input: Buffer): void {
+  #begin(head: RequestHeader, input: Buffer): void {
     const { framing } = head.section;
     this.#section = head.section.text.length <= longestKept ? head.section : undefined;
-    this.#requestAt ??= this.#common.now;
+    this.#requestAt ??= this.#context.now;
     this.#input = head.bytes < input.length ? input.subarray(head.bytes) : undefined;
     this.#isAnswering = true;
-    this.#common.idle.delete(this.#idle);
+    this.#context.idle.delete(this.#idle);
     if (framing.isChunked || framing.length > 0) {
       const ask = framing.awaitsContinue && !head.isHttp10 ? () => this.#askForBody() : undefined;
-      this.#body = new ArrivingBody(framing, this.#common.longestBody, ask);
+      this.#body = new RequestBody(framing, this.#context.longestBody, ask);
       if (this.#input) this.#feedBody();
     }
-    const reply = this.#common.handler.answer(new Incoming(head, this.#body, this.#socket, this.#toIsClosed));
-    if (reply instanceof Promise) this.#answerLater(head, reply);
-    else this.#answer(head, reply);
+    const response = this.#context.handler.respond(
+      new IncomingRequest(head, this.#body, this.#socket, this.#toIsClosed),
+    );
+    if (response instanceof Promise) this.#answerLater(head, response);
+    else this.#answer(head, response);
   }
 
-  #answerLater(head: Head, promise: Promise<Reply>): void {
-    const answer = (reply: Reply) => {
-      this.#answer(head, reply);
+  #answerLater(head: RequestHeader, promise: Promise<WireResponse>): void {
+    const answer = (response: WireResponse) => {
+      this.#answer(head, response);
       this.#goOn();
     };
     promise.then(answer).catch((error) => this.fail(error));
   }
 
   #askForBody(): void {
-    this.#output.send(goOn);
+    this.#output.send(continueResponse);
     this.#noteActive();
   }
 
-  #answer(head: Head, reply: Reply): void {
+  #answer(head: RequestHeader, response: WireResponse): void {
     this.#isAnswering = false;
     if (this.#isEnding) return;
-    const manner = this.#toManner(head);
-    this.#output.send(encodeReply(reply, manner));
+    const framing = this.#toFraming(head);
+    this.#output.send(encodeResponse(response, framing));
     this.#noteActive();
     this.#body?.discard();
-    if (manner.connection === "close") this.#endAfterOutput();
+    if (framing.connection === "close") this.#endAfterOutput();
     else if (!this.#body || this.#body.isComplete) this.#endRequest();
   }
 
-  #toManner({ method, isHttp10, section }: Head): Manner {
+  #toFraming({ method, isHttp10, section }: RequestHeader): ResponseFraming {
     const { keepsAlive = !isHttp10 } = section.framing;
-    const isLast = this.#common.isStopping || (this.#clientEnded && !this.#input) || this.#body?.hasNoEnd;
+    const isLast = this.#context.isStopping || (this.#clientEnded && !this.#input) || this.#body?.hasNoEnd;
     const connection = !keepsAlive || isLast ? "close" : isHttp10 ? "keep-alive" : undefined;
     return { headOnly: method === "HEAD", connection };
   }
 
   #endRequest(): void {
     this.#body = undefined;
-    this.#requestAt = this.#input ? this.#common.now : undefined;
+    this.#requestAt = this.#input ? this.#context.now : undefined;
   }
 
   #refuse(error: unknown): void {
-    const reply = this.#common.handler.misread(error);
-    this.#output.send(encodeReply(reply, { headOnly: false, connection: "close" }));
+    const response = this.#context.handler.respondUnreadable(error);
+    this.#output.send(encodeResponse(response, { headOnly: false, connection: "close" }));
     this.#noteActive();
     this.#endAfterOutput();
   }
@@ -320,7 +322,7 @@ export class Connection implements Turn {
   /** Nothing more will be sent. The client's end is waited for, so that it sees the last answer before the connection goes. */
   #shut(): void {
     this.#isEnding = true;
-    this.#requestAt ??= this.#common.now;
+    this.#requestAt ??= this.#context.now;
     if (this.#clientEnded) this.#close();
     else this.#socket.shutdown();
   }

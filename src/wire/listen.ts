@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Common, Connection } from "./connection.ts";
+import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Queue } from "./queue.ts";
 import type { Handler } from "./request.ts";
@@ -14,7 +14,7 @@ export interface ListenOptions {
   /** Lets several processes listen on one port. */
   readonly reusePort: boolean;
   /** Seconds after which a client that neither sends nor reads is given up. */
-  readonly patience: number;
+  readonly idleTimeout: number;
   /** Most bytes of a request body. */
   readonly longestBody: number;
   /** Most connections at once. At the limit, a new one takes the place of the one that has been idle longest, or else is closed. */
@@ -32,15 +32,15 @@ export interface Listener {
 
 /** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
 export function listen(options: ListenOptions, handler: Handler): Listener {
-  const { host, patience, longestBody } = options;
+  const { host, idleTimeout, longestBody } = options;
   const memory = new ConnectionMemory(options.memory, () => handler.note("connection cut off"));
-  const common: Common = {
+  const context: ConnectionContext = {
     handler,
     turns: new Turns(),
     memory,
     idle: new Queue(),
     longestBody,
-    patience,
+    idleTimeout,
     now: 0,
     isStopping: false,
   };
@@ -53,8 +53,8 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     allowHalfOpen: true,
     socket: {
       open(socket) {
-        if (connections.size >= options.connections) makeRoom(common);
-        socket.data = new Connection(socket, common);
+        if (connections.size >= options.connections) makeRoom(context);
+        socket.data = new Connection(socket, context);
         if (connections.size < options.connections) connections.add(socket.data);
         else socket.data.end();
       },
@@ -75,7 +75,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     },
   });
   const timer = setInterval(() => {
-    common.now++;
+    context.now++;
     for (const connection of connections) connection.sweep();
   }, 1000);
   timer.unref();
@@ -83,7 +83,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
     url: `${options.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
     async stop(seconds) {
-      common.isStopping = true;
+      context.isStopping = true;
       listener.stop();
       // Who has just sent a request is answered, and told that it was the last one.
       await Bun.sleep(10);
@@ -97,7 +97,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 }
 
 /** Ends the connection that has been idle longest, if one is. */
-function makeRoom({ handler, idle }: Common): void {
+function makeRoom({ handler, idle }: ConnectionContext): void {
   const longest = idle.first;
   longest?.member.end();
   handler.note(longest ? "idle connection ended" : "connection turned away");

@@ -1,6 +1,6 @@
 // What connections make the server keep: input that waits for its turn, bodies that arrive, responses that wait for their clients.
 
-import { Place, Queue } from "./queue.ts";
+import { Queue, QueueEntry } from "./queue.ts";
 
 /** The memory of all connections of a listener, and its bound. */
 export class ConnectionMemory {
@@ -38,12 +38,12 @@ export class ConnectionMemory {
   }
 
   /** It goes behind all others. */
-  enter(share: Place<MemoryShare>): void {
+  enter(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
   }
 
-  leave(share: Place<MemoryShare>): void {
+  leave(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
   }
 
@@ -62,7 +62,7 @@ export class MemoryShare {
   /** Ends the connection, which then releases all that it keeps. */
   readonly end: () => void;
   readonly #memory: ConnectionMemory;
-  readonly #place = new Place<MemoryShare>(this);
+  readonly #place = new QueueEntry<MemoryShare>(this);
   #count = 0;
 
   constructor(memory: ConnectionMemory, end: () => void) {

@@ -2,11 +2,17 @@
 
 import type { Socket } from "bun";
 import type { MemoryShare } from "./memory.ts";
-import type { Outgoing } from "./reply.ts";
+import type { EncodedResponse } from "./response.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Asks for the body that its client holds back (RFC 9110 section 15.2.1). */
-export const goOn: Outgoing = { bytes: interim, start: 0, end: interim.length, stableFrom: 0, rest: [] };
+export const continueResponse: EncodedResponse = {
+  bytes: interim,
+  start: 0,
+  end: interim.length,
+  stableFrom: 0,
+  rest: [],
+};
 
 /**
  * Bytes that are handed to the system at once: of a new answer, since many may be asked for in one turn of the event loop, and of one
@@ -36,7 +42,7 @@ export class Output {
   }
 
   /** Sends as much as the system takes, at most 512 KiB; the rest is for `flush`. */
-  send(outgoing: Outgoing): void {
+  send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
     const sent = start + (this.isEmpty ? this.#write(bytes, start, end, longestStart) : 0);
@@ -93,7 +99,7 @@ export class Output {
 }
 
 /** What is to be sent from `start` on, copied where it does not stay as it is. (`slice` of a Buffer would copy nothing.) */
-function lasting({ bytes, end, stableFrom }: Outgoing, start: number): Uint8Array {
+function lasting({ bytes, end, stableFrom }: EncodedResponse, start: number): Uint8Array {
   const left = bytes.subarray(start, end);
   return start >= stableFrom ? left : Buffer.from(left);
 }

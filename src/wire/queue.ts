@@ -2,11 +2,11 @@
 // before it: 20 to 160 µs with 20,000 members, at each new connection.
 
 /** The place of one member in one queue. */
-export class Place<T> {
+export class QueueEntry<T> {
   readonly member: T;
   /** Both undefined while it is in no queue. */
-  before: Place<T> | undefined;
-  after: Place<T> | undefined;
+  before: QueueEntry<T> | undefined;
+  after: QueueEntry<T> | undefined;
 
   constructor(member: T) {
     this.member = member;
@@ -15,10 +15,10 @@ export class Place<T> {
 
 /** Members in the order in which they came. A place belongs to one queue at a time. */
 export class Queue<T> {
-  #first: Place<T> | undefined;
-  #last: Place<T> | undefined;
+  #first: QueueEntry<T> | undefined;
+  #last: QueueEntry<T> | undefined;
 
-  get first(): Place<T> | undefined {
+  get first(): QueueEntry<T> | undefined {
     return this.#first;
   }
 
@@ -26,12 +26,12 @@ export class Queue<T> {
     return this.#first === undefined;
   }
 
-  has(place: Place<T>): boolean {
+  has(place: QueueEntry<T>): boolean {
     return place === this.#first || place.before !== undefined;
   }
 
   /** Adds a member at the end, unless it is there already. */
-  add(place: Place<T>): void {
+  add(place: QueueEntry<T>): void {
     if (this.has(place)) return;
     place.before = this.#last;
     if (this.#last) this.#last.after = place;
@@ -40,7 +40,7 @@ export class Queue<T> {
   }
 
   /** Takes a member out, if it is there. */
-  delete(place: Place<T>): void {
+  delete(place: QueueEntry<T>): void {
     if (!this.has(place)) return;
     const { before, after } = place;
     if (before) before.after = after;

@@ -1,23 +1,23 @@
 // A request whose head has arrived, and who answers it.
 
 import type { Socket } from "bun";
-import type { Maybe } from "../model/maybe.ts";
-import type { ArrivingBody } from "./body.ts";
-import type { Fields } from "./fields.ts";
-import type { Head } from "./head.ts";
-import type { Reply } from "./reply.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { RequestHeader } from "./request-header.ts";
+import type { RequestHeaders } from "./request-headers.ts";
+import type { WireResponse } from "./response.ts";
 
 export interface WireRequest {
   readonly method: string;
   /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
   readonly target: string;
-  readonly fields: Fields;
+  readonly headers: RequestHeaders;
   /** The client's address. */
   readonly address: string;
   /** Whether the connection has ended, so that no response can be sent any more. A client that only sends no more still waits. */
   readonly isAbandoned: boolean;
   /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off, `request-timeout` */
-  body(): Maybe<Uint8Array>;
+  body(): MaybePromise<Uint8Array>;
 }
 
 /**
@@ -32,30 +32,30 @@ export type Incident =
 
 /** Who answers. Neither may throw. */
 export interface Handler {
-  answer(request: WireRequest): Maybe<Reply>;
+  respond(request: WireRequest): MaybePromise<WireResponse>;
   /** The answer to bytes that are no request (a Refusal), with which the connection ends. Told of a fault of the wire's own as well. */
-  misread(error: unknown): Reply;
+  respondUnreadable(error: unknown): WireResponse;
   /** Told of what no response tells of. Clients can bring it about as often as they like. */
   note(incident: Incident, reason?: string): void;
 }
 
-export class Incoming implements WireRequest {
+export class IncomingRequest implements WireRequest {
   readonly method: string;
   readonly target: string;
-  readonly fields: Fields;
-  readonly #body: ArrivingBody | undefined;
+  readonly headers: RequestHeaders;
+  readonly #body: RequestBody | undefined;
   readonly #socket: Socket<unknown>;
   readonly #isClosed: () => boolean;
 
   constructor(
-    { method, target, section }: Head,
-    body: ArrivingBody | undefined,
+    { method, target, section }: RequestHeader,
+    body: RequestBody | undefined,
     socket: Socket<unknown>,
     isClosed: () => boolean,
   ) {
     this.method = method;
     this.target = target;
-    this.fields = section.fields;
+    this.headers = section.headers;
     this.#body = body;
     this.#socket = socket;
     this.#isClosed = isClosed;
@@ -69,7 +69,7 @@ export class Incoming implements WireRequest {
     return this.#isClosed();
   }
 
-  body(): Maybe<Uint8Array> {
+  body(): MaybePromise<Uint8Array> {
     return this.#body ? this.#body.whole() : nothing;
   }
 }

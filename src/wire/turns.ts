@@ -1,6 +1,6 @@
 // Connections that have more to do than one step take turns, so that none holds up the others.
 
-import { type Place, Queue } from "./queue.ts";
+import { Queue, type QueueEntry } from "./queue.ts";
 
 /** Who may have more to do. */
 export interface Turn {
@@ -20,16 +20,16 @@ export class Turns {
   readonly #waiting = new Queue<Turn>();
   #isScheduled = false;
 
-  has(place: Place<Turn>): boolean {
+  has(place: QueueEntry<Turn>): boolean {
     return this.#waiting.has(place);
   }
 
-  add(place: Place<Turn>): void {
+  add(place: QueueEntry<Turn>): void {
     this.#waiting.add(place);
     this.#schedule();
   }
 
-  delete(place: Place<Turn>): void {
+  delete(place: QueueEntry<Turn>): void {
     this.#waiting.delete(place);
   }
 

@@ -56,7 +56,7 @@ const busy = (headers: Record<string, string> = {}) => new Response("busy", { st
 
 describe("a network that fails", () => {
   test.each([
-    "lose the answer",
+    "lose the response",
     "cut the response short",
   ] as const)("writes are done once, when proxies %s", async (how) => {
     const distant = throughProxy();

@@ -44,7 +44,7 @@ test.each([
   for (let count = 0; count < 400; count++) await open();
   const writer = await open();
   writer.send(request);
-  expect((await writer.answers(1))[0]?.status).toBe(201);
+  expect((await writer.responses(1))[0]?.status).toBe(201);
   const left = () => clients.filter(({ socket }) => !socket.readableEnded).length;
   await waitFor(
     () => left() === most,
@@ -59,7 +59,7 @@ test("a write is stored also when the clients of other connections have half a r
   for (let count = 0; count < 400; count++) (await open()).send("GET / HTTP/1.1\r\n");
   const writer = await open();
   writer.send(request);
-  expect((await writer.answers(1))[0]?.status).toBe(201);
+  expect((await writer.responses(1))[0]?.status).toBe(201);
 });
 
 test("documentation and metrics are served also when all file descriptors are taken by idle connections", async () => {
@@ -69,7 +69,7 @@ test("documentation and metrics are served also when all file descriptors are ta
   const reader = await open();
   const paths = ["/docs/guide", "/openapi.json", "/metrics", "/"];
   reader.send(paths.map((path) => toRequest(`GET ${path} HTTP/1.1`)).join(""));
-  expect((await reader.answers(4)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect((await reader.responses(4)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
 test("more connections than there are file descriptors for are refused in one line", async () => {

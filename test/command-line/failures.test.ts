@@ -84,10 +84,10 @@ describe("a full disk", () => {
     let refused: Response | undefined;
     for (let n = 0; !refused && n < 5000; n++) {
       const names = Array.from({ length: 50 }, (_, i) => `Brand ${n}.${i} ${"x".repeat(200)}`);
-      const answers = await Promise.all(names.map((name) => create(full.url, name)));
-      answers.forEach((answer, i) => {
-        if (answer.status === 201) acknowledged.push(names[i] as string);
-        else refused = answer;
+      const responses = await Promise.all(names.map((name) => create(full.url, name)));
+      responses.forEach((response, i) => {
+        if (response.status === 201) acknowledged.push(names[i] as string);
+        else refused = response;
       });
     }
     expect(refused?.status).toBe(503);
@@ -117,8 +117,8 @@ test("after kill -9 in the middle of writes every acknowledged one is there, and
   const acknowledged = new Set<string>();
   const send = async (url: string, n: number) => {
     const name = `Brand ${n}`;
-    const answer = await create(url, name, { "Idempotency-Key": name }).catch(() => undefined);
-    if (answer?.status === 201) acknowledged.add(name);
+    const response = await create(url, name, { "Idempotency-Key": name }).catch(() => undefined);
+    if (response?.status === 201) acknowledged.add(name);
   };
   const all = Array.from({ length: 400 }, (_, n) => n);
   const sending = Promise.all(

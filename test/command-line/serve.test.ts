@@ -36,14 +36,14 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
 /** Sends the head of a request that has a body, and lets the body follow when it is asked to. */
 async function openRequest(url: string, key: string) {
   const { hostname, port } = new URL(url);
-  let answer = "";
+  let response = "";
   let isClosed = false;
   const socket = await Bun.connect({
     hostname,
     port: Number(port),
     socket: {
       data(_socket, bytes) {
-        answer += bytes.toString();
+        response += bytes.toString();
       },
       close() {
         isClosed = true;
@@ -55,7 +55,7 @@ async function openRequest(url: string, key: string) {
   socket.write(head + body.slice(0, 3));
   return {
     finish: () => void socket.write(body.slice(3)),
-    answer: () => answer,
+    answer: () => response,
     isClosed: () => isClosed,
   };
 }
@@ -222,7 +222,7 @@ describe("SIGTERM and SIGINT", () => {
       "no new connections",
     );
     request.finish();
-    await waitFor(() => request.answer().includes("201 Created"), "the answer", request.answer);
+    await waitFor(() => request.answer().includes("201 Created"), "the response", request.answer);
     expect(await server.exited).toBe(0);
     expect(await shop.must(["export", "--site", "main", "brands"])).toContain("Late");
   });
@@ -232,7 +232,7 @@ describe("SIGTERM and SIGINT", () => {
     const server = await shop.serve();
     const request = await openRequest(server.url, key);
     request.finish();
-    await waitFor(() => request.answer().includes("201 Created"), "the answer");
+    await waitFor(() => request.answer().includes("201 Created"), "the response");
     const begun = performance.now();
     server.kill();
     expect(await server.exited).toBe(0);
@@ -316,7 +316,7 @@ describe("serve --workers", () => {
     process.kill(before[0] as number, "SIGKILL");
     await waitFor(() => children(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
     expect(server.stderr()).toContain("another takes its place");
-    await waitFor(async () => (await read()).status === 200, "an answer");
+    await waitFor(async () => (await read()).status === 200, "a response");
     const last = children(server.pid);
     server.kill();
     expect(await server.exited).toBe(0);

@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { guide, problems } from "../../src/docs/sources.ts";
+import { guide, problems } from "../../src/reference/pages/sources.ts";
 import { openBrowser } from "../support/browser.ts";
 import { waitFor } from "../support/command.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { guide, problems } from "../../src/docs/sources.ts";
-import { statusOf } from "../../src/http/status.ts";
+import { statusOf } from "../../src/formats/status.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
 import { setSite } from "../../src/operator/sites.ts";
+import { guide, problems } from "../../src/reference/pages/sources.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
@@ -23,11 +23,13 @@ const paths = [
 describe("a page", () => {
   for (const path of paths) {
     test(`${path} is served, allows no other host, and has no dead link`, async () => {
-      const answer = await server.call("GET", path);
-      expect(answer.status).toBe(200);
-      expect(answer.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
-      expect(answer.headers.get("Content-Security-Policy")).toMatch(/^default-src '(?:none|self)'; script-src 'self';/);
-      const links = [...answer.text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
+      const response = await server.call("GET", path);
+      expect(response.status).toBe(200);
+      expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
+      expect(response.headers.get("Content-Security-Policy")).toMatch(
+        /^default-src '(?:none|self)'; script-src 'self';/,
+      );
+      const links = [...response.text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
       const foreign = links.filter(
         (link) => /^(?:https?:)?\/\//.test(link) && !link.startsWith("http://127.0.0.1:8080"),
       );
@@ -52,8 +54,8 @@ describe("a page", () => {
   });
 
   test("cannot be written", async () => {
-    const answer = await server.call("POST", "/docs/guide");
-    expect([answer.status, answer.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
+    const response = await server.call("POST", "/docs/guide");
+    expect([response.status, response.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
   });
 });
 
@@ -166,17 +168,17 @@ describe("a page that does not exist", () => {
     "/brands.json",
     "/restapidocs",
   ])("is HTML for a browser: %s", async (path) => {
-    const answer = await server.call("GET", path, { headers: browser });
-    expect([answer.status, answer.headers.get("Content-Type"), answer.headers.get("Vary")]).toEqual([
+    const response = await server.call("GET", path, { headers: browser });
+    expect([response.status, response.headers.get("Content-Type"), response.headers.get("Vary")]).toEqual([
       404,
       "text/html; charset=utf-8",
       "Accept",
     ]);
-    expect(answer.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
-    expect(answer.headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
-    expect(answer.text).toContain("<h1>There is nothing here</h1>");
-    expect(answer.text).toContain(answer.headers.get("X-Request-Id") as string);
-    if (path === "/brands.json") expect(answer.text).toContain("did you mean <code>/restapi/brands.json</code>?");
+    expect(response.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
+    expect(response.headers.get("Cache-Control")).toBe("no-cache, no-store, must-revalidate");
+    expect(response.text).toContain("<h1>There is nothing here</h1>");
+    expect(response.text).toContain(response.headers.get("X-Request-Id") as string);
+    if (path === "/brands.json") expect(response.text).toContain("did you mean <code>/restapi/brands.json</code>?");
   });
 
   test.each<[string, string, Record<string, string>]>([
@@ -186,15 +188,15 @@ describe("a page that does not exist", () => {
     ["GET", "/restapi", browser],
     ["POST", "/nothing", browser],
   ])("is a problem for everybody else: %s %s %o", async (method, path, headers) => {
-    const answer = await server.call(method, path, { headers });
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
+    const response = await server.call(method, path, { headers });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
   });
 
   test("is HTML for a browser also where no website has the host", async () => {
     const other = await startTestServer();
     await setSite(other.engine, "shop", { isDefault: false }, 0);
-    const answer = await other.call("GET", "/nothing", { headers: { ...browser, Host: "<b>" } });
-    expect([answer.status, answer.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
+    const response = await other.call("GET", "/nothing", { headers: { ...browser, Host: "<b>" } });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([400, "application/problem+json"]);
     const named = await other.call("GET", "/nothing", { headers: { ...browser, Host: "a&b.example" } });
     expect([named.status, named.headers.get("Content-Type")]).toEqual([421, "text/html; charset=utf-8"]);
     expect(named.text).toContain("<code>a&amp;b.example</code>");

@@ -25,8 +25,8 @@ afterAll(() => server.stop());
 async function send({ name, method, url, headers, body }: Sent): Promise<void> {
   const id = await recordFor(url);
   const fill = (text: string) => text.replaceAll("{{url}}", server.url).replaceAll("{{id}}", id);
-  const answer = await call(fill(url), method, { key: server.key, headers, ...(body ? { body: fill(body) } : {}) });
-  expect([name, answer.status, answer.text]).toEqual([name, /^Create/.test(name) ? 201 : 200, answer.text]);
+  const response = await call(fill(url), method, { key: server.key, headers, ...(body ? { body: fill(body) } : {}) });
+  expect([name, response.status, response.text]).toEqual([name, /^Create/.test(name) ? 201 : 200, response.text]);
 }
 
 async function recordFor(url: string): Promise<string> {

@@ -1,9 +1,9 @@
 // Holds every answer of the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import { openapiOf } from "../../src/http/documents.ts";
 import type { Resource } from "../../src/model/resource.ts";
-import type { Schema } from "../../src/schemas/json-schema.ts";
+import { openapiOf } from "../../src/reference/documents.ts";
+import type { Schema } from "../../src/reference/json-schema.ts";
 import { createXmlReader } from "./xml-reader.ts";
 
 export interface Asked {
@@ -30,7 +30,7 @@ type Operation = { readonly responses: Record<string, Response> };
 /** Statuses that need no operation to be answered with. */
 const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
 
-/** Of the connection, and none of the answer's own. */
+/** Of the connection, and none of the response's own. */
 const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
 /** What `resources` promise by their document. */
@@ -73,7 +73,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     const notFound = (document.components as { responses: Record<string, Response> }).responses[name] as Response;
     if (status === 405 && !answered.headers.has("Allow")) throw new Error("405 without Allow");
     checkHeaders(notFound, answered, ["Allow", "Retry-After"]);
-    // Bun's fetch gives no body of an answer to TRACE.
+    // Bun's fetch gives no body of a response to TRACE.
     if (method !== "TRACE") checkBody(`/components/responses/${name}`, notFound, answered);
   }
 

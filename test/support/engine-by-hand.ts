@@ -21,13 +21,13 @@ export interface EngineByHand {
 
 /** @param unchanged the engine's own, for one that can tell by itself whether anything was committed */
 export function createEngineByHand(unchanged?: () => boolean): EngineByHand {
-  const questions: { name: Name; args: unknown; answer: PromiseWithResolvers<unknown> }[] = [];
+  const questions: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
   const ask =
     (name: Name) =>
     (...args: unknown[]) => {
-      const answer = Promise.withResolvers<unknown>();
-      questions.push({ name, args, answer });
-      return answer.promise;
+      const response = Promise.withResolvers<unknown>();
+      questions.push({ name, args, response });
+      return response.promise;
     };
   const calls = { heads: ask("heads"), since: ask("since"), load: ask("load"), commit: ask("commit") };
   return {
@@ -36,8 +36,8 @@ export function createEngineByHand(unchanged?: () => boolean): EngineByHand {
       await settled();
       const question = questions.shift();
       if (question?.name !== name) throw new Error(`asked for ${question?.name ?? "nothing"}, not for ${name}`);
-      const { args, answer } = question;
-      return { args: args as never, resolve: answer.resolve, reject: answer.reject };
+      const { args, response } = question;
+      return { args: args as never, resolve: response.resolve, reject: response.reject };
     },
     async waiting() {
       await settled();

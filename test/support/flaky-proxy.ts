@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 
 export type Misbehaviour =
   /** Passes the request on, and cuts the connection instead of answering. */
-  | "lose the answer"
+  | "lose the response"
   /** Passes the request on, and cuts the connection in the middle of the response. */
   | "cut the response short"
   /** Answers by itself that the server is busy. */
@@ -41,13 +41,13 @@ export async function startFlakyProxy(target: string, base = ""): Promise<FlakyP
     if (misbehaviour === "answer 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
     if (misbehaviour === "dawdle") await Bun.sleep(2000);
     if (stopped) return request.socket.destroy();
-    const answer = await passOn(request, target + request.url.slice(base.length));
-    const body = await answer.bytes();
-    if (misbehaviour === "lose the answer") return request.socket.destroy();
-    for (const name of removed) answer.headers.delete(name);
-    const etag = answer.headers.get("ETag");
-    if (isWeakening && etag) answer.headers.set("ETag", `W/${etag}`);
-    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    const received = await passOn(request, target + request.url.slice(base.length));
+    const body = await received.bytes();
+    if (misbehaviour === "lose the response") return request.socket.destroy();
+    for (const name of removed) received.headers.delete(name);
+    const etag = received.headers.get("ETag");
+    if (isWeakening && etag) received.headers.set("ETag", `W/${etag}`);
+    response.writeHead(received.status, Object.fromEntries(received.headers));
     if (misbehaviour !== "cut the response short") return response.end(body);
     return response.write(body.subarray(0, 5), () => request.socket.destroy());
   });

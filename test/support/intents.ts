@@ -1,5 +1,5 @@
 import type { Engine } from "../../src/model/engine.ts";
-import type { Intent } from "../../src/model/write.ts";
+import type { Intent } from "../../src/model/intent.ts";
 
 export interface TestIntent extends Partial<Intent> {
   /** What to write as `text`. */

@@ -1,7 +1,7 @@
 // Server processes as an operator starts them.
 
 import { fileURLToPath } from "node:url";
-import type { Settings } from "../../src/config.ts";
+import type { ConfigSources } from "../../src/config.ts";
 
 export interface ServerProcess {
   readonly url: string;
@@ -15,7 +15,7 @@ export interface ServerProcess {
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Runs the program with `args` until it ends. */
-export async function runProgram(args: readonly string[], settings: Settings = {}) {
+export async function runProgram(args: readonly string[], settings: ConfigSources = {}) {
   const child = Bun.spawn([process.execPath, main, ...args], { env: toEnv(settings), stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   return { status: await child.exited, stdout, stderr };
@@ -43,7 +43,7 @@ export async function runOnTerminal(args: readonly string[]) {
 }
 
 /** Starts a server on a free port. Throws with what it said when it ends before it listens. */
-export async function startProcess(settings: Settings): Promise<ServerProcess> {
+export async function startProcess(settings: ConfigSources): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     env: toEnv({ PORT: "0", LOG: "error", ...settings }),
     stdout: "pipe",
@@ -85,7 +85,7 @@ async function addressIn(stdout: ReadableStream<Uint8Array>): Promise<string | u
   return undefined;
 }
 
-function toEnv(settings: Settings): Record<string, string> {
+function toEnv(settings: ConfigSources): Record<string, string> {
   const ours = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_"));
   return {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig, type Settings } from "../../src/config.ts";
+import { type ConfigSources, readConfig } from "../../src/config.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
@@ -19,7 +19,7 @@ export interface CallOptions {
   readonly key?: string | null;
 }
 
-/** An answer with its body read. */
+/** A response with its body read. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -45,7 +45,7 @@ export interface TestServer {
 }
 
 export interface TestServerOptions extends StartOptions {
-  readonly settings?: Settings;
+  readonly settings?: ConfigSources;
 }
 
 /** Starts a server with an empty default site. */
@@ -77,7 +77,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
   };
 }
 
-/** One request to any address. Throws when the answer is not as the OpenAPI document says. */
+/** One request to any address. Throws when the response is not as the OpenAPI document says. */
 export async function call(
   url: string,
   method: string,

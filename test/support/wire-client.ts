@@ -2,7 +2,7 @@
 
 import { connect, type Socket } from "node:net";
 
-export interface WireAnswer {
+export interface ReceivedResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ export interface WireClient {
   /** Everything that has come as soon as `holds` says that it is enough. Rejects when the connection closes before. */
   until(holds: (received: string) => boolean): Promise<string>;
   /** The first `count` answers, once they are there. */
-  answers(count: number): Promise<WireAnswer[]>;
+  responses(count: number): Promise<ReceivedResponse[]>;
   /** Everything that came until the server ended the connection, and whether it was reset. */
   ended(): Promise<{ received: string; isReset: boolean }>;
 }
@@ -75,9 +75,9 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
         look();
       });
     },
-    async answers(count) {
+    async responses(count) {
       await client.until(() => reader.read().length >= count);
-      return reader.answers;
+      return reader.responses;
     },
     async ended() {
       await end;
@@ -93,14 +93,14 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
 }
 
 /** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
-export function toAnswers(received: string, isHead?: (index: number) => boolean): WireAnswer[] {
+export function toAnswers(received: string, isHead?: (index: number) => boolean): ReceivedResponse[] {
   const reader = new AnswerReader(isHead);
   reader.add(received);
   return reader.read();
 }
 
 class AnswerReader {
-  readonly answers: WireAnswer[] = [];
+  readonly responses: ReceivedResponse[] = [];
   readonly #isHead: (index: number) => boolean;
   /** What came after the last whole answer. */
   #text = "";
@@ -116,7 +116,7 @@ class AnswerReader {
   }
 
   /** All whole answers in what was added. */
-  read(): WireAnswer[] {
+  read(): ReceivedResponse[] {
     let at = 0;
     while (this.#text.length - at >= this.#least) {
       const end = this.#readOne(at);
@@ -124,10 +124,10 @@ class AnswerReader {
       at = end;
     }
     if (at > 0) this.#text = this.#text.slice(at);
-    return this.answers;
+    return this.responses;
   }
 
-  /** Reads the answer at this place. Returns where it ends; undefined when it is not all there. */
+  /** Reads the response at this place. Returns where it ends; undefined when it is not all there. */
   #readOne(at: number): number | undefined {
     this.#least = 0;
     const end = this.#text.indexOf("\r\n\r\n", at);
@@ -136,13 +136,13 @@ class AnswerReader {
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
     if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
     const headers = Object.fromEntries(lines.map(toField));
-    const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.answers.length);
+    const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.responses.length);
     const bodyEnd = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
     if (bodyEnd > this.#text.length) {
       this.#least = bodyEnd - at;
       return undefined;
     }
-    this.answers.push({ status, headers, body: this.#text.slice(end + 4, bodyEnd) });
+    this.responses.push({ status, headers, body: this.#text.slice(end + 4, bodyEnd) });
     return bodyEnd;
   }
 }
@@ -153,7 +153,7 @@ function toField(line: string): [string, string] {
 }
 
 /** Sends `bytes` and the client's end, and returns the answers that came before the server's end. */
-export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<WireAnswer[]> {
+export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<ReceivedResponse[]> {
   const client = await openClient(port);
   await client.sendPieces(typeof bytes === "string" ? [bytes] : bytes);
   client.socket.end();

@@ -1,15 +1,15 @@
-// A listener of the wire alone, with an answer for every request that tells what was read.
+// A listener of the wire alone, with a response for every request that tells what was read.
 
 import { Refusal } from "../../src/model/errors.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/wire/listen.ts";
-import { type Reply, toLines } from "../../src/wire/reply.ts";
 import type { Handler, WireRequest } from "../../src/wire/request.ts";
+import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
 
 const defaults: ListenOptions = {
   host: "127.0.0.1",
   port: 0,
   reusePort: false,
-  patience: 60,
+  idleTimeout: 60,
   longestBody: 1024 * 1024,
   connections: 10_000,
   memory: 256 * 1024 * 1024,
@@ -17,21 +17,21 @@ const defaults: ListenOptions = {
 
 /** Listens on a free port. Its problems are the refusal's code, or `fault`, as text. */
 export function startListener(
-  answer: Handler["answer"],
+  respond: Handler["respond"],
   options: Partial<ListenOptions> = {},
   others: Partial<Handler> = {},
 ): Listener {
-  const misread = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
-  const handler = { answer, misread, note: () => {}, ...others };
+  const respondUnreadable = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
+  const handler = { respond, respondUnreadable, note: () => {}, ...others };
   return listen({ ...defaults, ...options }, handler);
 }
 
-export function text(body: string, status = 200, headers: Record<string, string> = {}): Reply {
-  return { status, headers: toLines(headers), body };
+export function text(body: string, status = 200, headers: Record<string, string> = {}): WireResponse {
+  return { status, headers: toHeaderLines(headers), body };
 }
 
 /** Answers what was asked for, with the body: `POST /x hello`. A refused body is answered by its code. */
-export async function echo(request: WireRequest): Promise<Reply> {
+export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = await request.body();
     const read = `${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`;
@@ -42,6 +42,6 @@ export async function echo(request: WireRequest): Promise<Reply> {
 }
 
 /** The same at once, of requests without a body. */
-export function echoNow({ method, target }: WireRequest): Reply {
+export function echoNow({ method, target }: WireRequest): WireResponse {
   return text(`${method} ${target}`);
 }

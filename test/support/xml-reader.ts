@@ -11,12 +11,12 @@ import {
 } from "libxml2-wasm";
 import type { Field, Fields } from "../../src/model/field.ts";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
-import { toProblemXsd, toXsd } from "../../src/schemas/xsd.ts";
+import { toProblemXsd, toXsd } from "../../src/reference/xsd.ts";
 
 const problemXsd = new TextEncoder().encode(toProblemXsd());
 xmlRegisterInputProvider(new XmlBufferInputProvider({ "memory:/schemas/problem.xsd": problemXsd }));
 
-/** A function that reads an answer in XML, and throws when the XSD does not allow it. */
+/** A function that reads a response in XML, and throws when the XSD does not allow it. */
 export function createXmlReader(resources: readonly Resource[]): (text: string) => unknown {
   const served = servedOf(resources);
   const xsd = XmlDocument.fromString(toXsd(served), { url: "memory:/schemas/storefront.xsd" });

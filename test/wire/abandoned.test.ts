@@ -40,5 +40,5 @@ test("a request is not abandoned when its client only sends no more", async () =
   await Bun.sleep(50);
   expect(request.isAbandoned).toBe(false);
   respond();
-  expect(await client.answers(1)).toEqual([expect.objectContaining({ status: 200, body: "here" })]);
+  expect(await client.responses(1)).toEqual([expect.objectContaining({ status: 200, body: "here" })]);
 });

@@ -1,4 +1,4 @@
-// Whatever comes: an answer or an end, nothing else; and nothing is left behind.
+// Whatever comes: a response or an end, nothing else; and nothing is left behind.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";

@@ -3,17 +3,17 @@
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { ArrivingBody } from "../../src/wire/body.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
+import { RequestBody } from "../../src/wire/request-body.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
 /** Answers to requests for `/later`, in the order in which they are to be given. */
-const later: ((reply: Reply) => void)[] = [];
+const later: ((response: WireResponse) => void)[] = [];
 
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/later") return new Promise((resolve) => later.push(resolve));
   if (request.target === "/unread") return text("unread");
   return echo(request);
@@ -21,7 +21,7 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 
 let listener: Listener;
 beforeAll(() => {
-  listener = startListener(answer);
+  listener = startListener(respond);
 });
 afterAll(() => listener.stop(0));
 
@@ -47,10 +47,7 @@ describe("chunks", () => {
   });
 
   test("of one byte, a million of them, are kept as bytes and not as a million things", async () => {
-    const body = new ArrivingBody(
-      { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined },
-      2 ** 20,
-    );
+    const body = new RequestBody({ length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined }, 2 ** 20);
     const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);
     Bun.gc(true);
     const before = heapStats().objectCount;
@@ -60,7 +57,7 @@ describe("chunks", () => {
     expect((await body.whole()).length).toBe(2 ** 20);
   });
 
-  test("that are none are not taken up again by what follows, whenever the answer comes", async () => {
+  test("that are none are not taken up again by what follows, whenever the response comes", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/later"));
     client.send("zz\r\n");
@@ -90,10 +87,10 @@ describe("a body that nobody asks for", () => {
     expect(await bodiesOf(stream + next)).toEqual(["unread", "GET /next "]);
   });
 
-  test("and is malformed ends the connection after the answer", async () => {
+  test("and is malformed ends the connection after the response", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/unread"));
-    await client.answers(1);
+    await client.responses(1);
     client.send(`zz\r\n0\r\n\r\n${next}`);
     const { received } = await client.ended();
     expect(received.match(/HTTP\/1\.1/g)).toHaveLength(1);
@@ -110,9 +107,9 @@ describe("a body that is held back", () => {
     client.send(held("1.1"));
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
     client.send("hello");
-    await client.answers(2);
+    await client.responses(2);
     client.send(next);
-    expect((await client.answers(3)).map(({ status, body }) => `${status} ${body}`)).toEqual([
+    expect((await client.responses(3)).map(({ status, body }) => `${status} ${body}`)).toEqual([
       "100 ",
       "200 POST /x hello",
       "200 GET /next ",
@@ -130,11 +127,11 @@ describe("a body that is held back", () => {
     await turns();
     expect(client.received).toBe("");
     client.send("hello");
-    expect((await client.answers(1)).map(({ body }) => body)).toEqual(["POST /x hello"]);
+    expect((await client.responses(1)).map(({ body }) => body)).toEqual(["POST /x hello"]);
     client.socket.destroy();
   });
 
-  test("is not asked for when the answer needs none, and the connection ends, as nobody can tell what follows", async () => {
+  test("is not asked for when the response needs none, and the connection ends, as nobody can tell what follows", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /unread HTTP/1.1", ["Content-Length: 5", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -160,7 +157,7 @@ describe("a body that is cut off", () => {
     ["before the last chunk", `${chunked("/x")}5\r\nhello\r\n`],
     ["in the middle of the last chunk", `${chunked("/x")}5\r\nhello\r\n0\r\n`],
   ])("%s is refused, to a client that still listens", async (_, stream) => {
-    const answers = await exchangeOnce(listener.port, stream);
-    expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+    const responses = await exchangeOnce(listener.port, stream);
+    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
   });
 });

@@ -13,17 +13,17 @@ afterAll(() => server.stop());
 
 const request = (lines: string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;
 const authorised = () => `X-API-AUTH: ${server.key}`;
-const statusOf = (answer: string) => Number(/^HTTP\/1\.[01] (\d+)/.exec(answer)?.[1]);
+const statusOf = (response: string) => Number(/^HTTP\/1\.[01] (\d+)/.exec(response)?.[1]);
 
 describe("hosts", () => {
   test("two Host lines are refused", async () => {
     for (const target of ["/restapi/brands.json", "/healthz", "http://a/restapi/brands.json"]) {
-      const answer = await exchangeBytes(
+      const response = await exchangeBytes(
         server.port,
         request([`GET ${target} HTTP/1.1`, "Host: a", "Host: b", authorised()]),
       );
-      expect(statusOf(answer)).toBe(400);
-      expect(answer).toContain("more than one Host header");
+      expect(statusOf(response)).toBe(400);
+      expect(response).toContain("more than one Host header");
     }
   });
 
@@ -38,68 +38,68 @@ describe("hosts", () => {
     ["with one", ["Host: x:80"]],
     ["with an empty one", ["Host: "]],
   ])("HTTP/1.0 %s is answered by the default site", async (_, host) => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json?limit=1 HTTP/1.0", ...host, authorised()]),
     );
-    expect(statusOf(answer)).toBe(200);
-    expect(answer).toEndWith("\r\n\r\n[]");
+    expect(statusOf(response)).toBe(200);
+    expect(response).toEndWith("\r\n\r\n[]");
   });
 
   test("a Host that is no host does not confuse the path", async () => {
     for (const host of ["x/../?", "a b", "[::1]:80", "http://x", "x#y"]) {
-      const answer = await exchangeBytes(
+      const response = await exchangeBytes(
         server.port,
         request(["GET /restapi/brands.json HTTP/1.1", `Host: ${host}`, authorised()]),
         150,
       );
-      expect([200, 400]).toContain(statusOf(answer));
+      expect([200, 400]).toContain(statusOf(response));
     }
   });
 
   test("a target without its slash is no path, and the client is told which one there is", async () => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["GET restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
     );
-    expect(statusOf(answer)).toBe(404);
-    expect(answer).toContain("did you mean `/restapi/brands.json`?");
+    expect(statusOf(response)).toBe(404);
+    expect(response).toContain("did you mean `/restapi/brands.json`?");
   });
 
   test("an absolute target is answered as its path", async () => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["GET http://other.example/restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
     );
-    expect(statusOf(answer)).toBe(200);
+    expect(statusOf(response)).toBe(200);
   });
 });
 
 describe("keys", () => {
   test("two X-API-AUTH lines are no key, even when both are right", async () => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
     );
-    expect(statusOf(answer)).toBe(401);
+    expect(statusOf(response)).toBe(401);
   });
 });
 
 describe("limits", () => {
   test("a header section of more than 16 KiB is 431", async () => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["GET / HTTP/1.1", "Host: x", `X-Long: ${"a".repeat(17_000)}`]),
     );
-    expect(statusOf(answer)).toBe(431);
+    expect(statusOf(response)).toBe(431);
   });
 
   test("a chunked body of more than 1 MiB is 413 before all of it was sent", async () => {
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
     const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
-    const answer = await exchangeBytes(server.port, [head, ...new Array<string>(18).fill(chunk)]);
-    expect(statusOf(answer)).toBe(413);
-    expect(answer).toContain("/docs/problems/too-large");
+    const response = await exchangeBytes(server.port, [head, ...new Array<string>(18).fill(chunk)]);
+    expect(statusOf(response)).toBe(413);
+    expect(response).toContain("/docs/problems/too-large");
   });
 
   test("an announced body of more than 1 MiB is 413 at once", async () => {
@@ -109,8 +109,8 @@ describe("limits", () => {
       authorised(),
       "Content-Length: 99999999999",
     ]);
-    const answer = await exchangeBytes(server.port, head);
-    expect(statusOf(answer)).toBe(413);
+    const response = await exchangeBytes(server.port, head);
+    expect(statusOf(response)).toBe(413);
   });
 
   test.each([
@@ -119,14 +119,14 @@ describe("limits", () => {
   ])("a client that first sends all of a large body that is %s gets its 413, and can go on", async (_, header, body) => {
     const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), header]);
     const next = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
-    const answer = await exchangeBytes(server.port, [head + body, next]);
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 404"]);
+    const response = await exchangeBytes(server.port, [head + body, next]);
+    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 404"]);
   });
 
   test("a chunked body within the limit is read", async () => {
     const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
-    const answer = await exchangeBytes(server.port, [head, '6\r\n{"Name\r\n', '8\r\n":"chu"}\r\n', "0\r\n\r\n"]);
-    expect(statusOf(answer)).toBe(201);
+    const response = await exchangeBytes(server.port, [head, '6\r\n{"Name\r\n', '8\r\n":"chu"}\r\n', "0\r\n\r\n"]);
+    expect(statusOf(response)).toBe(201);
   });
 });
 
@@ -141,10 +141,10 @@ describe("connections", () => {
     ],
   ])("%s is 408 and closed, and nothing is stored", async (_, lines, body, detail) => {
     const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");
-    const answer = await exchangeBytes(server.port, head.replace("{key}", server.key) + body, 15_000);
-    expect(answer).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
-    expect(answer).toContain("\r\nConnection: close\r\n");
-    expect(answer).toContain(`"${detail}"`);
+    const response = await exchangeBytes(server.port, head.replace("{key}", server.key) + body, 15_000);
+    expect(response).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
+    expect(response).toContain("\r\nConnection: close\r\n");
+    expect(response).toContain(`"${detail}"`);
     expect((await server.call("GET", "/restapi/brands.json")).text).not.toContain("stalled");
     expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_answers_total\{.*status="408"/);
   });
@@ -172,8 +172,8 @@ describe("connections", () => {
   test("requests that follow one another without waiting are answered in order", async () => {
     const one = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
     const two = request(["GET /healthz HTTP/1.1", "Host: x"]);
-    const answers = (await exchangeBytes(server.port, one + two)).match(/HTTP\/1\.1 \d+/g);
-    expect(answers).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
+    const responses = (await exchangeBytes(server.port, one + two)).match(/HTTP\/1\.1 \d+/g);
+    expect(responses).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
   test("what is no HTTP is refused", async () => {
@@ -186,12 +186,12 @@ describe("connections", () => {
   });
 
   test("a method that is registered nowhere is 501, and an asterisk is nothing", async () => {
-    const answer = await exchangeBytes(
+    const response = await exchangeBytes(
       server.port,
       request(["FOO /restapi/brands.json HTTP/1.1", "Host: x", authorised()]) +
         request(["OPTIONS * HTTP/1.1", "Host: x"]),
     );
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 404"]);
+    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 404"]);
   });
 
   test("Expect: 100-continue is continued", async () => {
@@ -202,8 +202,8 @@ describe("connections", () => {
       "Content-Length: 12",
       "Expect: 100-continue",
     ]);
-    const answer = await exchangeBytes(server.port, [head, '{"Name":"y"}']);
-    expect(answer).toStartWith("HTTP/1.1 100 Continue");
-    expect(answer).toContain("HTTP/1.1 201 Created");
+    const response = await exchangeBytes(server.port, [head, '{"Name":"y"}']);
+    expect(response).toStartWith("HTTP/1.1 100 Continue");
+    expect(response).toContain("HTTP/1.1 201 Created");
   });
 });

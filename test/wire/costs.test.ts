@@ -38,7 +38,7 @@ test.each<[string, string[]]>([
     client.send(toRequest("PUT /restapi/brands/1.json HTTP/1.1", [...authorised, "Content-Length: 2"], "{}"));
   }
   const isRefused = lines[0]?.startsWith("Host");
-  const answers = await client.answers(isRefused ? 1 : 2 * count);
-  if (isRefused) expect(answers[0]?.status).toBe(400);
+  const responses = await client.responses(isRefused ? 1 : 2 * count);
+  if (isRefused) expect(responses[0]?.status).toBe(400);
   client.socket.destroy();
 });

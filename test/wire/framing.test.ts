@@ -98,9 +98,9 @@ describe("refused before the body", () => {
     ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00"],
     ["a SOCKS hello", "\x05\x01\x00"],
   ])("%s", async (_, bytes) => {
-    const answers = await exchangeOnce(listener.port, bytes + smuggled);
-    expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
-    expect(answers[0]?.headers.connection).toBe("close");
+    const responses = await exchangeOnce(listener.port, bytes + smuggled);
+    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+    expect(responses[0]?.headers.connection).toBe("close");
   });
 });
 
@@ -115,8 +115,8 @@ describe("refused at once, before the head has ended", () => {
   ])("%s", async (_, bytes) => {
     const client = await openClient(listener.port);
     client.send(bytes);
-    const [answer] = await client.answers(1);
-    expect(answer?.status).toBe(400);
+    const [response] = await client.responses(1);
+    expect(response?.status).toBe(400);
     client.socket.destroy();
   });
 });
@@ -158,9 +158,9 @@ describe("chunks that are none", () => {
   ])("%s", async (_, body) => {
     const head = post("Transfer-Encoding: chunked");
     for (const pieces of [[head + body + smuggled], [head, body + smuggled], [head, body, smuggled]]) {
-      const answers = await exchangeOnce(listener.port, pieces);
-      expect(answers.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
-      expect(answers[0]?.headers.connection).toBe("close");
+      const responses = await exchangeOnce(listener.port, pieces);
+      expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+      expect(responses[0]?.headers.connection).toBe("close");
     }
   });
 });
@@ -179,12 +179,12 @@ describe("bounds", () => {
     ["\r\n", size],
   ])("a head of 16 KiB behind %j is read, and one byte more is too large, wherever they are cut", async (before, most) => {
     for (const pieces of piecesOf(headOf(most, before))) {
-      const answers = await exchangeOnce(listener.port, [...pieces, smuggled]);
-      expect(answers.map(({ body }) => body)).toEqual(["GET /x ", "GET /smuggled "]);
+      const responses = await exchangeOnce(listener.port, [...pieces, smuggled]);
+      expect(responses.map(({ body }) => body)).toEqual(["GET /x ", "GET /smuggled "]);
     }
     for (const pieces of piecesOf(headOf(most + 1, before))) {
-      const answers = await exchangeOnce(listener.port, [...pieces, smuggled]);
-      expect(answers.map(({ body }) => body)).toEqual(["head-too-large"]);
+      const answers_ = await exchangeOnce(listener.port, [...pieces, smuggled]);
+      expect(answers_.map(({ body }) => body)).toEqual(["head-too-large"]);
     }
   });
 
@@ -201,8 +201,8 @@ describe("bounds", () => {
       const bytes = head + bodyWith(`;${"e".repeat(length - "5;\r\n".length)}`) + smuggled;
       const end = bytes.lastIndexOf("e") + 1;
       for (const at of [0, end, end + 1, end + 2, head.length, head.length + 900]) {
-        const answers = await exchangeOnce(listener.port, [bytes.slice(0, at), bytes.slice(at)]);
-        expect(answers.map(({ body }) => body)).toEqual([...expected]);
+        const responses = await exchangeOnce(listener.port, [bytes.slice(0, at), bytes.slice(at)]);
+        expect(responses.map(({ body }) => body)).toEqual([...expected]);
       }
     }
   });
@@ -210,7 +210,7 @@ describe("bounds", () => {
   test("a line of a chunked body that does not end is refused before it does", async () => {
     const client = await openClient(listener.port);
     client.send(`${post("Transfer-Encoding: chunked")}5;${"e".repeat(1100)}`);
-    const [refused] = await client.answers(1);
+    const [refused] = await client.responses(1);
     expect(refused?.body).toBe("bad-request");
     client.socket.destroy();
   });
@@ -255,7 +255,7 @@ describe("read as they are meant", () => {
     ["an empty Host", get("Host: "), "GET /x "],
     ["names of other fields that objects have", get("__proto__: a", "constructor: b", "toString: c"), "GET /x "],
   ])("%s", async (_, bytes, read) => {
-    const answers = await exchangeOnce(listener.port, bytes + toRequest("GET /next HTTP/1.1"));
-    expect(answers.map(({ body }) => body)).toEqual([read, "GET /next "]);
+    const responses = await exchangeOnce(listener.port, bytes + toRequest("GET /next HTTP/1.1"));
+    expect(responses.map(({ body }) => body)).toEqual([read, "GET /next "]);
   });
 });

@@ -5,19 +5,19 @@ import { METHODS } from "node:http";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import { exchangeOnce, toChunks, toRequest, type WireAnswer } from "../support/wire-client.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
+import { exchangeOnce, type ReceivedResponse, toChunks, toRequest } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";
 
 const names = ["host", "a", "b-c", "content-length", "transfer-encoding", "connection", "__proto__"];
 
 /** As `support/node-echo.mjs` does. */
-async function echo(request: WireRequest): Promise<Reply> {
-  const { method, target, fields } = request;
+async function echo(request: WireRequest): Promise<WireResponse> {
+  const { method, target, headers } = request;
   try {
     const body = Buffer.from(await request.body()).toString("latin1");
-    const read = { method, target, fields: names.map((name) => fields.get(name)), body };
+    const read = { method, target, fields: names.map((name) => headers.get(name)), body };
     return { status: 200, headers: "", body: Buffer.from(JSON.stringify(read), "latin1") };
   } catch {
     return text("", 400);
@@ -113,8 +113,8 @@ function isCommon({ method, target }: { method: string; target: string }): boole
   return METHODS.includes(method) && /^(?:\/|\*$|http:\/\/)[!-~]*$/.test(target);
 }
 
-const readBy = (answers: WireAnswer[]) =>
-  answers.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
+const readBy = (responses: ReceivedResponse[]) =>
+  responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
 
 test("no request is read that Node does not read, and none otherwise than Node reads it", async () => {
   const faults = fc.array(fault, { maxLength: 2 });

@@ -5,8 +5,8 @@ import { readdirSync } from "node:fs";
 import { connect as connectPlainly } from "node:net";
 import { connect } from "node:tls";
 import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { writeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
@@ -17,7 +17,7 @@ let clients: WireClient[] = [];
 let held: (() => void)[] = [];
 let incidents: Incident[] = [];
 
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target !== "/held") return echo(request);
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
 }
@@ -25,7 +25,7 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 function begin(options: Partial<ListenOptions> = {}): void {
   incidents = [];
   listener = startListener(
-    answer,
+    respond,
     { connections: limit, ...options },
     { note: (incident) => void incidents.push(incident) },
   );
@@ -119,7 +119,7 @@ describe("at the limit of connections", () => {
     expect((await late.ended()).received).toBe("");
     expect(incidents).toEqual(["connection turned away"]);
     for (const letGo of held) letGo();
-    for (const client of busy) expect((await client.answers(1))[0]?.body).toBe("GET /held ");
+    for (const client of busy) expect((await client.responses(1))[0]?.body).toBe("GET /held ");
     expect(await isKept(await open())).toBe(true);
   });
 

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
 import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
 
@@ -19,7 +19,7 @@ let held: (() => void)[];
  * `/own` gets bytes that no other response has, as `/longer` does, and `/shared` always the same. `/held` waits until it is let
  * go, and the body of `/unread` is not asked for.
  */
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/own") return { status: 200, headers: "", body: Buffer.alloc(large, "o") };
   if (request.target === "/longer") return { status: 200, headers: "", body: Buffer.alloc(3 * large, "l") };
   if (request.target === "/unread") return { status: 200, headers: "", body: null };
@@ -30,7 +30,7 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 
 function begin(memory: number): void {
   const note = (incident: Incident) => void incidents.push(incident);
-  listener = startListener(answer, { memory }, { note });
+  listener = startListener(respond, { memory }, { note });
 }
 
 beforeEach(() => {
@@ -62,7 +62,7 @@ async function arrive(): Promise<void> {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 2; count++) {
     other.send(get("/x"));
-    await other.answers(count);
+    await other.responses(count);
   }
   other.socket.destroy();
 }
@@ -70,7 +70,7 @@ async function arrive(): Promise<void> {
 /** Whether the client, when it reads at last, gets its whole response. */
 async function isWhole(client: WireClient): Promise<boolean> {
   client.socket.resume();
-  return client.answers(1).then(
+  return client.responses(1).then(
     () => true,
     () => false,
   );
@@ -154,7 +154,7 @@ describe("when clients make the server keep too much", () => {
     expect(incidents.length).toBeGreaterThan(0);
     const other = await openClient(listener.port);
     other.send(get("/other"));
-    expect((await other.answers(1))[0]?.body).toBe("GET /other ");
+    expect((await other.responses(1))[0]?.body).toBe("GET /other ");
     other.socket.destroy();
   });
 

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { cut, exchangeOnce, openClient, toAnswers, toChunks, toRequest } from "../support/wire-client.ts";
 import { echo, echoNow, startListener, text } from "../support/wire-listener.ts";
 
@@ -13,8 +13,8 @@ const held: (() => void)[] = [];
 /** The targets, in the order of the requests. */
 const answered: string[] = [];
 
-/** `/now`, `/turn` and `/large` say when and how the answer comes; `/held` waits until it is let go. */
-function answer(request: WireRequest): Reply | Promise<Reply> {
+/** `/now`, `/turn` and `/large` say when and how the response comes; `/held` waits until it is let go. */
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   answered.push(request.target);
   if (request.target.startsWith("/now")) return echoNow(request);
   if (request.target === "/large") return text(large);
@@ -24,7 +24,7 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 
 let listener: Listener;
 beforeAll(() => {
-  listener = startListener(answer);
+  listener = startListener(respond);
 });
 afterAll(() => listener.stop(0));
 
@@ -64,55 +64,55 @@ describe("a stream of requests", () => {
       client.socket.end();
       const { received } = await client.ended();
       client.socket.destroy();
-      const answers = toAnswers(received, (index) => cases[index]?.isHead ?? false);
-      expect(answers.map(({ body }) => body)).toEqual(cases.map(({ body }) => body));
+      const responses = toAnswers(received, (index) => cases[index]?.isHead ?? false);
+      expect(responses.map(({ body }) => body)).toEqual(cases.map(({ body }) => body));
     });
     await fc.assert(property, { numRuns: 120 });
   });
 
   test("of many thousands is answered in order", async () => {
     const count = 20_000;
-    const answers = await exchangeOnce(
+    const responses = await exchangeOnce(
       listener.port,
       sequence(count)
         .map((index) => get(`/now/${index}`))
         .join(""),
     );
-    expect(answers.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
+    expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
   });
 
   test("of many thousands whose answers come later is answered in order", async () => {
     const count = 5000;
-    const answers = await exchangeOnce(
+    const responses = await exchangeOnce(
       listener.port,
       sequence(count)
         .map((index) => get(`/turn/${index}`))
         .join(""),
     );
-    expect(answers.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /turn/${index} `));
+    expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /turn/${index} `));
   });
 
-  test("that ends is answered to its end, also behind an answer that comes later or is large", async () => {
-    const answers = await exchangeOnce(listener.port, [get("/turn"), get("/large") + get("/turn") + get("/now")]);
-    expect(answers.map(({ body }) => body)).toEqual(["GET /turn ", large, "GET /turn ", "GET /now"]);
+  test("that ends is answered to its end, also behind a response that comes later or is large", async () => {
+    const responses = await exchangeOnce(listener.port, [get("/turn"), get("/large") + get("/turn") + get("/now")]);
+    expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", large, "GET /turn ", "GET /now"]);
   });
 
   test("that ends in the middle of a request is answered as far as it goes", async () => {
-    const answers = await exchangeOnce(listener.port, `${get("/turn") + get("/now")}GET /ha`);
-    expect(answers.map(({ body }) => body)).toEqual(["GET /turn ", "GET /now"]);
+    const responses = await exchangeOnce(listener.port, `${get("/turn") + get("/now")}GET /ha`);
+    expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", "GET /now"]);
   });
 
   test("that ends in what is no request is answered, and refused, also when it is much", async () => {
     const stream = `${get("/turn")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
-    const answers = await exchangeOnce(listener.port, stream);
-    expect(answers).toHaveLength(5002);
-    expect(answers.at(-1)?.body).toBe("bad-request");
+    const responses = await exchangeOnce(listener.port, stream);
+    expect(responses).toHaveLength(5002);
+    expect(responses.at(-1)?.body).toBe("bad-request");
   });
 
   test("behind `Connection: close` is not answered", async () => {
     const last = toRequest("GET /now HTTP/1.1", ["Connection: foo , Close"]);
-    const answers = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
-    expect(answers.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
+    const responses = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
+    expect(responses.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
   });
 });
 
@@ -133,14 +133,14 @@ describe("a client that sends and does not read", () => {
     const other = await openClient(listener.port);
     for (let exchange = 1; exchange <= 200; exchange++) {
       other.send(get("/now"));
-      await other.answers(exchange);
+      await other.responses(exchange);
     }
     expect(isTaken).toBe(false);
     other.socket.destroy();
     for (const letGo of held.splice(0)) letGo();
     client.socket.resume();
-    const answers = await client.answers(count + 100);
-    expect(answers[count + 99]?.body).toBe("GET /now");
+    const responses = await client.responses(count + 100);
+    expect(responses[count + 99]?.body).toBe("GET /now");
     client.socket.destroy();
   });
 });
@@ -162,7 +162,7 @@ describe("others are answered between", () => {
     answered.length = 0;
     for (const client of clients) client.send(stream);
     other.send(get("/now/other"));
-    await other.answers(1);
+    await other.responses(1);
     const total = count * stream.split("/now/many").length - count;
     expect(answered.filter((path) => path === "/now/many").length).toBeLessThan(total / 2);
     for (const { socket } of [...clients, other]) socket.destroy();

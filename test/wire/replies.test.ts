@@ -1,24 +1,24 @@
 // Answers: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { joinWithRoom } from "../../src/model/roomy.ts";
+import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import { type Reply, toLines } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
+import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
 import { exchangeOnce, openClient, toAnswers, toRequest } from "../support/wire-client.ts";
 import { echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const bytes = new TextEncoder().encode("bytes");
-const replies: Record<string, Reply> = {
+const responses: Record<string, WireResponse> = {
   "/text": text("tëxt", 200, { "X-A": "b" }),
   "/bytes": { status: 200, headers: "", body: bytes },
   "/pieces": { status: 201, headers: "", body: [bytes, new Uint8Array(), bytes] },
   "/large": text("€".repeat(100_000)),
-  "/roomy": { status: 200, headers: "", body: joinWithRoom([bytes, bytes]) },
-  "/roomy-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithRoom([bytes]) },
+  "/roomy": { status: 200, headers: "", body: joinWithHeadroom([bytes, bytes]) },
+  "/roomy-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithHeadroom([bytes]) },
   "/none": { status: 200, headers: "", body: null },
   "/204": { status: 204, headers: "", body: null },
-  "/304": { status: 304, headers: toLines({ ETag: '"a"' }), body: null },
+  "/304": { status: 304, headers: toHeaderLines({ ETag: '"a"' }), body: null },
   "/long-header": text("x", 200, { "X-Long": "h".repeat(20_000) }),
 };
 
@@ -47,23 +47,23 @@ const reasons = new Map([
   [503, "Service Unavailable"],
 ]);
 
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/throw") throw new Error("a fault");
   if (request.target === "/reject") return Promise.reject(new Error("a fault"));
   const [, status] = /^\/status\/(\d+)$/.exec(request.target) ?? [];
   if (status) return { status: Number(status), headers: "", body: null };
-  return replies[request.target] ?? echoNow(request);
+  return responses[request.target] ?? echoNow(request);
 }
 
 let listener: Listener;
 beforeAll(() => {
-  listener = startListener(answer);
+  listener = startListener(respond);
 });
 afterAll(() => listener.stop(0));
 
 const next = toRequest("GET /next HTTP/1.1");
 
-describe("an answer", () => {
+describe("a response", () => {
   test.each([
     ["text", "/text", "t\xc3\xabxt"],
     ["bytes", "/bytes", "bytes"],
@@ -90,9 +90,9 @@ describe("an answer", () => {
   });
 
   test.each(["/204", "/304"])("%s has neither a body nor a length", async (path) => {
-    const answers = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`) + next);
-    expect(answers).toHaveLength(2);
-    expect(answers[0]?.headers["content-length"]).toBeUndefined();
+    const responses = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`) + next);
+    expect(responses).toHaveLength(2);
+    expect(responses[0]?.headers["content-length"]).toBeUndefined();
   });
 });
 
@@ -107,9 +107,9 @@ describe("the connection", () => {
     ["goes on in HTTP/1.0 when the client says so", "1.0", ["Connection: foo, Keep-Alive"], "keep-alive"],
     ["ends in HTTP/1.0 when the client says both", "1.0", ["Connection: keep-alive, close"], "close"],
   ])("%s", async (_, version, lines, said) => {
-    const answers = await exchangeOnce(listener.port, toRequest(`GET /text HTTP/${version}`, lines) + next);
-    expect(answers[0]?.headers.connection).toBe(said as string);
-    expect(answers).toHaveLength(said === "close" ? 1 : 2);
+    const responses = await exchangeOnce(listener.port, toRequest(`GET /text HTTP/${version}`, lines) + next);
+    expect(responses[0]?.headers.connection).toBe(said as string);
+    expect(responses).toHaveLength(said === "close" ? 1 : 2);
   });
 });
 
@@ -131,7 +131,7 @@ test.each([
   "b\0",
   "\u010d\u010a",
 ])("the header value %j, which would be read as more than one line, is not sent", (value) => {
-  expect(() => toLines({ "X-A": value })).toThrow("X-A cannot be sent");
+  expect(() => toHeaderLines({ "X-A": value })).toThrow("X-A cannot be sent");
 });
 
 describe("a fault in the handler", () => {
@@ -141,7 +141,7 @@ describe("a fault in the handler", () => {
     client.send(toRequest(`GET ${path} HTTP/1.1`));
     expect((await client.ended()).received).toBe("");
     other.send(next);
-    expect(await other.answers(1)).toHaveLength(1);
+    expect(await other.responses(1)).toHaveLength(1);
     other.socket.destroy();
   });
 });

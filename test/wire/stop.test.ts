@@ -2,8 +2,8 @@
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
@@ -11,7 +11,7 @@ const large = "l".repeat(12 * 2 ** 20);
 let listener: Listener;
 let held: (() => void)[];
 
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
   if (request.target !== "/held") return echo(request);
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
@@ -19,7 +19,7 @@ function answer(request: WireRequest): Reply | Promise<Reply> {
 
 beforeEach(() => {
   held = [];
-  listener = startListener(answer);
+  listener = startListener(respond);
 });
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
@@ -28,7 +28,7 @@ const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 async function openUsed(): Promise<WireClient> {
   const client = await openClient(listener.port);
   client.send(get("/first"));
-  await client.answers(1);
+  await client.responses(1);
   return client;
 }
 

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
-import type { Reply } from "../../src/wire/reply.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { writeCertificate } from "../support/certificate.ts";
 import { openClient, toAnswers, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
@@ -15,7 +15,7 @@ for (let index = 0; index < numbers.length; index++) numbers[index] = index;
 const whole = new Uint8Array(numbers.buffer);
 const pieces = [whole.subarray(0, 100), whole.subarray(100, 1_000_000), whole.subarray(1_000_000)];
 
-function answer(request: WireRequest): Reply | Promise<Reply> {
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   return request.target === "/large" ? { status: 200, headers: "", body: pieces } : echo(request);
 }
 
@@ -23,7 +23,7 @@ let listener: Listener;
 const incidents: unknown[] = [];
 beforeAll(() => {
   const files = writeCertificate();
-  listener = startListener(answer, { tls: files }, { note: (...incident) => void incidents.push(incident) });
+  listener = startListener(respond, { tls: files }, { note: (...incident) => void incidents.push(incident) });
   files.remove();
 });
 afterAll(() => listener.stop(0));
@@ -39,10 +39,10 @@ describe("over TLS", () => {
   test("requests are answered, one after the other and all at once", async () => {
     const client = await openSecure();
     client.send(get("/a"));
-    await client.answers(1);
+    await client.responses(1);
     client.send(get("/b").repeat(2000) + toRequest("POST /c HTTP/1.1", ["Content-Length: 5"], "hello"));
-    const answers = await client.answers(2002);
-    expect(answers.at(-1)?.body).toBe("POST /c hello");
+    const responses = await client.responses(2002);
+    expect(responses.at(-1)?.body).toBe("POST /c hello");
     client.socket.destroy();
   });
 
@@ -53,11 +53,11 @@ describe("over TLS", () => {
     const other = await openSecure();
     for (let count = 1; count <= 20; count++) {
       other.send(get("/other"));
-      await other.answers(count);
+      await other.responses(count);
     }
     other.socket.destroy();
     client.socket.resume();
-    const [large, next] = await client.answers(2);
+    const [large, next] = await client.responses(2);
     expect(Buffer.from(large?.body ?? "", "latin1").equals(whole)).toBe(true);
     expect(next?.body).toBe("GET /next ");
     client.socket.destroy();
@@ -70,11 +70,11 @@ describe("over TLS", () => {
     const other = await openSecure();
     for (let count = 1; count <= 20; count++) {
       other.send(get("/other"));
-      await other.answers(count);
+      await other.responses(count);
     }
     other.socket.destroy();
     client.socket.resume();
-    expect((await client.answers(20_001)).at(-1)?.body).toBe("GET /x ");
+    expect((await client.responses(20_001)).at(-1)?.body).toBe("GET /x ");
     client.socket.destroy();
   });
 

@@ -1,8 +1,8 @@
 import { Lane } from "../../lib/lane.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Encoding } from "../../model/encoding.ts";
-import type { Row } from "../../model/engine.ts";
-import type { Maybe } from "../../model/maybe.ts";
+import type { RecordRow } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, BlockRecord } from "./block.ts";
@@ -63,13 +63,13 @@ export class Collection {
   }
 
   /** Stores the row of a change, whichever version of the program wrote it. */
-  set({ id, revision, body }: Omit<Row, "resource">): void {
+  set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
     if (this.#waiting.size > Math.max(mostWaiting, this.#version.size * waitingShare)) this.#catchUp();
   }
 
   /** Takes in the rows that are stored, in ID order, before anything else has happened. */
-  *load(rows: Iterable<Row>): Steps<void> {
+  *load(rows: Iterable<RecordRow>): Steps<void> {
     const blocks: Block[] = [];
     let records: MemoryRecord[] = [];
     for (const { id, revision, body } of rows) {
@@ -85,7 +85,7 @@ export class Collection {
   }
 
   /** The records with every change so far. Long lists of changes are applied in slices. */
-  version(): Maybe<Version> {
+  version(): MaybePromise<Version> {
     if (this.#waiting.size === 0) return this.#next ?? this.#version;
     // The version that is being made may lack the latest changes.
     return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
@@ -111,7 +111,7 @@ export class Collection {
     } catch {}
   }
 
-  #applyAll(): Maybe<Version> {
+  #applyAll(): MaybePromise<Version> {
     const made = inSlices(this.#apply());
     if (made instanceof Promise) this.#next = made.finally(() => (this.#next = undefined));
     return made;

@@ -2,7 +2,7 @@ import { ByteBuilder } from "../../lib/byte-builder.ts";
 import type { Encoding } from "../../model/encoding.ts";
 
 /** A piece of a list. Its bytes never change: they may be on their way to a slow client. */
-export class Part {
+export class ListPart {
   readonly bytes: Buffer;
   readonly #compressed = new Map<string, Uint8Array>();
 
@@ -33,9 +33,9 @@ const builder = new ByteBuilder();
 
 /** The items of neighbouring records in one encoding, one after another, each behind a separator. */
 export class EncodedItems {
-  readonly #part: Part;
+  readonly #part: ListPart;
   /** The same without the first separator, for the beginning of a list; made when first asked for. */
-  #firstPart: Part | undefined;
+  #firstPart: ListPart | undefined;
   /** Where each item ends. */
   readonly #ends: Uint32Array;
   readonly #separatorLength: number;
@@ -50,7 +50,7 @@ export class EncodedItems {
       append(index, builder);
       this.#ends[index] = builder.length;
     }
-    this.#part = new Part(builder.take());
+    this.#part = new ListPart(builder.take());
   }
 
   text(index: number): string {
@@ -63,9 +63,9 @@ export class EncodedItems {
   }
 
   /** All items as a part of a list. */
-  part(isFirst: boolean): Part {
+  part(isFirst: boolean): ListPart {
     if (!isFirst) return this.#part;
-    this.#firstPart ??= new Part(this.#part.bytes.subarray(this.#separatorLength));
+    this.#firstPart ??= new ListPart(this.#part.bytes.subarray(this.#separatorLength));
     return this.#firstPart;
   }
 

@@ -2,9 +2,9 @@
 // changes only the records that changed are put in their places.
 
 import type { Lane } from "../../lib/lane.ts";
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
 import { sorted } from "../../lib/sorted.ts";
-import { after, type Maybe } from "../../model/maybe.ts";
 import type { Leaf } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import {
@@ -19,7 +19,7 @@ import {
 } from "./order.ts";
 import type { Version } from "./version.ts";
 
-export interface Filter {
+export interface RecordFilter {
   /** Undefined for the ID. */
   readonly leaf: Leaf | undefined;
   readonly operator: "equals" | "contains" | "in";
@@ -54,10 +54,10 @@ export class Selections {
   /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws Unwanted */
   select(
     version: Version,
-    filters: readonly Filter[],
+    filters: readonly RecordFilter[],
     sort: readonly Order[],
     isWanted: () => boolean,
-  ): Maybe<readonly number[]> {
+  ): MaybePromise<readonly number[]> {
     const name = JSON.stringify([filters.map(nameOfFilter), sort.map(nameOfOrder)]);
     const before = this.#kept.get(name);
     if (before?.version === version.number) return this.#keep(name, before);
@@ -82,7 +82,7 @@ export class Selections {
 
   *#make(
     version: Version,
-    filters: readonly Filter[],
+    filters: readonly RecordFilter[],
     sort: readonly Order[],
     before: Selection | undefined,
   ): Steps<readonly number[]> {
@@ -131,7 +131,7 @@ export class Selections {
 }
 
 /** The IDs of the records that pass every filter, in ID order: one pass over the records, however many filters. */
-function* pick(blocks: readonly Block[], filters: readonly Filter[]): Steps<number[]> {
+function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
   const byField = filters.filter(({ leaf }) => leaf).map(toTest);
   const facets = byField.map(({ facet }) => facet);
@@ -168,7 +168,7 @@ function patch(
   before: readonly number[],
   changed: ReadonlySet<number>,
   version: Version,
-  filters: readonly Filter[],
+  filters: readonly RecordFilter[],
   sort: readonly Order[],
 ): readonly number[] {
   const tests = filters.map(toTest);
@@ -204,7 +204,7 @@ interface Test {
   passes(text: string): boolean;
 }
 
-function toTest({ leaf, operator, values }: Filter): Test {
+function toTest({ leaf, operator, values }: RecordFilter): Test {
   if (operator === "contains") {
     const folded = values.map((value) => value.toLowerCase());
     return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
@@ -213,7 +213,7 @@ function toTest({ leaf, operator, values }: Filter): Test {
   return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
 }
 
-function nameOfFilter({ leaf, operator, values }: Filter): readonly string[] {
+function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string[] {
   return [leaf?.path ?? "ID", operator, ...values];
 }
 

@@ -6,12 +6,12 @@
 // them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
 // with the number of records runs in slices (`lib/slices.ts`) on a version that stays as it is, while changes go on.
 
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Change } from "../../model/change.ts";
-import type { Head, Row, SiteContents } from "../../model/engine.ts";
-import { after, type Maybe } from "../../model/maybe.ts";
+import type { Head, RecordRow, SiteContents } from "../../model/engine.ts";
+import { versionOf } from "../../model/intent.ts";
 import type { Resource } from "../../model/resource.ts";
-import { versionOf } from "../../model/write.ts";
 import { Collection } from "./collection.ts";
 
 /** A site in memory: the fold of its journal up to `revision`. */
@@ -32,7 +32,7 @@ export class Snapshot {
   }
 
   /** The snapshot of a site that was read from the store. A large one is made in slices. */
-  static of(site: number, contents: SiteContents, resources: readonly Resource[]): Maybe<Snapshot> {
+  static of(site: number, contents: SiteContents, resources: readonly Resource[]): MaybePromise<Snapshot> {
     const snapshot = new Snapshot(site, contents.head, resources);
     return after(inSlices(snapshot.#load(contents.rows)), () => snapshot);
   }
@@ -69,9 +69,9 @@ export class Snapshot {
     return use;
   }
 
-  *#load(rows: readonly Row[]): Steps<void> {
+  *#load(rows: readonly RecordRow[]): Steps<void> {
     for (let from = 0; from < rows.length; ) {
-      const { resource } = rows[from] as Row;
+      const { resource } = rows[from] as RecordRow;
       let to = from;
       while (rows[to]?.resource === resource) to++;
       const collection = this.#named(resource);

@@ -1,13 +1,13 @@
 import { ByteBuilder } from "../../lib/byte-builder.ts";
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import { shared } from "../../lib/shared.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Encoding } from "../../model/encoding.ts";
-import { after, type Maybe } from "../../model/maybe.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import { findRecord } from "./block-list.ts";
-import { Part } from "./encoded-items.ts";
-import { List } from "./list.ts";
+import { ListPart } from "./encoded-items.ts";
+import { EncodedList } from "./encoded-list.ts";
 
 /** A part of a list as it is sent. */
 export interface Page {
@@ -33,7 +33,7 @@ export class Version {
   /** Counts the versions of the collection. */
   readonly number: number;
   readonly size: number;
-  readonly #lists = new Map<string, Maybe<List>>();
+  readonly #lists = new Map<string, MaybePromise<EncodedList>>();
   readonly #pages = new Map<string, Page>();
   #pageBytes = 0;
 
@@ -49,7 +49,7 @@ export class Version {
   }
 
   /** The whole list in `encoding`; those who ask while it is made wait for the same. */
-  list(encoding: Encoding): Maybe<List> {
+  list(encoding: Encoding): MaybePromise<EncodedList> {
     return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
   }
 
@@ -78,7 +78,7 @@ export class Version {
   }
 
   /** The page called `name`, made by `make` unless it is kept: shops show the same ones again and again. */
-  page(name: string, make: () => Maybe<Page>): Maybe<Page> {
+  page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
     return known ?? after(make(), (page) => this.#keepPage(name, page));
   }
@@ -87,18 +87,18 @@ export class Version {
   memoryUse(): number {
     let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
     for (const block of this.blocks) use += block.memoryUse();
-    for (const list of this.#lists.values()) if (list instanceof List) use += list.memoryUse();
+    for (const list of this.#lists.values()) if (list instanceof EncodedList) use += list.memoryUse();
     return use;
   }
 
-  *#makeList(encoding: Encoding): Steps<List> {
-    const parts = [new Part(Buffer.from(encoding.listStart))];
+  *#makeList(encoding: Encoding): Steps<EncodedList> {
+    const parts = [new ListPart(Buffer.from(encoding.listStart))];
     for (const block of this.blocks) {
       parts.push(block.encoded(encoding).part(parts.length === 1));
       yield;
     }
-    parts.push(new Part(Buffer.from(encoding.listEnd)));
-    return new List(parts);
+    parts.push(new ListPart(Buffer.from(encoding.listEnd)));
+    return new EncodedList(parts);
   }
 
   #keepPage(name: string, page: Page): Page {

@@ -1,15 +1,15 @@
 // Where a PostgreSQL database is and how to speak to it, all in one address.
 
 import { readFileSync } from "node:fs";
+import { nearest } from "../../lib/nearest.ts";
 import { messageOf, Refusal } from "../../model/errors.ts";
-import { nearest } from "../../model/nearest.ts";
 
 export interface Host {
   readonly host: string;
   readonly port: number;
 }
 
-export interface Address {
+export interface DatabaseAddress {
   readonly hosts: readonly Host[];
   /** Undefined for what the environment says (PGDATABASE, PGUSER, PGPASSWORD), as everywhere with PostgreSQL. */
   readonly database: string | undefined;
@@ -40,7 +40,7 @@ const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", 
  * Reads `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
  * @throws Refusal `bad-request` that names what is wrong with it
  */
-export function readAddress(url: string): Address {
+export function readAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
   if (!parts) throw bad("write postgres://user@host/database");
   const [, login = "", hosts = "", database = "", query = ""] = parts;

@@ -3,15 +3,15 @@
 import type { DumpedRow } from "../../model/engine.ts";
 import { tableNames } from "../refill.ts";
 import { type TableName, tables } from "../tables.ts";
-import type { Connection } from "./connection.ts";
 import { fromPostgres, unavailable } from "./errors.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
 const pageSize = 1000;
 
 /** Milliseconds for one step of something that is as long as the database is large. */
-const patience = 15 * 60_000;
+const timeout = 15 * 60_000;
 
 const orders: Record<TableName, string> = {
   sites: "id",
@@ -47,7 +47,7 @@ export async function* dumpRows(
 }
 
 /** A connection of its own. */
-export async function connected(primary: Primary): Promise<Connection> {
+export async function connected(primary: Primary): Promise<PostgresConnection> {
   try {
     return await primary.connect();
   } catch (error) {
@@ -56,9 +56,9 @@ export async function connected(primary: Primary): Promise<Connection> {
 }
 
 /** Waits for one step, and not for ever. */
-export async function step<T>(connection: Connection, work: Promise<T>): Promise<T> {
+export async function step<T>(connection: PostgresConnection, work: Promise<T>): Promise<T> {
   const { promise: passed, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(unavailable(`the database did not answer within ${patience} ms`)), patience);
+  const timer = setTimeout(() => reject(unavailable(`the database did not answer within ${timeout} ms`)), timeout);
   work.catch(() => {});
   connection.onLost(reject);
   try {

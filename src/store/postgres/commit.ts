@@ -1,11 +1,11 @@
 // The write side: one transaction per batch, in two turns. The first locks the sites and fetches what the batch may
 // touch; the second writes down what was decided and commits.
 
-import type { Intent, Outcome } from "../../model/write.ts";
-import { decideBatch, newSite, replyKey, rowKey, type SiteState, type Stored, type Written } from "../batch.ts";
-import type { Connection, Row } from "./connection.ts";
+import type { Intent, Outcome } from "../../model/intent.ts";
+import { decideBatch, newSite, responseKey, rowKey, type SiteState, type Stored, type Written } from "../batch.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
 
 /** How often a transaction that another one was in the way of is tried, the first time included. */
@@ -38,7 +38,7 @@ export function tryCommit(pool: Pool, timeout: number): Promise<void> {
 }
 
 async function transact(
-  connection: Connection,
+  connection: PostgresConnection,
   lease: Lease,
   timeout: number,
   intents: readonly Intent[],
@@ -46,22 +46,22 @@ async function transact(
 ) {
   const stored = await fetch(connection, timeout, intents);
   const written = decideBatch(intents, stored, atomic);
-  if (written.changes.length + written.replies.length === 0) await connection.script("rollback");
+  if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
   else await write(connection, lease, stored, written);
   return written.outcomes;
 }
 
-async function fetch(connection: Connection, timeout: number, intents: readonly Intent[]): Promise<Stored> {
+async function fetch(connection: PostgresConnection, timeout: number, intents: readonly Intent[]): Promise<Stored> {
   const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
   const named = intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site, resource, id }]));
   const keyed = intents.flatMap(({ site, idempotency }) =>
     idempotency ? [{ site, key: idempotency.keyId, name: idempotency.name }] : [],
   );
   // Sent together, carried out in this order: what is fetched is as the lock found it.
-  const [locked, rows, replies] = await together<[Row[][], Row[], Row[]]>([
+  const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
     connection.script(`${sql.begin(timeout)}; ${sql.lockSites(numbers)}`),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
-    keyed.length === 0 ? none : connection.query(sql.fetchReplies, keyed),
+    keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
   const sites = new Map((locked[0] ?? []).map((row) => [row.id as number, toState(row)]));
   const missing = numbers.filter((site) => !sites.has(site));
@@ -71,22 +71,22 @@ async function fetch(connection: Connection, timeout: number, intents: readonly 
     rows: new Map(
       rows.map(({ site_id, resource, id, revision, body }) => [rowKey(site_id, resource, id), { revision, body }]),
     ),
-    replies: new Map(
-      replies.map(({ site_id, key_id, name, digest, at, operation, id, revision, body }) => [
-        replyKey(site_id, key_id, name),
+    responses: new Map(
+      responses.map(({ site_id, key_id, name, digest, at, operation, id, revision, body }) => [
+        responseKey(site_id, key_id, name),
         { digest, at, operation, id, revision, body },
       ]),
     ),
   };
 }
 
-const none: Promise<Row[]> = Promise.resolve([]);
+const none: Promise<ResultRow[]> = Promise.resolve([]);
 
 /**
  * Makes the rows of sites that are written to for the first time, and locks them. Where another process has just made
  * one and written to it, what this transaction fetched is outdated, and it begins again.
  */
-async function addSites(connection: Connection, missing: readonly number[]): Promise<[number, SiteState][]> {
+async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => ({ id, epoch: newSite().epoch }));
   await connection.query(sql.addSites, rows);
@@ -95,22 +95,22 @@ async function addSites(connection: Connection, missing: readonly number[]): Pro
   return locked.map((row) => [row.id as number, toState(row)]);
 }
 
-function toState({ epoch, revision, counters }: Row): SiteState {
+function toState({ epoch, revision, counters }: ResultRow): SiteState {
   return { epoch, revision, counters: JSON.parse(counters) };
 }
 
 async function write(
-  connection: Connection,
+  connection: PostgresConnection,
   lease: Lease,
   stored: Stored,
-  { changes, replies, sites }: Written,
+  { changes, responses, sites }: Written,
 ): Promise<void> {
   const states = [...sites].map((id) => {
     const { revision, counters } = stored.sites.get(id) as SiteState;
     return { id, revision, counters: JSON.stringify(counters) };
   });
   const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
-  const kept = replies.map(({ site, keyId, ...reply }) => ({ site_id: site, key_id: keyId, ...reply }));
+  const kept = responses.map(({ site, keyId, ...response }) => ({ site_id: site, key_id: keyId, ...response }));
   connection.takeWarning();
   lease.committing();
   await together([
@@ -121,14 +121,14 @@ async function write(
           connection.query(sql.addChanges, journal),
           connection.query(sql.putSites, states),
         ]),
-    ...(kept.length === 0 ? [] : [connection.query(sql.putReplies, kept)]),
+    ...(kept.length === 0 ? [] : [connection.query(sql.putResponses, kept)]),
     connection.script(sql.commit),
   ]);
   refuseWarning(connection);
 }
 
 /** The wait for a standby that was cut short ends a commit with a warning instead of an error. */
-function refuseWarning(connection: Connection): void {
+function refuseWarning(connection: PostgresConnection): void {
   const warning = connection.takeWarning();
   if (warning) throw new Error(warning);
 }

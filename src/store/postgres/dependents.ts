@@ -4,7 +4,7 @@
 import { Refusal } from "../../model/errors.ts";
 import { tableNames } from "../refill.ts";
 import { step } from "./bulk.ts";
-import type { Connection, Row } from "./connection.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 
 /** Statements that make everything hang on the tables of these names, whichever those are by then. */
 export type Dependents = readonly string[];
@@ -22,7 +22,7 @@ const grants = `select c.relname as name, a.privilege_type as privilege, a.is_gr
 from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <> c.relowner`;
 
 /** @throws Refusal `conflict` when something hangs on the tables that this user cannot carry over */
-export async function requireOwnViews(connection: Connection): Promise<void> {
+export async function requireOwnViews(connection: PostgresConnection): Promise<void> {
   const other = (await rowsOf(connection, views)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
   if (!other) return;
   throw new Refusal(
@@ -31,7 +31,7 @@ export async function requireOwnViews(connection: Connection): Promise<void> {
   );
 }
 
-export async function readDependents(connection: Connection): Promise<Dependents> {
+export async function readDependents(connection: PostgresConnection): Promise<Dependents> {
   return [
     ...(await rowsOf(connection, views)).map(
       ({ name, definition, options }) =>
@@ -44,11 +44,11 @@ export async function readDependents(connection: Connection): Promise<Dependents
   ];
 }
 
-export async function restoreDependents(connection: Connection, dependents: Dependents): Promise<void> {
+export async function restoreDependents(connection: PostgresConnection, dependents: Dependents): Promise<void> {
   for (const text of dependents) await step(connection, connection.script(text));
 }
 
-async function rowsOf(connection: Connection, text: string): Promise<Row[]> {
+async function rowsOf(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
   const [rows = []] = await step(connection, connection.script(text));
   return rows;
 }

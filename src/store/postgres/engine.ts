@@ -1,5 +1,5 @@
 import type { Change } from "../../model/change.ts";
-import type { Engine, Head, Row, SiteContents } from "../../model/engine.ts";
+import type { Engine, Head, RecordRow, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { createChecker } from "../check.ts";
 import { leftovers } from "../refill.ts";
@@ -7,11 +7,11 @@ import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
-import type { Connection } from "./connection.ts";
 import { dropSite } from "./drop-site.ts";
-import { createForgetter } from "./expired-replies.ts";
+import { createForgetter } from "./expired-responses.ts";
 import { migrate } from "./migrate.ts";
 import { createPool, type Lease } from "./pool.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
 import { createPrimary } from "./primary.ts";
 import { readTableNames, refillTables } from "./refill.ts";
 import { sql } from "./statements.ts";
@@ -68,7 +68,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
         await connection.query(sql.noteUses, rows);
         await connection.script(sql.end);
       }),
-    forgetReplies: createForgetter(pool, timeout),
+    deleteExpiredResponses: createForgetter(pool, timeout),
     keyUses: () =>
       pool.read(async (connection) => {
         const [rows = []] = await connection.script(sql.uses);
@@ -91,14 +91,14 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   };
 }
 
-async function readHeads(connection: Connection, sites: readonly number[]): Promise<Head[]> {
+async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {
   const [rows = []] = await connection.script(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined));
 }
 
 async function loadSite(
-  connection: Connection,
+  connection: PostgresConnection,
   lease: Lease,
   site: number,
   least: Head | undefined,
@@ -106,9 +106,9 @@ async function loadSite(
   const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
   const head = toHead(heads?.[0]);
   requireReached(head, least);
-  const rows: Row[] = [];
+  const rows: RecordRow[] = [];
   for await (const page of connection.pages(sql.rows(site), pageSize)) {
-    for (const row of page) rows.push(row as Row);
+    for (const row of page) rows.push(row as RecordRow);
     lease.more();
   }
   await connection.script(sql.end);

@@ -3,9 +3,9 @@
 import type { Resource } from "../../model/resource.ts";
 import { madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
-import type { Connection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { createPool, type Pool } from "./pool.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 
 const migrations: readonly string[] = [first];
@@ -18,12 +18,12 @@ interface Schema {
 }
 
 /** How long a process waits for another that is migrating, in milliseconds. */
-const patience = 60_000;
+const timeout = 60_000;
 
 /** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
 export async function migrate(pool: Pool, primary: Primary, resources: readonly Resource[]): Promise<void> {
   if (isUpToDate(await pool.read(readSchema), resources)) return;
-  const patient = createPool(primary, 1, patience);
+  const patient = createPool(primary, 1, timeout);
   try {
     await patient.use((connection) => bringUp(connection, resources));
   } finally {
@@ -31,7 +31,7 @@ export async function migrate(pool: Pool, primary: Primary, resources: readonly 
   }
 }
 
-async function readSchema(connection: Connection): Promise<Schema | undefined> {
+async function readSchema(connection: PostgresConnection): Promise<Schema | undefined> {
   const [found] = await connection.script("select to_regclass('storefront_schema') is not null as is_there");
   if (!found?.[0]?.is_there) return undefined;
   const [rows] = await connection.script("select version, views from storefront_schema where id = 1");
@@ -44,7 +44,7 @@ function isUpToDate(schema: Schema | undefined, resources: readonly Resource[]):
 }
 
 /** The row of `storefront_schema` is the lock: of several processes, one goes on and the others find the work done. */
-async function bringUp(connection: Connection, resources: readonly Resource[]): Promise<void> {
+async function bringUp(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
   await makeLock(connection);
   const [rows] = await connection.script("begin; select version, views from storefront_schema where id = 1 for update");
   const schema = rows?.[0] as Schema;
@@ -63,7 +63,7 @@ async function bringUp(connection: Connection, resources: readonly Resource[]): 
 const isBeingMade = ["23505", "42710", "42P07", "XX000"];
 
 /** Makes the table with the lock. Of several that try at once, some are told that it is there already. */
-async function makeLock(connection: Connection): Promise<void> {
+async function makeLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
       await connection.script(
@@ -87,7 +87,7 @@ function definitionsIn({ views }: Schema): Definitions {
 
 /** Makes views, or adds columns behind those that they have: so other people's views on top of them stay. */
 async function bringUpViews(
-  connection: Connection,
+  connection: PostgresConnection,
   present: Definitions,
   resources: readonly Resource[],
 ): Promise<Definitions> {

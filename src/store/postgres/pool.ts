@@ -3,8 +3,8 @@
 import { messageOf } from "../../model/errors.ts";
 import { outdated } from "../since.ts";
 import { type Host, nameOf } from "./address.ts";
-import type { Connection } from "./connection.ts";
 import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 
 /** What a caller says while it has a connection. */
@@ -15,7 +15,7 @@ export interface Lease {
   committing(): void;
 }
 
-export type Work<T> = (connection: Connection, lease: Lease) => Promise<T>;
+export type Work<T> = (connection: PostgresConnection, lease: Lease) => Promise<T>;
 
 export interface Pool {
   /**
@@ -34,14 +34,14 @@ export interface Pool {
 }
 
 interface Waiting {
-  readonly resolve: (connection: Connection | Promise<Connection>) => void;
+  readonly resolve: (connection: PostgresConnection | Promise<PostgresConnection>) => void;
   /** Whether whoever waits has given up. */
   readonly isOver: () => boolean;
 }
 
 /** What a caller has of the pool. */
 interface Loan {
-  connection: Connection | undefined;
+  connection: PostgresConnection | undefined;
   isCommitting: boolean;
   /** Whether the caller has given up. */
   isOver: boolean;
@@ -60,15 +60,15 @@ const lifetime = 30 * 60 * 1000;
 export function createPool(primary: Primary, size: number, timeout = primary.address.timeout): Pool {
   const { hosts } = primary.address;
   const mostAbandoned = Math.max(1, size - 1);
-  const idle: Connection[] = [];
+  const idle: PostgresConnection[] = [];
   let waiting: Waiting[] = [];
   /** Commits that were given up and are still under way in the database, by host. */
   const abandoned = new Map<string, number>();
   let taken = 0;
   let isClosed = false;
 
-  function take(isOver: () => boolean): Promise<Connection> {
-    const { promise, resolve } = Promise.withResolvers<Connection>();
+  function take(isOver: () => boolean): Promise<PostgresConnection> {
+    const { promise, resolve } = Promise.withResolvers<PostgresConnection>();
     waiting.push({ resolve, isOver });
     serve();
     return promise;
@@ -85,7 +85,7 @@ export function createPool(primary: Primary, size: number, timeout = primary.add
     }
   }
 
-  function lend(): Connection | Promise<Connection> | undefined {
+  function lend(): PostgresConnection | Promise<PostgresConnection> | undefined {
     for (let connection = idle.pop(); connection; connection = idle.pop()) {
       if (isUsable(connection)) return connection;
       void connection.close();
@@ -94,12 +94,12 @@ export function createPool(primary: Primary, size: number, timeout = primary.add
     return free.length > 0 ? primary.connect(free) : undefined;
   }
 
-  function isUsable(connection: Connection): boolean {
+  function isUsable(connection: PostgresConnection): boolean {
     const isYoung = performance.now() - connection.openedAt < lifetime;
     return !isClosed && isYoung && connection.isOpen && primary.trusts(connection);
   }
 
-  function giveBack(connection: Connection | undefined): void {
+  function giveBack(connection: PostgresConnection | undefined): void {
     taken--;
     if (connection && isUsable(connection)) idle.push(connection);
     else void connection?.close();
@@ -110,7 +110,7 @@ export function createPool(primary: Primary, size: number, timeout = primary.add
     return abandoned.get(nameOf(host)) ?? 0;
   }
 
-  function abandon({ host, ended }: Connection): void {
+  function abandon({ host, ended }: PostgresConnection): void {
     abandoned.set(host, (abandoned.get(host) ?? 0) + 1);
     void ended.then(() => {
       abandoned.set(host, (abandoned.get(host) ?? 0) - 1);
@@ -148,7 +148,7 @@ export function createPool(primary: Primary, size: number, timeout = primary.add
   }
 
   /** A connection for `loan`; one that comes when the caller has given up stays in the pool. */
-  async function borrow(loan: Loan): Promise<Connection> {
+  async function borrow(loan: Loan): Promise<PostgresConnection> {
     try {
       const lent = await take(() => loan.isOver);
       if (loan.isOver) giveBack(lent);

@@ -5,9 +5,9 @@
 // be the primary, the one on the lower timeline was replaced by the other and does not know it.
 
 import { messageOf } from "../../model/errors.ts";
-import { type Address, type Host, nameOf } from "./address.ts";
-import { type Connection, connect } from "./connection.ts";
+import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { isTold, unavailable } from "./errors.ts";
+import { connect, type PostgresConnection } from "./postgres-connection.ts";
 
 /** How long the other hosts have to respond once one was found to be a primary, in milliseconds. */
 const grace = 200;
@@ -15,7 +15,7 @@ const grace = 200;
 const pause = 200;
 
 export interface Primary {
-  readonly address: Address;
+  readonly address: DatabaseAddress;
   /** The host that was last found to be the primary, as connections name it. */
   readonly current: string | undefined;
   /**
@@ -23,27 +23,27 @@ export interface Primary {
    * time; of several primaries, the one on the highest timeline is taken.
    * @throws what went wrong, or Refusal `unavailable` with every host's reason
    */
-  connect(hosts?: readonly Host[]): Promise<Connection>;
+  connect(hosts?: readonly Host[]): Promise<PostgresConnection>;
   /** Whether a connection is to the newest primary that this process has seen. */
-  isNewest(connection: Connection): boolean;
+  isNewest(connection: PostgresConnection): boolean;
   /** Whether it is, and nothing went wrong at its host since it was opened. */
-  trusts(connection: Connection): boolean;
+  trusts(connection: PostgresConnection): boolean;
   /** Stops trusting every connection to the same host that is open now: it hangs, is gone, or is not what it was. */
-  distrust(connection: Connection): void;
+  distrust(connection: PostgresConnection): void;
 }
 
-export function createPrimary(address: Address): Primary {
+export function createPrimary(address: DatabaseAddress): Primary {
   let current: string | undefined;
   /** The highest timeline that any host was found on. */
   let newest = 0;
   /** By host, since when its connections are trusted (`performance.now()`). */
   const trustedSince = new Map<string, number>();
 
-  function isNewest({ timeline }: Connection): boolean {
+  function isNewest({ timeline }: PostgresConnection): boolean {
     return timeline >= newest;
   }
 
-  async function ask(host: Host): Promise<Connection> {
+  async function ask(host: Host): Promise<PostgresConnection> {
     const connection = await connect(host, address);
     newest = Math.max(newest, connection.timeline);
     if (isNewest(connection)) return connection;
@@ -54,7 +54,7 @@ export function createPrimary(address: Address): Primary {
   }
 
   /** Asks a host; again and again while another keeps silent, for a standby may be promoted in its place meanwhile. */
-  async function search(host: Host, isSomeSilent: () => boolean, onResponse: () => void): Promise<Connection> {
+  async function search(host: Host, isSomeSilent: () => boolean, onResponse: () => void): Promise<PostgresConnection> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await ask(host);
@@ -66,7 +66,7 @@ export function createPrimary(address: Address): Primary {
     }
   }
 
-  async function connectTo(hosts: readonly Host[]): Promise<Connection> {
+  async function connectTo(hosts: readonly Host[]): Promise<PostgresConnection> {
     let silent = hosts.length;
     let isFound = false;
     const searches = hosts.map((host) =>
@@ -100,9 +100,9 @@ export function createPrimary(address: Address): Primary {
 }
 
 /** The connection on the highest timeline, of those that are there in time; the others are closed, also those that come later. */
-async function choose(searches: readonly Promise<Connection>[]): Promise<Connection> {
-  const found: Connection[] = [];
-  let chosen: Connection | undefined;
+async function choose(searches: readonly Promise<PostgresConnection>[]): Promise<PostgresConnection> {
+  const found: PostgresConnection[] = [];
+  let chosen: PostgresConnection | undefined;
   const all = searches.map((search) =>
     search.then(
       (connection) => void (chosen ? connection.close() : found.push(connection)),

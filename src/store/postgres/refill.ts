@@ -15,9 +15,9 @@ import {
 } from "../refill.ts";
 import { type TableName, tables } from "../tables.ts";
 import { connected, dumpRows, step } from "./bulk.ts";
-import type { Connection, Row } from "./connection.ts";
 import { readDependents, requireOwnViews, restoreDependents } from "./dependents.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
@@ -57,7 +57,7 @@ export async function refillTables(
 }
 
 /** Puts tables with `rows` in the place of those in use. Returns the latter. */
-async function replace(connection: Connection, rows: AsyncIterable<DumpedRow>): Promise<Aside> {
+async function replace(connection: PostgresConnection, rows: AsyncIterable<DumpedRow>): Promise<Aside> {
   const filling: Aside = { kind: "unused", run: newRun() };
   const replaced: Aside = { ...filling, kind: "replaced" };
   const names = tableNames.map((table) => asideName(filling, table));
@@ -80,7 +80,7 @@ async function replace(connection: Connection, rows: AsyncIterable<DumpedRow>): 
   }
 }
 
-function insert(connection: Connection, aside: Aside, { table, rows }: Portion): Promise<unknown> {
+function insert(connection: PostgresConnection, aside: Aside, { table, rows }: Portion): Promise<unknown> {
   const columns = tables[table].map((column) => ({ column, type: texts.has(column) ? "text" : "bigint" }));
   const names = columns.map(({ column }) => column).join(", ");
   const typed = columns.map(({ column, type }) => `${column} ${type}`).join(", ");
@@ -91,7 +91,7 @@ function insert(connection: Connection, aside: Aside, { table, rows }: Portion):
 }
 
 /** Whoever reads for long, such as a backup, must end first. Nobody else waits meanwhile for longer than an attempt. */
-async function swapPatiently(connection: Connection, from: Aside, to: Aside, version: number): Promise<void> {
+async function swapPatiently(connection: PostgresConnection, from: Aside, to: Aside, version: number): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
       return await swap(connection, from, to, version);
@@ -111,7 +111,7 @@ async function swapPatiently(connection: Connection, from: Aside, to: Aside, ver
  * To rename a table waits for whoever has begun to read or write it, and makes all others wait. Everyone begins with `sites`,
  * so nobody sees some tables of the one set and some of the other.
  */
-async function swap(connection: Connection, from: Aside, to: Aside, version: number): Promise<void> {
+async function swap(connection: PostgresConnection, from: Aside, to: Aside, version: number): Promise<void> {
   await run(connection, `begin; set local lock_timeout = ${attempt}`);
   if ((await versionOf(connection, "for share")) !== version) throw upgradedMeanwhile();
   const dependents = await readDependents(connection);
@@ -124,33 +124,33 @@ async function swap(connection: Connection, from: Aside, to: Aside, version: num
   await run(connection, sql.commit);
 }
 
-async function dropTables(connection: Connection, aside: Aside): Promise<void> {
+async function dropTables(connection: PostgresConnection, aside: Aside): Promise<void> {
   const names = tableNames.map((table: TableName) => asideName(aside, table));
   await run(connection, `drop table if exists ${names.join(", ")}`);
 }
 
-async function headsIn(connection: Connection, aside: Aside): Promise<ReadonlyMap<number, Head>> {
+async function headsIn(connection: PostgresConnection, aside: Aside): Promise<ReadonlyMap<number, Head>> {
   const rows = await run(connection, `select id, revision, epoch from ${asideName(aside, "sites")}`);
   return new Map(rows.map(({ id, revision, epoch }) => [id, { revision, epoch }]));
 }
 
-async function asides(connection: Connection, kind: AsideKind): Promise<Aside[]> {
+async function asides(connection: PostgresConnection, kind: AsideKind): Promise<Aside[]> {
   return asidesIn(await readTableNames(connection), kind);
 }
 
 /** The names of all tables. */
-export async function readTableNames(connection: Connection): Promise<string[]> {
+export async function readTableNames(connection: PostgresConnection): Promise<string[]> {
   const rows = await run(connection, "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)");
   return rows.map(({ relname }) => relname);
 }
 
-async function versionOf(connection: Connection, lock = ""): Promise<number> {
+async function versionOf(connection: PostgresConnection, lock = ""): Promise<number> {
   const [row] = await run(connection, `select version from storefront_schema where id = 1 ${lock}`);
   return row?.version;
 }
 
 /** Runs statements and returns the rows of the first one that has any. */
-async function run(connection: Connection, text: string): Promise<Row[]> {
+async function run(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
   const [rows = []] = await step(connection, connection.script(text));
   return rows;
 }

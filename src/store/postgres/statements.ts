@@ -43,7 +43,7 @@ on conflict (id) do nothing`,
 from json_to_recordset($1::json) as w (site bigint, resource text, id bigint)
 join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id`,
 
-  fetchReplies: `select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body
+  fetchResponses: `select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body
 from json_to_recordset($1::json) as w (site bigint, key bigint, name text)
 join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name`,
 
@@ -59,18 +59,18 @@ from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigin
   putSites: `update sites set revision = s.revision, counters = s.counters
 from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id`,
 
-  putReplies: `insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body)
+  putResponses: `insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body)
 select site_id, key_id, name, digest, at, operation, id, revision, body
 from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text)
 on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at,
   operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body`,
 
-  // A statement that looks for any expired reply of these sites would now and then be planned to go through the whole table.
-  oldestReplies: (after: number, limit: number) =>
+  // A statement that looks for any expired response of these sites would now and then be planned to go through the whole table.
+  oldestResponses: (after: number, limit: number) =>
     `select id, (select at from idempotency where site_id = sites.id order by at limit 1) as oldest
 from sites where id > ${list([after])} order by id limit ${list([limit])}`,
 
-  forgetReplies: (site: number, before: number, limit: number) =>
+  deleteExpiredResponses: (site: number, before: number, limit: number) =>
     `delete from idempotency where site_id = ${list([site])} and (key_id, name) in (select key_id, name from idempotency
 where site_id = ${list([site])} and at <= ${list([before])} order by at limit ${list([limit])}) returning site_id`,
 

@@ -11,7 +11,7 @@ import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
 import { refillTables } from "./refill.ts";
 import { makeViews } from "./views.ts";
-import type { Answer, Call, Start } from "./worker.ts";
+import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
 
 /**
  * The embedded engine: reads on this thread, writes in a worker.
@@ -79,7 +79,8 @@ function createEngine(
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
-    forgetReplies: async (before, most) => (await writer.call({ name: "forgetReplies", before, most })) === "more",
+    deleteExpiredResponses: async (before, most) =>
+      (await writer.call({ name: "deleteExpiredResponses", before, most })) === "more",
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => {
       while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();
@@ -93,13 +94,13 @@ function createEngine(
 }
 
 /** The worker, started by the first call. It answers in order, so the calls under way wait in a line. */
-function startWriter(how: Start) {
+function startWriter(how: WorkerStart) {
   let worker: Worker | undefined;
   const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
 
   function start(): Worker {
     const started = new Worker(new URL("./worker.ts", import.meta.url).href);
-    started.onmessage = ({ data }: MessageEvent<Answer>) => {
+    started.onmessage = ({ data }: MessageEvent<WorkerResult>) => {
       const call = waiting.shift();
       if ("value" in data) call?.resolve(data.value);
       else if (data.failure.unavailable)
@@ -127,7 +128,7 @@ function startWriter(how: Start) {
     return started;
   }
 
-  function call(request: Call): Promise<string> {
+  function call(request: WorkerCall): Promise<string> {
     worker ??= start();
     const target = worker;
     return new Promise((resolve, reject) => {

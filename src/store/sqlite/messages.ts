@@ -1,7 +1,7 @@
 // What the threads say to each other about a batch, as one string: a first line of JSON and then a line per JSON text,
 // which has no line breaks. To clone the objects instead costs twice the time.
 
-import { type Aftermath, type Intent, type Outcome, type Refused, withId } from "../../model/write.ts";
+import { type Aftermath, type Intent, type Outcome, type Refused, withId } from "../../model/intent.ts";
 
 type IntentHead = Omit<Intent, "text">;
 

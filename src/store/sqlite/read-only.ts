@@ -39,7 +39,7 @@ export function openReadOnly(path: string): Engine {
       openForWriting: refuse,
       commit: refuse,
       tryWrite: refuse,
-      forgetReplies: refuse,
+      deleteExpiredResponses: refuse,
       noteKeyUse: refuse,
       dropSite: refuse,
       // They cannot be dropped here.

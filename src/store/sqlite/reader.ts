@@ -2,7 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import type { Change } from "../../model/change.ts";
-import type { Engine, Head, Row } from "../../model/engine.ts";
+import type { Engine, Head, RecordRow } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
@@ -40,7 +40,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
           requireReached(head, least);
-          return { head, rows: sql.rows.all(site) as Row[] };
+          return { head, rows: sql.rows.all(site) as RecordRow[] };
         })(),
       ),
     since: (site, revision, options = {}) =>

@@ -8,7 +8,7 @@ import { openWriter, type Writer } from "./writer.ts";
 declare const self: Worker;
 
 /** The first message. */
-export interface Start {
+export interface WorkerStart {
   readonly path: string;
   /** The files that the reading side has open. */
   readonly files: readonly KnownFile[];
@@ -16,32 +16,32 @@ export interface Start {
 }
 
 /** What the thread is asked after that. */
-export type Call =
+export type WorkerCall =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
   | { readonly name: "tryWrite" }
-  | { readonly name: "forgetReplies"; readonly before: number; readonly most: number }
+  | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
 
 /** What came of a call. A failure is told in plain data, since an error loses its class on the way. */
-export type Answer =
+export type WorkerResult =
   | { readonly value: string }
   | { readonly failure: { readonly unavailable: boolean; readonly message: string } };
 
-let start: Start | undefined;
+let start: WorkerStart | undefined;
 let writer: Writer | undefined;
 
-self.onmessage = ({ data }: MessageEvent<Start | Call>) => {
+self.onmessage = ({ data }: MessageEvent<WorkerStart | WorkerCall>) => {
   if ("path" in data) start = data;
   else self.postMessage(answer(data));
 };
 
-function answer(call: Call): Answer {
+function answer(call: WorkerCall): WorkerResult {
   try {
     if (call.name === "close" && !writer) return { value: "" };
-    writer ??= openWriter(start as Start);
+    writer ??= openWriter(start as WorkerStart);
     return { value: carryOut(writer, call) };
   } catch (error) {
     const unavailable = error instanceof Refusal && error.code === "unavailable";
@@ -50,11 +50,12 @@ function answer(call: Call): Answer {
 }
 
 /** The outcomes of a commit, or whether there is more to drop or to forget; nothing for the other calls. */
-function carryOut(target: Writer, call: Call): string {
+function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "tryWrite") target.tryWrite();
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
-  else if (call.name === "forgetReplies") return target.forgetReplies(call.before, call.most) ? "more" : "";
+  else if (call.name === "deleteExpiredResponses")
+    return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

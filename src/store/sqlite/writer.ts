@@ -1,28 +1,28 @@
 // The write side of the SQLite engine: one connection, one transaction per batch.
 
 import type { Database, Statement } from "bun:sqlite";
-import type { Intent, Outcome, StoredRow } from "../../model/write.ts";
+import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
 import {
   decideBatch,
   newSite,
-  replyKey,
+  responseKey,
   rowKey,
   type SiteState,
   type Stored,
-  type StoredReply,
+  type StoredResponse,
   type Written,
 } from "../batch.ts";
 import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
-import type { Start } from "./worker.ts";
+import type { WorkerStart } from "./worker.ts";
 
 export interface Writer {
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
   tryWrite(): void;
   /** Returns whether there may be more. */
-  forgetReplies(before: number, most: number): boolean;
+  deleteExpiredResponses(before: number, most: number): boolean;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
   /** Closes the site, if its record was deleted, to writes and deletes a portion of its rows. Returns whether there may be more. */
   dropPortion(site: number): boolean;
@@ -30,7 +30,7 @@ export interface Writer {
 }
 
 /** Opens the write side of the database at `path`, whose tables are there already and which has `files` open. */
-export function openWriter({ path, files, busyTimeout }: Start): Writer {
+export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
   requireSameFiles(files);
   const database = openDatabase(path, busyTimeout);
   const sql = statements(database);
@@ -53,7 +53,7 @@ export function openWriter({ path, files, busyTimeout }: Start): Writer {
       }),
     // The first page with the number that it has already: the least that can be committed.
     tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
-    forgetReplies: (before, most) => {
+    deleteExpiredResponses: (before, most) => {
       // To look costs no lock, and an empty transaction would.
       if (!translated(() => sql.expired.get(before))) return false;
       return transact(() => sql.forget.run(before, most).changes === most);
@@ -76,7 +76,7 @@ function statements(database: Database) {
   return {
     site: query("select epoch, revision, counters from sites where id = ?"),
     row: query("select revision, body from records where site_id = ? and resource = ? and id = ?"),
-    reply: query(
+    response: query(
       "select digest, at, operation, id, revision, body from idempotency where site_id = ? and key_id = ? and name = ?",
     ),
     deleted: query(selectDeleted("?")),
@@ -85,7 +85,7 @@ function statements(database: Database) {
     putChange: query(
       "insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
     ),
-    putReply: query(
+    putResponse: query(
       "insert or replace into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ),
     expired: query("select 1 from idempotency where at <= ? limit 1"),
@@ -99,7 +99,7 @@ function statements(database: Database) {
 }
 
 function fetch(sql: Statements, intents: readonly Intent[]): Stored {
-  const stored: Stored = { sites: new Map(), rows: new Map(), replies: new Map() };
+  const stored: Stored = { sites: new Map(), rows: new Map(), responses: new Map() };
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
     if (id !== undefined) {
@@ -107,8 +107,8 @@ function fetch(sql: Statements, intents: readonly Intent[]): Stored {
       if (row) stored.rows.set(rowKey(site, resource, id), row);
     }
     if (idempotency) {
-      const reply = sql.reply.get(site, idempotency.keyId, idempotency.name) as StoredReply | null;
-      if (reply) stored.replies.set(replyKey(site, idempotency.keyId, idempotency.name), reply);
+      const response = sql.response.get(site, idempotency.keyId, idempotency.name) as StoredResponse | null;
+      if (response) stored.responses.set(responseKey(site, idempotency.keyId, idempotency.name), response);
     }
   }
   return stored;
@@ -124,8 +124,8 @@ function write(sql: Statements, stored: Stored, written: Written): void {
     sql.putRow.run(site, resource, id, revision, operation === "delete" ? null : body);
     sql.putChange.run(site, revision, at, actor, resource, id, operation, body);
   }
-  for (const { site, keyId, name, digest, at, operation, id, revision, body } of written.replies) {
-    sql.putReply.run(site, keyId, name, digest, at, operation, id, revision, body);
+  for (const { site, keyId, name, digest, at, operation, id, revision, body } of written.responses) {
+    sql.putResponse.run(site, keyId, name, digest, at, operation, id, revision, body);
   }
   for (const site of written.sites) {
     const { epoch, revision, counters } = stored.sites.get(site) as SiteState;

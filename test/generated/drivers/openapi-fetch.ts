@@ -1,5 +1,5 @@
 import createClient from "openapi-fetch";
-import type { paths } from "./generated/schema";
+import type { paths } from "./generated/schema.ts";
 
 const [url = "", key = ""] = process.argv.slice(2);
 const api = createClient<paths>({ baseUrl: url, headers: { "X-API-AUTH": key } });

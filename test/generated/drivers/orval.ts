@@ -1,4 +1,4 @@
-import * as api from "./generated/client";
+import * as api from "./generated/client.ts";
 
 const [url = "", key = ""] = process.argv.slice(2);
 // What it generates asks for paths, as on a web page; here they are given the server that they are of.
@@ -8,11 +8,11 @@ const headers = { "X-API-AUTH": key };
 
 /** The data of an answer with the status that is expected. */
 function sure<A extends { status: number; data: unknown }, S extends A["status"]>(
-  answer: A,
+  response: A,
   status: S,
 ): Extract<A, { status: S }>["data"] {
-  if (answer.status !== status) throw new Error(`${answer.status}: ${JSON.stringify(answer.data)}`);
-  return (answer as Extract<A, { status: S }>).data;
+  if (response.status !== status) throw new Error(`${response.status}: ${JSON.stringify(response.data)}`);
+  return (response as Extract<A, { status: S }>).data;
 }
 
 const brand = sure(await api.createBrand({ Name: "Acme", Address: { Town: "Leeds" } }, { headers }), 201);

@@ -1,0 +1,60 @@
+import { accessSync, constants } from "node:fs";
+import type { Config } from "../config.ts";
+import { messageOf, Refusal } from "../model/errors.ts";
+import { type Running, start } from "../start.ts";
+import { asUsage } from "./common.ts";
+
+/** Starts a server. @throws Refusal that says why it cannot listen */
+export async function listenOnPort(config: Config): Promise<Running> {
+  return refusing(config, () => start(config));
+}
+
+/**
+ * Makes sure that nobody has the port yet. Processes that share a port would also share it with another program's, and
+ * take each other's requests.
+ * @throws Refusal `unavailable` when somebody has
+ */
+export async function claimPort({ host, port, ...config }: Config): Promise<void> {
+  if (port === 0) return;
+  await refusing({ host, port, ...config }, async () => {
+    const probe = Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } });
+    probe.stop(true);
+  });
+}
+
+async function refusing<T>(config: Config, work: () => Promise<T>): Promise<T> {
+  for (const file of config.tls ? Object.values(config.tls) : []) requireReadable(file);
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal)
+      return asUsage(() => {
+        throw error;
+      });
+    throw new Refusal("unavailable", `cannot listen on ${config.host}:${config.port}: ${reasonOf(error, config)}`, {
+      cause: error,
+    });
+  }
+}
+
+function requireReadable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK);
+  } catch (error) {
+    throw new Refusal("not-found", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** The runtime calls everything that keeps it from listening a port in use; only a host that is none can be told apart. */
+function reasonOf(error: unknown, { host, tls }: Config): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE")
+    return isAddress(host) ? "the port is in use" : "the port is in use, or there is no such host";
+  if (tls && /PEM|SSL|x509|ASN1|KEY/i.test(messageOf(error)))
+    return `${tls.cert} and ${tls.key} are no certificate and its key in PEM form (${messageOf(error)})`;
+  return messageOf(error);
+}
+
+function isAddress(host: string): boolean {
+  return host === "localhost" || /^[0-9.]+$/.test(host) || host.includes(":");
+}

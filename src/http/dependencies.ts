@@ -1,0 +1,16 @@
+import type { Logger } from "pino";
+import type { Engine } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import type { WriteQueue } from "../store/write-queue.ts";
+
+/** What a server is put together from. */
+export interface HttpDependencies {
+  readonly engine: Engine;
+  readonly snapshots: Snapshots;
+  readonly writeQueue: WriteQueue;
+  readonly resources: readonly Resource[];
+  readonly log: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}

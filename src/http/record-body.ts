@@ -1,0 +1,74 @@
+import type { Decoded } from "../formats/format.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { Refusal } from "../model/errors.ts";
+import type { WireRequest } from "../wire/request.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Route } from "./routes.ts";
+
+/** Most bytes of a request body. */
+export const longestBody = 1024 * 1024;
+
+/**
+ * The request's body.
+ * @throws Refusal `too-large`; `unsupported-media-type` for a charset or content coding that is not read here;
+ *   `bad-request` when the client went away in the middle
+ */
+export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
+  refuseOtherEncodings(request.headers);
+  return request.body();
+}
+
+/**
+ * Reads a record from a body, in the format of the path.
+ * @throws Refusal `bad-request` or `unsupported-media-type`; where the body looks like another format, it says so
+ */
+export function decodeRecordBody({ target }: Exchange, route: Route, body: Uint8Array): Decoded {
+  try {
+    return route.format.decode(route.resource, body);
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== "bad-request") throw error;
+    const { message, faults } = error;
+    throw new Refusal("bad-request", message + hintFor(target.path, route, body), { faults });
+  }
+}
+
+function hintFor(path: string, { resource, format }: Route, body: Uint8Array): string {
+  const sent = formatSeemingly(body);
+  const wanted = format.name.toUpperCase();
+  if (sent === undefined || sent === format.name) return "";
+  if (sent !== "form") {
+    const other = `${path.slice(0, path.lastIndexOf("."))}.${sent}`;
+    return `. This path takes ${wanted}; send ${sent.toUpperCase()} to \`${other}\``;
+  }
+  const { path: name = "Name", field } = resource.leaves.find((leaf) => leaf.field.required) ?? {};
+  const value = field?.example ?? "";
+  const { element } = resource;
+  const example =
+    format.name === "xml" ? `<${element}><${name}>${value}</${name}></${element}>` : JSON.stringify({ [name]: value });
+  return `. This looks like a form; send ${wanted}, such as \`${example}\``;
+}
+
+/** What a body is by its first characters; undefined when it could be anything. */
+function formatSeemingly(body: Uint8Array): "json" | "xml" | "form" | undefined {
+  const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500))
+    .toString()
+    .replace(/^\ufeff?\s*/, "");
+  if (/^[{[]/.test(start)) return "json";
+  if (start.startsWith("<")) return "xml";
+  return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
+}
+
+function refuseOtherEncodings(fields: RequestHeaders): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(fields.get("content-type") ?? "")?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Refusal("unsupported-media-type", `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`);
+  }
+  const coding = fields.get("content-encoding");
+  if (coding !== null && coding.trim().toLowerCase() !== "identity") {
+    throw new Refusal(
+      "unsupported-media-type",
+      `the content coding \`${coding.slice(0, 40)}\` is not supported; send the body as it is`,
+    );
+  }
+}

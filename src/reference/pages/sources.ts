@@ -1,0 +1,67 @@
+// The pages of the guide. They are imported, so that a single executable has them in it.
+
+import authentication from "../../../docs/authentication.md" with { type: "text" };
+import clients from "../../../docs/clients.md" with { type: "text" };
+import errors from "../../../docs/errors.md" with { type: "text" };
+import followingChanges from "../../../docs/following-changes.md" with { type: "text" };
+import formats from "../../../docs/formats.md" with { type: "text" };
+import gettingStarted from "../../../docs/getting-started.md" with { type: "text" };
+import overview from "../../../docs/guide.md" with { type: "text" };
+import pagingAndFiltering from "../../../docs/paging-and-filtering.md" with { type: "text" };
+import ambiguousIdProblem from "../../../docs/problems/ambiguous-id.md" with { type: "text" };
+import badRequestProblem from "../../../docs/problems/bad-request.md" with { type: "text" };
+import conflictProblem from "../../../docs/problems/conflict.md" with { type: "text" };
+import forbiddenProblem from "../../../docs/problems/forbidden.md" with { type: "text" };
+import headTooLargeProblem from "../../../docs/problems/head-too-large.md" with { type: "text" };
+import idempotencyKeyReusedProblem from "../../../docs/problems/idempotency-key-reused.md" with { type: "text" };
+import internalProblem from "../../../docs/problems/internal.md" with { type: "text" };
+import invalidRecordProblem from "../../../docs/problems/invalid-record.md" with { type: "text" };
+import methodNotAllowedProblem from "../../../docs/problems/method-not-allowed.md" with { type: "text" };
+import notFoundProblem from "../../../docs/problems/not-found.md" with { type: "text" };
+import notImplementedProblem from "../../../docs/problems/not-implemented.md" with { type: "text" };
+import preconditionFailedProblem from "../../../docs/problems/precondition-failed.md" with { type: "text" };
+import requestTimeoutProblem from "../../../docs/problems/request-timeout.md" with { type: "text" };
+import tooLargeProblem from "../../../docs/problems/too-large.md" with { type: "text" };
+import tooManyRequestsProblem from "../../../docs/problems/too-many-requests.md" with { type: "text" };
+import unauthorizedProblem from "../../../docs/problems/unauthorized.md" with { type: "text" };
+import unavailableProblem from "../../../docs/problems/unavailable.md" with { type: "text" };
+import unsupportedMediaTypeProblem from "../../../docs/problems/unsupported-media-type.md" with { type: "text" };
+import wrongSiteProblem from "../../../docs/problems/wrong-site.md" with { type: "text" };
+import safeRetries from "../../../docs/safe-retries.md" with { type: "text" };
+import type { Code } from "../../model/errors.ts";
+
+/** The guide in reading order: the last part of each page's path, and its text in Markdown. */
+export const guide: Readonly<Record<string, string>> = {
+  guide: overview,
+  "getting-started": gettingStarted,
+  authentication: authentication,
+  formats: formats,
+  errors: errors,
+  "paging-and-filtering": pagingAndFiltering,
+  "safe-retries": safeRetries,
+  "following-changes": followingChanges,
+  clients: clients,
+};
+
+/** The page of each kind of problem. */
+export const problems: Readonly<Record<Code, string>> = {
+  "bad-request": badRequestProblem,
+  "invalid-record": invalidRecordProblem,
+  "ambiguous-id": ambiguousIdProblem,
+  unauthorized: unauthorizedProblem,
+  forbidden: forbiddenProblem,
+  "not-found": notFoundProblem,
+  "method-not-allowed": methodNotAllowedProblem,
+  "request-timeout": requestTimeoutProblem,
+  conflict: conflictProblem,
+  "precondition-failed": preconditionFailedProblem,
+  "too-large": tooLargeProblem,
+  "head-too-large": headTooLargeProblem,
+  "unsupported-media-type": unsupportedMediaTypeProblem,
+  "wrong-site": wrongSiteProblem,
+  "idempotency-key-reused": idempotencyKeyReusedProblem,
+  "too-many-requests": tooManyRequestsProblem,
+  "not-implemented": notImplementedProblem,
+  internal: internalProblem,
+  unavailable: unavailableProblem,
+};

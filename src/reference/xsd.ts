@@ -1,0 +1,119 @@
+// XML Schema 1.0, from the declarations of the resources. It holds for responses and request bodies alike, so a single
+// record requires neither its ID nor any element: what must be there when is in the JSON Schema.
+
+import type { Fields, Text } from "../model/field.ts";
+import type { Resource } from "../model/resource.ts";
+
+const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
+
+/** The document at `/schemas/storefront.xsd`. */
+export function toXsd(resources: readonly Resource[]): string {
+  return `${start}>
+  <xs:import namespace="urn:ietf:rfc:7807" schemaLocation="problem.xsd"/>
+  <xs:simpleType name="ID">
+    <xs:restriction base="xs:unsignedLong">
+      <xs:minInclusive value="1"/>
+      <xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
+    </xs:restriction>
+  </xs:simpleType>
+${resources.map(recordType).join("")}${listElement(resources)}</xs:schema>
+`;
+}
+
+/** The document at `/schemas/problem.xsd`: RFC 9457 appendix B, which keeps the namespace of RFC 7807. */
+export function toProblemXsd(): string {
+  return `${start} targetNamespace="urn:ietf:rfc:7807" elementFormDefault="qualified">
+  <xs:element name="problem">
+    <xs:complexType>
+      <xs:sequence>
+        <xs:element name="type" type="xs:anyURI"/>
+        <xs:element name="title" type="xs:string"/>
+        <xs:element name="status" type="xs:unsignedShort"/>
+        <xs:element name="detail" type="xs:string"/>
+        <xs:element name="instance" type="xs:anyURI"/>
+        <xs:element name="errors" minOccurs="0">
+          <xs:complexType>
+            <xs:sequence>
+              <xs:element name="i" maxOccurs="unbounded">
+                <xs:complexType>
+                  <xs:sequence>
+                    <xs:element name="field" type="xs:string"/>
+                    <xs:element name="detail" type="xs:string"/>
+                    <xs:element name="line" type="xs:positiveInteger" minOccurs="0"/>
+                    <xs:element name="column" type="xs:positiveInteger" minOccurs="0"/>
+                  </xs:sequence>
+                </xs:complexType>
+              </xs:element>
+            </xs:sequence>
+          </xs:complexType>
+        </xs:element>
+      </xs:sequence>
+    </xs:complexType>
+  </xs:element>
+</xs:schema>
+`;
+}
+
+function recordType({ element, fields, description }: Resource): string {
+  return `  <xs:element name="${element}" type="${element}"/>
+  <xs:complexType name="${element}">
+${annotation(description, "    ")}    <xs:all>
+${fieldElements(fields, "      ")}    </xs:all>
+    <xs:attribute name="ID" type="ID"/>
+  </xs:complexType>
+`;
+}
+
+/** A key says of each listed record that it has an ID, which the record's type cannot. */
+function listElement(resources: readonly Resource[]): string {
+  const lists = resources.map(
+    ({ element }) => `        <xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
+  );
+  const keys = resources.map(
+    ({ element }) =>
+      `    <xs:key name="${element}ID"><xs:selector xpath="${element}"/><xs:field xpath="@ID"/></xs:key>\n`,
+  );
+  return `  <xs:element name="Results">
+    <xs:complexType>
+      <xs:choice>
+${lists.join("")}      </xs:choice>
+    </xs:complexType>
+${keys.join("")}  </xs:element>
+`;
+}
+
+function fieldElements(fields: Fields, indent: string): string {
+  let elements = "";
+  for (const [name, field] of Object.entries(fields)) {
+    const note = annotation(field.description, `${indent}  `);
+    const type =
+      field.kind === "text"
+        ? textType(field, `${indent}  `)
+        : `${indent}  <xs:complexType>\n${indent}    <xs:all>\n${fieldElements(field.fields, `${indent}      `)}${indent}    </xs:all>\n${indent}  </xs:complexType>\n`;
+    elements += `${indent}<xs:element name="${name}" minOccurs="0">\n${note}${type}${indent}</xs:element>\n`;
+  }
+  return elements;
+}
+
+function textType(field: Text, indent: string): string {
+  const facets = [
+    ...(field.required ? [`<xs:minLength value="1"/>`] : []),
+    `<xs:maxLength value="${field.max}"/>`,
+    ...(field.pattern ? [`<xs:pattern value="${escaped(toXsdPattern(field.pattern.source))}"/>`] : []),
+  ];
+  const lines = facets.map((facet) => `${indent}    ${facet}\n`).join("");
+  return `${indent}<xs:simpleType>\n${indent}  <xs:restriction base="xs:string">\n${lines}${indent}  </xs:restriction>\n${indent}</xs:simpleType>\n`;
+}
+
+/** A pattern of XML Schema is always of the whole value, and has no groups that capture nothing (part 2, appendix F). */
+function toXsdPattern(source: string): string {
+  return source.replace(/^\^/, "").replace(/\$$/, "").replaceAll("(?:", "(");
+}
+
+function annotation(text: string, indent: string): string {
+  return `${indent}<xs:annotation><xs:documentation>${escaped(text)}</xs:documentation></xs:annotation>\n`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}

@@ -1,0 +1,126 @@
+// The head of a request: its first line and its header section (RFC 9112 sections 3, 5 and 6).
+
+import { Refusal } from "../model/errors.ts";
+import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
+
+/** Most bytes of a head. */
+export const longestHeader = 16 * 1024;
+
+/** How a connection reads what follows the header section, and what it does after the answer. */
+export interface RequestFraming {
+  /** Bytes of the body, when it is not chunked. */
+  readonly length: number;
+  readonly isChunked: boolean;
+  /** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
+  readonly awaitsContinue: boolean;
+  /** Whether the client says that it ends the connection, or that it does not: undefined when it says nothing. */
+  readonly keepsAlive: boolean | undefined;
+}
+
+/** A header section, read. */
+export interface HeaderSection {
+  /** As it was sent. */
+  readonly text: string;
+  readonly headers: RequestHeaders;
+  readonly framing: RequestFraming;
+}
+
+export interface RequestHeader {
+  readonly method: string;
+  /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
+  readonly target: string;
+  readonly isHttp10: boolean;
+  readonly section: HeaderSection;
+  /** Bytes that it took, the empty line included. */
+  readonly bytes: number;
+}
+
+const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
+
+/**
+ * Reads the head at the beginning of `input`; undefined when it is not there as a whole.
+ * @param before the connection's last header section: most clients send the same again, and it is not read twice
+ * @throws Refusal `bad-request`, or `head-too-large` for more than 16 KiB
+ */
+export function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
+  const text = input.toString("latin1", 0, Math.min(lengthOf(input), longestHeader + 1));
+  // An empty line before a request is passed over (RFC 9112 section 2.2).
+  const start = text.startsWith("\r\n") ? 2 : 0;
+  const end = text.indexOf("\r\n\r\n", start);
+  if (end === -1 || end + 4 > longestHeader) return unfinished(text, start);
+  const lineEnd = text.indexOf("\r\n", start);
+  const [, method, target, minor] = requestLine.exec(text.slice(start, lineEnd)) ?? [];
+  if (method === undefined || target === undefined) throw noRequest();
+  const sectionText = text.slice(lineEnd + 2, end + 2);
+  const section = before?.text === sectionText ? before : readHeaderSection(sectionText);
+  const isHttp10 = minor === "0";
+  if (isHttp10 && section.framing.isChunked) throw new Refusal("bad-request", "HTTP/1.0 has no Transfer-Encoding");
+  if (!isHttp10 && !section.headers.has("host")) throw new Refusal("bad-request", "the request has no Host header");
+  return { method, target, isHttp10, section, bytes: end + 4 };
+}
+
+/** About how long the head is, where much more may stand behind it. */
+function lengthOf(input: Buffer): number {
+  const end = input.length > 1024 ? input.indexOf("\r\n\r\n", 2) : -1;
+  return end === -1 ? input.length : end + 4;
+}
+
+function unfinished(text: string, start: number): undefined {
+  if (text.length > longestHeader) {
+    throw new Refusal("head-too-large", `the request's head, its URL included, has more than ${longestHeader} bytes`);
+  }
+  // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.
+  if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw noRequest();
+  if (/[^\r]\n/.test(text)) throw new Refusal("bad-request", "a line of the request's head does not end in CR LF");
+  return undefined;
+}
+
+function noRequest(): Refusal {
+  return new Refusal("bad-request", "the first line is no request of HTTP/1.1, such as `GET /path HTTP/1.1`");
+}
+
+function readHeaderSection(text: string): HeaderSection {
+  const headers = parseHeaders(text);
+  refuseBadHost(headers.get("host") ?? "");
+  return { text, headers, framing: toFraming(headers) };
+}
+
+/** RFC 9112 section 3.2: only one, and only a host. Where the next reader of this request would see another one, it is not ours to choose. */
+function refuseBadHost(host: string): void {
+  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
+  if (!hostAndPort.test(host)) throw new Refusal("bad-request", "the Host header names no host");
+}
+
+/** RFC 3986 section 3.2.2. Other letters than those of ASCII are let through, as some clients send them. */
+const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
+
+/** RFC 9112 section 6.3. A message that tells its length in two ways is refused, as that section allows. */
+function toFraming(headers: RequestHeaders): RequestFraming {
+  const coding = headers.get("transfer-encoding");
+  const length = headers.get("content-length");
+  if (coding !== null && length !== null) {
+    throw new Refusal("bad-request", "the request has both Content-Length and Transfer-Encoding");
+  }
+  if (coding !== null && coding.toLowerCase() !== "chunked") {
+    throw new Refusal("bad-request", "the only Transfer-Encoding that is read here is `chunked`");
+  }
+  if (length !== null && !/^[0-9]{1,15}$/.test(length)) {
+    throw new Refusal("bad-request", "Content-Length must be one whole number");
+  }
+  return {
+    length: Number(length ?? 0),
+    isChunked: coding !== null,
+    awaitsContinue: headers.get("expect")?.toLowerCase() === "100-continue",
+    keepsAlive: keepsAlive(headers.get("connection")),
+  };
+}
+
+function keepsAlive(connection: string | null): boolean | undefined {
+  if (connection === null) return undefined;
+  const options = connection
+    .toLowerCase()
+    .split(",")
+    .map((option) => option.trim());
+  if (options.includes("close")) return false;
+  return options.includes("keep-alive") ? true : undefined;
+}

@@ -1,0 +1,239 @@
+// When a client is given up, and when it is not. The listener's seconds pass when the test says so.
+
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { connect } from "node:net";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
+import { writeCertificate } from "../support/certificate.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener, text } from "../support/wire-listener.ts";
+
+const idleTimeout = 10;
+const large = "l".repeat(12 * 2 ** 20);
+let listener: Listener;
+let held: (() => void)[] = [];
+
+/** `/held` waits until it is let go, and only then asks for its body. */
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
+  if (request.target === "/large") return text(large);
+  if (request.target !== "/held") return echo(request);
+  return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
+}
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  listener = startListener(respond, { idleTimeout });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await listener.stop(0);
+  held = [];
+});
+
+/** Lets everything arrive that was sent, and then `seconds` pass. */
+async function pass(seconds: number): Promise<void> {
+  await arrive();
+  for (let second = 0; second < seconds; second++) {
+    jest.advanceTimersByTime(1000);
+    await arrive();
+  }
+}
+
+/** What was sent before an exchange on another connection is there when that was answered. */
+async function arrive(): Promise<void> {
+  const other = await openClient(listener.port);
+  for (let count = 1; count <= 2; count++) {
+    other.send(toRequest("GET / HTTP/1.1"));
+    await other.responses(count);
+  }
+  other.socket.destroy();
+}
+
+/** How many descriptors this process has open, once those that are just being closed are closed. */
+async function descriptors(): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let turn = 0; turn < 100; turn++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    least = Math.min(least, readdirSync("/proc/self/fd").length);
+  }
+  return least;
+}
+
+const isOpen = ({ socket }: WireClient) => !socket.readableEnded && !socket.destroyed;
+
+describe("a client is given up", () => {
+  test.each([
+    ["sends nothing", "", /^$/],
+    ["stops in its head", "GET / HTTP/1.1\r\nHost:", /^HTTP.*request-timeout$/s],
+    ["sends only empty lines", "\r\n", /^HTTP.*request-timeout$/s],
+    ["stops in its body", toRequest("POST / HTTP/1.1", ["Content-Length: 9"], "abc"), /^HTTP.*request-timeout$/s],
+    [
+      "stops in a chunk",
+      toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nabc"),
+      /^HTTP.*request-timeout$/s,
+    ],
+    ["sends no other request", toRequest("GET / HTTP/1.1"), /^HTTP.*GET \/ $/s],
+    [
+      "was asked for its body and sends none",
+      toRequest("POST / HTTP/1.1", ["Content-Length: 9", "Expect: 100-continue"]),
+      /100 Continue.*request-timeout$/s,
+    ],
+  ])("that %s", async (_, bytes, last) => {
+    const client = await openClient(listener.port);
+    if (bytes !== "") client.send(bytes);
+    await pass(idleTimeout - 1);
+    expect(isOpen(client)).toBe(true);
+    await pass(3);
+    expect(isOpen(client)).toBe(false);
+    expect(client.received).toMatch(last);
+    client.socket.destroy();
+  });
+
+  test("whose head comes byte by byte without end", async () => {
+    const client = await openClient(listener.port);
+    client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
+    for (let second = 0; second < idleTimeout + 2; second++) {
+      client.send("a");
+      await pass(1);
+    }
+    expect(isOpen(client)).toBe(false);
+    client.socket.destroy();
+  });
+
+  test("whose body comes byte by byte without end, later", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 99999"]));
+    const trickle = async (seconds: number) => {
+      for (let second = 0; second < seconds; second++) {
+        client.send("a");
+        await pass(1);
+      }
+    };
+    await trickle(10 * idleTimeout);
+    expect(isOpen(client)).toBe(true);
+    await trickle(21 * idleTimeout);
+    expect(isOpen(client)).toBe(false);
+    client.socket.destroy();
+  });
+
+  test("that does not read its answer, though it sends more", async () => {
+    const client = await openClient(listener.port);
+    client.socket.pause();
+    client.send(toRequest("GET /large HTTP/1.1"));
+    for (let second = 0; second < idleTimeout + 3; second++) {
+      client.send("G");
+      await pass(1);
+    }
+    client.socket.resume();
+    const { received } = await client.ended();
+    expect(received.length).toBeLessThan(large.length);
+    client.socket.destroy();
+  });
+
+  test("that goes on sending after the last answer, later", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("GET / HTTP/1.1", ["Connection: close"]));
+    await client.ended();
+    let isClosed = false;
+    client.socket.once("close", () => {
+      isClosed = true;
+    });
+    for (let second = 0; second < 31 * idleTimeout; second++) {
+      client.send("a");
+      await pass(1);
+    }
+    expect(isClosed).toBe(true);
+  });
+
+  test("that stops in its TLS handshake", async () => {
+    const files = writeCertificate();
+    const secure = startListener(respond, { idleTimeout, tls: files });
+    files.remove();
+    const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
+    socket.on("error", () => {});
+    // It is taken some turns after it was connected, and counted from then on.
+    for (let second = 0; second < 3 * idleTimeout && !socket.closed; second++) await pass(1);
+    expect(socket.closed).toBe(true);
+    jest.useRealTimers();
+    await secure.stop(0);
+  });
+});
+
+test("a TLS client that is given up and does not end its side holds no descriptor", async () => {
+  const files = writeCertificate();
+  const secure = startListener(respond, { idleTimeout, tls: files });
+  files.remove();
+  const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
+  const script = `require("tls").connect(${options}, () => console.log("connected"))`;
+  const client = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });
+  await client.stdout.getReader().read();
+  client.kill("SIGSTOP");
+  const before = await descriptors();
+  let after = before;
+  for (let second = 0; second < 3 * idleTimeout && after === before; second++) {
+    await pass(1);
+    after = await descriptors();
+  }
+  client.kill("SIGKILL");
+  expect(after).toBe(before - 1);
+  jest.useRealTimers();
+  await secure.stop(0);
+});
+
+describe("a client is not given up", () => {
+  test("while it waits for us", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3"], "abc"));
+    await pass(5 * idleTimeout);
+    held.pop()?.();
+    expect((await client.responses(1))[0]?.body).toBe("POST /held abc");
+    await pass(idleTimeout - 1);
+    client.send(toRequest("GET / HTTP/1.1"));
+    await client.responses(2);
+    client.socket.destroy();
+  });
+
+  test("while it waits for us to ask for its body", async () => {
+    const client = await openClient(listener.port);
+    client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
+    await pass(5 * idleTimeout);
+    held.pop()?.();
+    await client.until((received) => received.startsWith("HTTP/1.1 100"));
+    await pass(idleTimeout - 1);
+    client.send("abc");
+    expect((await client.responses(2))[1]?.body).toBe("POST /held abc");
+    client.socket.destroy();
+  });
+
+  test("while it reads, however slowly", async () => {
+    const client = await openClient(listener.port);
+    let toRead = 0;
+    client.socket.on("data", (part: Buffer) => {
+      toRead -= part.length;
+      if (toRead <= 0) client.socket.pause();
+    });
+    client.send(toRequest("GET /large HTTP/1.1"));
+    await client.until((received) => received !== "");
+    for (let second = 0; second < 4 * idleTimeout; second++) {
+      toRead = 100_000;
+      client.socket.resume();
+      await pass(1);
+    }
+    toRead = Number.POSITIVE_INFINITY;
+    client.socket.resume();
+    expect((await client.responses(1))[0]?.body.length).toBe(large.length);
+    client.socket.destroy();
+  });
+
+  test("before it has read what the system holds for it", async () => {
+    const client = await openClient(listener.port);
+    client.socket.pause();
+    client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
+    await pass(idleTimeout + 3);
+    client.socket.resume();
+    expect((await client.responses(1))[0]?.body).toEndWith("m".repeat(1_000_000));
+    client.socket.destroy();
+  });
+});
