@@ -14,7 +14,7 @@ export type List<Item> = Item[] & { readonly total: number | undefined };
 export type Part<Item extends { readonly ID: number }> = Pick<Item, "ID"> & Partial<Item>;
 
 /** Fields that a list may be asked for. */
-export type Fields<Item, Path extends string> = { readonly fields: readonly (Path | keyof Item)[] };
+type Fields<Item, Path extends string> = { readonly fields: readonly (Path | keyof Item)[] };
 
 /** The `ETag` of what is there already (see `etagOf`): the call gives undefined when it is still that. */
 export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };

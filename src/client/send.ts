@@ -9,7 +9,7 @@ export interface CallOptions {
   readonly timeout?: number;
 }
 
-export interface Call extends CallOptions {
+interface Call extends CallOptions {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Below `/restapi/`. */
   readonly path: string;

@@ -6,7 +6,7 @@ import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { tell, withNewEngine } from "./common.ts";
 import { printText } from "./stdout.ts";
 
-export interface Sample {
+interface Sample {
   /** Undefined when there were sites already. */
   readonly key: string | undefined;
   /** The site to try. */

@@ -1,7 +1,7 @@
 // CSV as text (RFC 4180), row by row. Line ends may be CRLF, LF or CR, also mixed; a chunk of text may end anywhere.
 
 /** A row, and what is wrong with its quotes. */
-export interface CsvRow {
+interface CsvRow {
   readonly cells: string[];
   readonly fault: string | undefined;
 }

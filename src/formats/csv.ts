@@ -8,7 +8,7 @@ import { toCsvRow } from "./csv-rows.ts";
 import type { Decoded } from "./format.ts";
 
 /** The names of the columns in their order: ID, then every text field. */
-export function csvColumns(resource: Resource): string[] {
+function csvColumns(resource: Resource): string[] {
   return ["ID", ...resource.leaves.map((leaf) => leaf.path)];
 }
 

@@ -24,7 +24,7 @@ export interface AdmissionOptions {
   readonly failureLimit: Limit;
 }
 
-export interface Admission {
+interface Admission {
   /**
    * Calls `then` with the site that the request's host selects and with its snapshot, as new as the store is now.
    * @throws Refusal `wrong-site`, or `unavailable` when the store cannot be asked

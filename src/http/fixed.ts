@@ -10,7 +10,7 @@ import { once } from "./once.ts";
 import { toCacheableResponse } from "./responses.ts";
 
 /** Something that stays the same as long as the program runs. */
-export interface Fixed {
+interface Fixed {
   /** `Content-Type`. */
   readonly type: string;
   /** Makes it, when it is first asked for. */

@@ -12,7 +12,7 @@ interface Logged {
  * Calls `write`, unless the same cause was logged less than a second ago.
  * @param write gets how often it was not called for this cause since the last time
  */
-export type LogLimit = (cause: string, write: (suppressed: number) => void) => void;
+type LogLimit = (cause: string, write: (suppressed: number) => void) => void;
 
 /**
  * For what clients can cause as often as they like: each cause is logged at most once a second, so that the log neither

@@ -22,7 +22,7 @@ const exposed = [
 ].join(", ");
 
 /** A body and what it is. */
-export interface ResponseContent {
+interface ResponseContent {
   /** `Content-Type`. */
   readonly type: string;
   readonly body: ResponseBody;

@@ -18,7 +18,7 @@ export interface Route {
 
 const base = "/restapi/";
 
-export interface Routes {
+interface Routes {
   /** What `path` stands for; undefined when nothing does. */
   find(path: string): Route | undefined;
   /** What does exist, for somebody who asked for `path`. */

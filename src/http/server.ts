@@ -26,7 +26,7 @@ import { createStaticRoutes } from "./static.ts";
 import { toTarget } from "./target.ts";
 import { write } from "./write.ts";
 
-export interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
+interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
 
 /** Milliseconds after the start at which everything is loaded that a start need not wait for. */
 const loadAfter = 250;

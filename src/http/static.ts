@@ -16,7 +16,7 @@ const plain = "text/plain; charset=utf-8";
 
 type Answer = (exchange: Exchange) => MaybePromise<WireResponse>;
 
-export interface StaticOptions {
+interface StaticOptions {
   readonly tls?: object | undefined;
   readonly trustForwardedHost: boolean;
 }

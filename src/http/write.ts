@@ -19,7 +19,7 @@ import { idIn, type Route } from "./routes.ts";
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
 /** Who writes when, and which history of the site the key was found in. */
-export interface Author {
+interface Author {
   readonly key: Key;
   readonly epoch: string;
   /** Milliseconds since 1970 (UTC). */

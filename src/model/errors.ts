@@ -32,7 +32,7 @@ export interface Fault {
   readonly column?: number;
 }
 
-export interface RefusalOptions {
+interface RefusalOptions {
   /** Every fault of a rejected record. */
   readonly faults?: readonly Fault[];
   /** Seconds after which trying again makes sense. */
@@ -80,7 +80,7 @@ function more(faults: readonly Fault[]): string {
 }
 
 /** What a log tells of an error. */
-export interface LoggedError {
+interface LoggedError {
   readonly type: string;
   readonly message: string;
   readonly stack?: string;

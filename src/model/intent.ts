@@ -81,7 +81,7 @@ export interface StoredRow {
 }
 
 /** What `decide` found: a refusal, nothing to write, or the next change of the site. */
-export type Decision =
+type Decision =
   | Refused
   | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
   | { readonly kind: "change"; readonly id: number; readonly body: string };

@@ -13,7 +13,7 @@ const beginning = new RegExp(`^${mark}[0-9A-Za-z]{0,${randomLength + checksumLen
 export const scopes = ["read", "write"] as const;
 export type Scope = (typeof scopes)[number];
 
-export interface NewKey {
+interface NewKey {
   /** The key itself; shown once and kept nowhere. */
   readonly key: string;
   /** The first twelve characters, which may be shown: they leave 166 random bits unknown. */

@@ -13,10 +13,10 @@ export interface Values {
 export type StorefrontRecord = { ID: number } & { [name: string]: string | number | Values };
 
 /** What a client sent, decoded but not yet believed. */
-export type Input = { readonly [name: string]: unknown };
+type Input = { readonly [name: string]: unknown };
 
 /** What a client sent, believed: the ID where it gave one, and the fields that it gave. */
-export interface Reading {
+interface Reading {
   readonly id: number | undefined;
   readonly values: Values;
 }

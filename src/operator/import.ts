@@ -22,7 +22,7 @@ export interface ImportOptions {
 }
 
 /** A fault and the number of its row. */
-export interface RowFault {
+interface RowFault {
   readonly row: number;
   readonly field: string;
   readonly detail: string;

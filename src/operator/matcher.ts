@@ -13,7 +13,7 @@ export type Match =
 /** What was read of a row: an object, its fields not yet believed. */
 export type RowInput = Readonly<Record<string, unknown>>;
 
-export interface Matcher {
+interface Matcher {
   /** What rows are matched by, where that is a field and not the ID: two rows of one value mean one record. */
   keyOf(input: RowInput): string | undefined;
   /** @throws Refusal `invalid-record` when the row cannot be matched, `conflict` when several records match */

@@ -18,7 +18,7 @@ import { pipeline } from "node:stream/promises";
 import { messageOf, Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
-export interface OutputOptions {
+interface OutputOptions {
   /** What the content goes through on its way, such as compression. */
   readonly through?: Transform;
   /** The permissions of a new file, less those that the system takes away (umask). */

@@ -16,7 +16,7 @@ export interface SiteRecord {
   readonly Default: "" | "yes";
 }
 
-export interface SiteSettings {
+interface SiteSettings {
   readonly name?: string | undefined;
   /** All of its hostnames; undefined to leave them as they are. */
   readonly hostnames?: readonly string[] | undefined;

@@ -8,7 +8,7 @@ import { type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { toProblemXsd, toXsd } from "./xsd.ts";
 
-export interface TextDocument {
+interface TextDocument {
   /** `Content-Type`. */
   readonly type: string;
   readonly make: () => string;

@@ -58,7 +58,7 @@ export function schemaDocument(resource: Resource): Schema {
 }
 
 /** A schema of the text that `field` holds. */
-export function textSchema(field: Text): Schema {
+function textSchema(field: Text): Schema {
   return {
     type: "string",
     description: field.description,

@@ -41,8 +41,8 @@ export interface Stored {
   readonly responses: Map<string, StoredResponse>;
 }
 
-export type SiteChange = Change & { readonly site: number };
-export type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
+type SiteChange = Change & { readonly site: number };
+type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
 
 /** What to write down. `sites` are those whose row changed. */
 export interface Written {

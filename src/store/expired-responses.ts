@@ -15,7 +15,7 @@ const pausesPerWork = 4;
 const betweenRounds = 60 * 60_000;
 const afterFailure = 60_000;
 
-export interface ForgettingOptions {
+interface ForgettingOptions {
   readonly log: Pick<Logger, "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -24,7 +24,7 @@ export interface ForgettingOptions {
   readonly firstPause?: number;
 }
 
-export interface Forgetting {
+interface Forgetting {
   /** Waits for the portion under way; there is none after it. */
   stop(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { Refusal } from "../model/errors.ts";
 import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
 
 /** Most bytes of a head. */
-export const longestHeader = 16 * 1024;
+const longestHeader = 16 * 1024;
 
 /** How a connection reads what follows the header section, and what it does after the answer. */
 export interface RequestFraming {

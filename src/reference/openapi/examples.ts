@@ -6,7 +6,7 @@ import type { Resource } from "../../model/resource.ts";
 import type { WireFormat } from "./interface.ts";
 
 /** A record of `resource` with its ID, as JSON text. */
-export function exampleRecord(resource: Resource): string {
+function exampleRecord(resource: Resource): string {
   return JSON.stringify({ ID: 1, ...exampleValues(resource.fields) });
 }
 

@@ -2,7 +2,7 @@ import { links } from "./render.ts";
 import { escapeHtml, toPage } from "./shell.ts";
 
 /** A problem (RFC 9457) without its faults. */
-export interface ShownProblem {
+interface ShownProblem {
   readonly status: number;
   readonly title: string;
   /** Text, with paths and names between backticks. */

@@ -25,9 +25,9 @@ export interface DatabaseAddress {
 }
 
 /** As postgres.js takes it. */
-export type Tls = false | "prefer" | "require" | TlsOptions;
+type Tls = false | "prefer" | "require" | TlsOptions;
 
-export interface TlsOptions {
+interface TlsOptions {
   readonly rejectUnauthorized: true;
   readonly ca?: string;
   /** Absent where the certificate's name does not matter. */

@@ -7,7 +7,7 @@ import { step } from "./bulk.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 
 /** Statements that make everything hang on the tables of these names, whichever those are by then. */
-export type Dependents = readonly string[];
+type Dependents = readonly string[];
 
 const ours = tableNames.map((table) => `'${table}'::regclass`).join(", ");
 

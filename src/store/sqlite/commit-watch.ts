@@ -13,7 +13,7 @@ import type { KnownFile } from "./files.ts";
 const headerLength = 48;
 
 /** Says whether certainly nobody has committed since it was last called. The first answer is no. */
-export type CommitWatch = () => boolean;
+type CommitWatch = () => boolean;
 
 /** Watches `database`, which has `files` open: the file `-shm` is there as long as a connection is. */
 export function watchCommits(database: Database, files: readonly KnownFile[]): CommitWatch {

@@ -10,7 +10,7 @@ import { following, requireReached } from "../since.ts";
 import { tableNamesIn, translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
 
-export type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "undroppedSites" | "dump" | "check">;
+type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "undroppedSites" | "dump" | "check">;
 
 /**
  * Reads what `database` has.
