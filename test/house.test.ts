@@ -14,7 +14,7 @@ const arrows: Record<string, readonly string[]> = {
   resources: ["model"],
   formats: ["model"],
   reference: ["formats"],
-  wire: ["lib", "model"],
+  wire: ["lib"],
   store: ["store/memory"],
   "store/memory": ["model"],
   "store/sqlite": ["store"],

@@ -11,8 +11,8 @@ export const longestBody = 1024 * 1024;
 
 /**
  * The request's body.
- * @throws Refusal `too-large`; `unsupported-media-type` for a charset or content coding that is not read here;
- *   `bad-request` when the client went away in the middle
+ * @throws Refusal `unsupported-media-type` for a charset or content coding that is not read here
+ * @throws RequestError when the body is too large, malformed or late, or the client went away in the middle
  */
 export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
   refuseOtherEncodings(request.headers);

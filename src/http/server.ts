@@ -7,6 +7,7 @@ import { randomText } from "../model/key.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Incident, WireRequest } from "../wire/request.ts";
+import { RequestError } from "../wire/request-error.ts";
 import { RequestHeaders } from "../wire/request-headers.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { type AdmissionOptions, createAdmission } from "./admission.ts";
@@ -24,6 +25,7 @@ import { toInternalErrorResponse, toProblemResponse } from "./responses.ts";
 import { createRoutes, type Route } from "./routes.ts";
 import { createStaticRoutes } from "./static.ts";
 import { toTarget } from "./target.ts";
+import { refuseUnreadable } from "./unreadable.ts";
 import { write } from "./write.ts";
 
 interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
@@ -62,7 +64,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   /** Clients can send any number of these, so the log has one a second. */
   function respondUnreadable(error: unknown): WireResponse {
     const exchange = toExchange(unread);
-    if (error instanceof Refusal) {
+    if (error instanceof RequestError) {
       const line = { request: exchange.id, reason: error.message };
       limited("misread", (suppressed) => log.info({ ...line, suppressed }, "a request could not be read"));
     }
@@ -133,6 +135,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   }
 
   function refuse(exchange: Exchange, error: unknown): WireResponse {
+    if (error instanceof RequestError) return toProblemResponse(exchange, refuseUnreadable(error));
     if (error instanceof Refusal) {
       if (error.code !== "unavailable") return toProblemResponse(exchange, error);
       limited(error.message, (suppressed) =>

@@ -1,6 +1,6 @@
 // Chunked coding (RFC 9112 section 7.1). What extensions and trailers say is passed over.
 
-import { Refusal } from "../model/errors.ts";
+import { RequestError } from "./request-error.ts";
 import { parseHeaders } from "./request-headers.ts";
 
 /** Longest line between chunks, and longest trailer section. */
@@ -30,7 +30,7 @@ export class Chunks {
     return this.#place === "end";
   }
 
-  /** Gives the data in `bytes` to `keep`, and returns how many bytes belong to the body. @throws Refusal `bad-request` */
+  /** Gives the data in `bytes` to `keep`, and returns how many bytes belong to the body. @throws RequestError `malformed` */
   take(bytes: Buffer, keep: (part: Buffer) => void): number {
     let at = 0;
     this.isMalformed = true;
@@ -84,6 +84,6 @@ export class Chunks {
   }
 }
 
-function badChunk(): Refusal {
-  return new Refusal("bad-request", "the body is not in chunks as Transfer-Encoding says");
+function badChunk(): RequestError {
+  return new RequestError("malformed", "the body is not in chunks as Transfer-Encoding says");
 }

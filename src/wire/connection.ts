@@ -1,12 +1,12 @@
 // One connection: requests in, answers out, one after the other (RFC 9112 section 9.3).
 
 import type { Socket } from "bun";
-import { Refusal } from "../model/errors.ts";
 import { type ConnectionMemory, MemoryShare } from "./memory.ts";
 import { continueResponse, Output } from "./output.ts";
 import { type Queue, QueueEntry } from "./queue.ts";
 import { type Handler, IncomingRequest } from "./request.ts";
 import { RequestBody } from "./request-body.ts";
+import { RequestError } from "./request-error.ts";
 import { type HeaderSection, type RequestHeader, readRequestHeader } from "./request-header.ts";
 import { encodeResponse, type ResponseFraming, type WireResponse } from "./response.ts";
 import type { Turn, Turns } from "./turns.ts";
@@ -149,8 +149,7 @@ export class Connection implements Turn {
   #timeOut(): void {
     if (this.#isEnding || !this.#output.isEmpty) this.end();
     else if (this.#isAnswering) this.#body?.timeOut();
-    else if (this.#isHeadPartial)
-      this.#refuse(new Refusal("request-timeout", "the header section did not end in time"));
+    else if (this.#isHeadPartial) this.#refuse(new RequestError("timeout", "the header section did not end in time"));
     else this.end();
   }
 

@@ -1,9 +1,9 @@
 // The body of a request as it arrives: of a length that is known (RFC 9112 section 6.2), or in chunks (section 7.1).
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { Refusal } from "../model/errors.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { Chunks } from "./chunks.ts";
+import { RequestError } from "./request-error.ts";
 import type { RequestFraming } from "./request-header.ts";
 
 export class RequestBody {
@@ -18,7 +18,7 @@ export class RequestBody {
   #size = 0;
   #isUnwanted = false;
   #isTimedOut = false;
-  #fault: Refusal | undefined;
+  #fault: RequestError | undefined;
   #waiting: PromiseWithResolvers<Uint8Array> | undefined;
 
   /** @param limit most bytes to keep; of a longer body nothing is kept */
@@ -63,7 +63,7 @@ export class RequestBody {
     return used;
   }
 
-  /** The whole body. @throws Refusal `too-large`, at once when that is known; `bad-request` when the client went away; `request-timeout` */
+  /** The whole body. @throws RequestError `body-too-large`, at once when that is known; `malformed` when the client went away; `timeout` */
   whole(): MaybePromise<Uint8Array> {
     if (this.#fault) throw this.#fault;
     if (this.isComplete) return this.#buffer.bytes;
@@ -82,12 +82,12 @@ export class RequestBody {
   /** It is waited for no longer. */
   timeOut(): void {
     this.#isTimedOut = true;
-    this.#refuse(new Refusal("request-timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
+    this.#refuse(new RequestError("timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
   }
 
   /** Nothing more will come. */
   abort(): void {
-    if (!this.isComplete) this.#refuse(new Refusal("bad-request", "the body ended before it was complete"));
+    if (!this.isComplete) this.#refuse(new RequestError("malformed", "the body ended before it was complete"));
   }
 
   get #missing(): string {
@@ -106,7 +106,7 @@ export class RequestBody {
     try {
       return chunks.take(bytes, (part) => this.#keep(part));
     } catch (error) {
-      this.#refuse(error as Refusal);
+      this.#refuse(error as RequestError);
       return bytes.length;
     }
   }
@@ -117,13 +117,13 @@ export class RequestBody {
     else if (!this.#isUnwanted) this.#buffer.add(part);
   }
 
-  #refuse(fault: Refusal): void {
+  #refuse(fault: RequestError): void {
     this.#fault ??= fault;
     this.discard();
     this.#waiting?.reject(fault);
   }
 }
 
-function tooLarge(limit: number): Refusal {
-  return new Refusal("too-large", `the body has more than ${limit} bytes`);
+function tooLarge(limit: number): RequestError {
+  return new RequestError("body-too-large", `the body has more than ${limit} bytes`);
 }

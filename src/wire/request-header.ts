@@ -1,6 +1,6 @@
 // The head of a request: its first line and its header section (RFC 9112 sections 3, 5 and 6).
 
-import { Refusal } from "../model/errors.ts";
+import { RequestError } from "./request-error.ts";
 import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
 
 /** Most bytes of a head. */
@@ -40,7 +40,7 @@ const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.(
 /**
  * Reads the head at the beginning of `input`; undefined when it is not there as a whole.
  * @param before the connection's last header section: most clients send the same again, and it is not read twice
- * @throws Refusal `bad-request`, or `head-too-large` for more than 16 KiB
+ * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
 export function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(lengthOf(input), longestHeader + 1));
@@ -54,8 +54,8 @@ export function readRequestHeader(input: Buffer, before: HeaderSection | undefin
   const sectionText = text.slice(lineEnd + 2, end + 2);
   const section = before?.text === sectionText ? before : readHeaderSection(sectionText);
   const isHttp10 = minor === "0";
-  if (isHttp10 && section.framing.isChunked) throw new Refusal("bad-request", "HTTP/1.0 has no Transfer-Encoding");
-  if (!isHttp10 && !section.headers.has("host")) throw new Refusal("bad-request", "the request has no Host header");
+  if (isHttp10 && section.framing.isChunked) throw new RequestError("malformed", "HTTP/1.0 has no Transfer-Encoding");
+  if (!isHttp10 && !section.headers.has("host")) throw new RequestError("malformed", "the request has no Host header");
   return { method, target, isHttp10, section, bytes: end + 4 };
 }
 
@@ -67,16 +67,19 @@ function lengthOf(input: Buffer): number {
 
 function unfinished(text: string, start: number): undefined {
   if (text.length > longestHeader) {
-    throw new Refusal("head-too-large", `the request's head, its URL included, has more than ${longestHeader} bytes`);
+    throw new RequestError(
+      "header-too-large",
+      `the request's head, its URL included, has more than ${longestHeader} bytes`,
+    );
   }
   // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.
   if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw noRequest();
-  if (/[^\r]\n/.test(text)) throw new Refusal("bad-request", "a line of the request's head does not end in CR LF");
+  if (/[^\r]\n/.test(text)) throw new RequestError("malformed", "a line of the request's head does not end in CR LF");
   return undefined;
 }
 
-function noRequest(): Refusal {
-  return new Refusal("bad-request", "the first line is no request of HTTP/1.1, such as `GET /path HTTP/1.1`");
+function noRequest(): RequestError {
+  return new RequestError("malformed", "the first line is no request of HTTP/1.1, such as `GET /path HTTP/1.1`");
 }
 
 function readHeaderSection(text: string): HeaderSection {
@@ -87,8 +90,8 @@ function readHeaderSection(text: string): HeaderSection {
 
 /** RFC 9112 section 3.2: only one, and only a host. Where the next reader of this request would see another one, it is not ours to choose. */
 function refuseBadHost(host: string): void {
-  if (host.includes(",")) throw new Refusal("bad-request", "the request has more than one Host header");
-  if (!hostAndPort.test(host)) throw new Refusal("bad-request", "the Host header names no host");
+  if (host.includes(",")) throw new RequestError("malformed", "the request has more than one Host header");
+  if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header names no host");
 }
 
 /** RFC 3986 section 3.2.2. Other letters than those of ASCII are let through, as some clients send them. */
@@ -99,13 +102,13 @@ function toFraming(headers: RequestHeaders): RequestFraming {
   const coding = headers.get("transfer-encoding");
   const length = headers.get("content-length");
   if (coding !== null && length !== null) {
-    throw new Refusal("bad-request", "the request has both Content-Length and Transfer-Encoding");
+    throw new RequestError("malformed", "the request has both Content-Length and Transfer-Encoding");
   }
   if (coding !== null && coding.toLowerCase() !== "chunked") {
-    throw new Refusal("bad-request", "the only Transfer-Encoding that is read here is `chunked`");
+    throw new RequestError("malformed", "the only Transfer-Encoding that is read here is `chunked`");
   }
   if (length !== null && !/^[0-9]{1,15}$/.test(length)) {
-    throw new Refusal("bad-request", "Content-Length must be one whole number");
+    throw new RequestError("malformed", "Content-Length must be one whole number");
   }
   return {
     length: Number(length ?? 0),

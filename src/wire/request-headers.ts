@@ -1,4 +1,4 @@
-import { Refusal } from "../model/errors.ts";
+import { RequestError } from "./request-error.ts";
 
 /** The header section of a request. Names are without regard to case, and asked for in lower case. */
 export class RequestHeaders {
@@ -23,7 +23,7 @@ const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 /**
  * Reads a header section, each line with its CRLF (RFC 9112 section 5). Strictly: what two readers of one request take for
  * different fields can be smuggled past one of them.
- * @throws Refusal `bad-request` for anything that is no field: blanks before the colon, folded lines, control characters
+ * @throws RequestError `malformed` for anything that is no field: blanks before the colon, folded lines, control characters
  */
 export function parseHeaders(section: string): RequestHeaders {
   const values = new Map<string, string>();
@@ -38,9 +38,9 @@ export function parseHeaders(section: string): RequestHeaders {
   return new RequestHeaders(values);
 }
 
-function malformed(text: string): Refusal {
+function malformed(text: string): RequestError {
   const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
-  return new Refusal("bad-request", `a line of the header section is no field: \`${shown}\``);
+  return new RequestError("malformed", `a line of the header section is no field: \`${shown}\``);
 }
 
 /** Without the optional whitespace around a field's value. `trim` would take more than blanks and tabs. */

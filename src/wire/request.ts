@@ -16,7 +16,7 @@ export interface WireRequest {
   readonly address: string;
   /** Whether the connection has ended, so that no response can be sent any more. A client that only sends no more still waits. */
   readonly isAbandoned: boolean;
-  /** The body, once it is there. @throws Refusal `too-large`, or `bad-request` for one that is malformed or cut off, `request-timeout` */
+  /** The body, once it is there. @throws RequestError `body-too-large`, or `malformed` for one that is malformed or cut off, `timeout` */
   body(): MaybePromise<Uint8Array>;
 }
 
@@ -33,7 +33,7 @@ export type Incident =
 /** Who answers. Neither may throw. */
 export interface Handler {
   respond(request: WireRequest): MaybePromise<WireResponse>;
-  /** The answer to bytes that are no request (a Refusal), with which the connection ends. Told of a fault of the wire's own as well. */
+  /** The answer to bytes that are no request (a RequestError), with which the connection ends. Told of a fault of the wire's own as well. */
   respondUnreadable(error: unknown): WireResponse;
   /** Told of what no response tells of. Clients can bring it about as often as they like. */
   note(incident: Incident, reason?: string): void;

@@ -1,8 +1,8 @@
 // A listener of the wire alone, with a response for every request that tells what was read.
 
-import { Refusal } from "../../src/model/errors.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../src/wire/request.ts";
+import { RequestError } from "../../src/wire/request-error.ts";
 import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
 
 const defaults: ListenOptions = {
@@ -15,13 +15,13 @@ const defaults: ListenOptions = {
   memory: 256 * 1024 * 1024,
 };
 
-/** Listens on a free port. Its problems are the refusal's code, or `fault`, as text. */
+/** Listens on a free port. Its problems are the error's reason, or `fault`, as text. */
 export function startListener(
   respond: Handler["respond"],
   options: Partial<ListenOptions> = {},
   others: Partial<Handler> = {},
 ): Listener {
-  const respondUnreadable = (error: unknown) => text(error instanceof Refusal ? error.code : "fault", 400);
+  const respondUnreadable = (error: unknown) => text(error instanceof RequestError ? error.reason : "fault", 400);
   const handler = { respond, respondUnreadable, note: () => {}, ...others };
   return listen({ ...defaults, ...options }, handler);
 }
@@ -30,14 +30,14 @@ export function text(body: string, status = 200, headers: Record<string, string>
   return { status, headers: toHeaderLines(headers), body };
 }
 
-/** Answers what was asked for, with the body: `POST /x hello`. A refused body is answered by its code. */
+/** Answers what was asked for, with the body: `POST /x hello`. A body that cannot be read gets the reason. */
 export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = await request.body();
     const read = `${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`;
     return { status: 200, headers: "", body: Buffer.from(read, "latin1") };
   } catch (error) {
-    return text((error as Refusal).code, 400);
+    return text((error as RequestError).reason, 400);
   }
 }
 

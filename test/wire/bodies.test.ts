@@ -145,7 +145,7 @@ describe("a body that is held back", () => {
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 9999999", "Expect: 100-continue"]));
     const { received } = await client.ended();
     expect(received).toStartWith("HTTP/1.1 400");
-    expect(received).toEndWith("too-large");
+    expect(received).toEndWith("body-too-large");
     client.socket.destroy();
   });
 });
@@ -158,6 +158,6 @@ describe("a body that is cut off", () => {
     ["in the middle of the last chunk", `${chunked("/x")}5\r\nhello\r\n0\r\n`],
   ])("%s is refused, to a client that still listens", async (_, stream) => {
     const responses = await exchangeOnce(listener.port, stream);
-    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
   });
 });

@@ -99,7 +99,7 @@ describe("refused before the body", () => {
     ["a SOCKS hello", "\x05\x01\x00"],
   ])("%s", async (_, bytes) => {
     const responses = await exchangeOnce(listener.port, bytes + smuggled);
-    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+    expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
     expect(responses[0]?.headers.connection).toBe("close");
   });
 });
@@ -159,7 +159,7 @@ describe("chunks that are none", () => {
     const head = post("Transfer-Encoding: chunked");
     for (const pieces of [[head + body + smuggled], [head, body + smuggled], [head, body, smuggled]]) {
       const responses = await exchangeOnce(listener.port, pieces);
-      expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 bad-request"]);
+      expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
       expect(responses[0]?.headers.connection).toBe("close");
     }
   });
@@ -184,7 +184,7 @@ describe("bounds", () => {
     }
     for (const pieces of piecesOf(headOf(most + 1, before))) {
       const answers_ = await exchangeOnce(listener.port, [...pieces, smuggled]);
-      expect(answers_.map(({ body }) => body)).toEqual(["head-too-large"]);
+      expect(answers_.map(({ body }) => body)).toEqual(["header-too-large"]);
     }
   });
 
@@ -196,7 +196,7 @@ describe("bounds", () => {
     const head = post("Transfer-Encoding: chunked");
     for (const [length, expected] of [
       [1024, ["POST /x hello", "GET /smuggled "]],
-      [1025, ["bad-request"]],
+      [1025, ["malformed"]],
     ] as const) {
       const bytes = head + bodyWith(`;${"e".repeat(length - "5;\r\n".length)}`) + smuggled;
       const end = bytes.lastIndexOf("e") + 1;
@@ -211,7 +211,7 @@ describe("bounds", () => {
     const client = await openClient(listener.port);
     client.send(`${post("Transfer-Encoding: chunked")}5;${"e".repeat(1100)}`);
     const [refused] = await client.responses(1);
-    expect(refused?.body).toBe("bad-request");
+    expect(refused?.body).toBe("malformed");
     client.socket.destroy();
   });
 
@@ -222,7 +222,7 @@ describe("bounds", () => {
       (await exchangeOnce(listener.port, bytes + smuggled)).map(({ body }) => body);
     expect(line.repeat(32)).toHaveLength(16 * 1024);
     expect(await bodies(body(line.repeat(32)))).toEqual(["POST /x hello", "GET /smuggled "]);
-    expect(await bodies(body(`${line.repeat(31)}x${line}`))).toEqual(["bad-request"]);
+    expect(await bodies(body(`${line.repeat(31)}x${line}`))).toEqual(["malformed"]);
   });
 });
 

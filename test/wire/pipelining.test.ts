@@ -106,7 +106,7 @@ describe("a stream of requests", () => {
     const stream = `${get("/turn")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses).toHaveLength(5002);
-    expect(responses.at(-1)?.body).toBe("bad-request");
+    expect(responses.at(-1)?.body).toBe("malformed");
   });
 
   test("behind `Connection: close` is not answered", async () => {
