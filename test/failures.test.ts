@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLogLimit } from "../src/http/log-limit.ts";
 import { once } from "../src/http/once.ts";
-import { Refusal, toLogged } from "../src/model/errors.ts";
+import { toLogged } from "../src/lib/thrown.ts";
+import { Refusal } from "../src/model/errors.ts";
 
 describe("what is made once", () => {
   test("is made when it is first asked for, and shared while it is under way", async () => {

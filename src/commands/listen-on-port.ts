@@ -1,6 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../config.ts";
-import { messageOf, Refusal } from "../model/errors.ts";
+import { messageOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
 import { asUsage } from "./common.ts";
 

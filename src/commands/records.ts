@@ -1,6 +1,7 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { Command, Option } from "commander";
-import { messageOf, Refusal } from "../model/errors.ts";
+import { messageOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
 import { exportRecords } from "../operator/export.ts";
 import { type ImportSummary, importRecords } from "../operator/import.ts";
 import { findMatchField } from "../operator/matcher.ts";

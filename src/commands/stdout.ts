@@ -1,6 +1,7 @@
 // What goes to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
 
-import { messageOf, Refusal } from "../model/errors.ts";
+import { messageOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
 import { writeAll } from "../operator/standard-streams.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { messageOf } from "../model/errors.ts";
+import { messageOf } from "../lib/thrown.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 
 /** How often the store is told, in milliseconds. */

@@ -1,9 +1,9 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
+import { randomText } from "../lib/base62.ts";
 import { Abandoned } from "../lib/lane.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
-import { randomText } from "../model/key.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import type { Incident, WireRequest } from "../wire/request.ts";

@@ -1,7 +1,8 @@
 // API keys: `sfk_`, 36 random letters and digits (214 bits), and a checksum of six. The checksum lets secret scanners
 // and a client's author tell a key with a typing error from a revoked one without asking the server.
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+import { randomText, toBase62 } from "../lib/base62.ts";
+
 const mark = "sfk_";
 const randomLength = 36;
 const checksumLength = 6;
@@ -48,24 +49,7 @@ export function digestOf(key: string): string {
   return Bun.SHA256.hash(key, "hex");
 }
 
-/** Random letters and digits, each of 62 equally likely. */
-export function randomText(length: number): string {
-  let text = "";
-  while (text.length < length) {
-    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
-      if (byte < 248 && text.length < length) text += alphabet[byte % 62];
-    }
-  }
-  return text;
-}
-
 /** CRC-32 as six digits of base 62, as other services' keys have it. */
 function checksum(text: string): string {
-  let rest = Bun.hash.crc32(text);
-  let digits = "";
-  for (let i = 0; i < checksumLength; i++) {
-    digits = alphabet[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
+  return toBase62(Bun.hash.crc32(text), checksumLength);
 }

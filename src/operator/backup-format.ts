@@ -4,8 +4,9 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow } from "../model/engine.ts";
-import { messageOf, Refusal } from "../model/errors.ts";
+import { Refusal } from "../model/errors.ts";
 import { type TableName, tables } from "../store/tables.ts";
 import { isStandardInput } from "./standard-streams.ts";
 

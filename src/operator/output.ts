@@ -15,7 +15,8 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { messageOf, Refusal } from "../model/errors.ts";
+import { messageOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {

@@ -1,6 +1,7 @@
 import { nearest } from "../lib/nearest.ts";
+import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
-import { messageOf, Refusal } from "../model/errors.ts";
+import { Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
 import type { Intent } from "../model/intent.ts";
 import { toDeclared } from "../model/record.ts";

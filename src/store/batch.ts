@@ -1,6 +1,7 @@
 // What a batch of intents does to what is stored. Pure, and the same for every engine: an engine locks and fetches,
 // asks here, and writes down the answer.
 
+import { randomText } from "../lib/base62.ts";
 import type { Change, Operation } from "../model/change.ts";
 import {
   type Aftermath,
@@ -11,7 +12,6 @@ import {
   type StoredRow,
   versionOf,
 } from "../model/intent.ts";
-import { randomText } from "../model/key.ts";
 import { removedEpoch } from "./removed-sites.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */

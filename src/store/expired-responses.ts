@@ -2,8 +2,8 @@
 // it must be in nobody's way. So it goes in small portions, each in a transaction of its own, and rests most of the time.
 
 import type { Logger } from "pino";
+import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
-import { messageOf } from "../model/errors.ts";
 import { idempotencyLifetime } from "./batch.ts";
 
 /** Most responses to delete in one transaction: some milliseconds. */

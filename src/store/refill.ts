@@ -3,9 +3,9 @@
 // there under another name, as of that moment, until it is kept elsewhere, and is then removed.
 
 import { randomBytes } from "node:crypto";
+import { randomText } from "../lib/base62.ts";
 import type { DumpedRow } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { randomText } from "../model/key.ts";
 import { removedEpoch } from "./removed-sites.ts";
 import { type TableName, tables } from "./tables.ts";
 

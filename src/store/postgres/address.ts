@@ -2,7 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { nearest } from "../../lib/nearest.ts";
-import { messageOf, Refusal } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
+import { Refusal } from "../../model/errors.ts";
 
 export interface Host {
   readonly host: string;

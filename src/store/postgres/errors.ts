@@ -1,6 +1,7 @@
 // What PostgreSQL and the way to it say, in our words.
 
-import { messageOf, Refusal } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
+import { Refusal } from "../../model/errors.ts";
 
 /** The SQLSTATE of a database error, or the system's code of a broken connection; empty for anything else. */
 export function codeOf(error: unknown): string {

@@ -1,6 +1,6 @@
 // The connections of one process, each used by one caller at a time and for a limited time.
 
-import { messageOf } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
 import { outdated } from "../since.ts";
 import { type Host, nameOf } from "./address.ts";
 import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";

@@ -4,7 +4,7 @@
 // (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both claim to
 // be the primary, the one on the lower timeline was replaced by the other and does not know it.
 
-import { messageOf } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { isTold, unavailable } from "./errors.ts";
 import { connect, type PostgresConnection } from "./postgres-connection.ts";

@@ -1,7 +1,8 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf, Refusal } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
+import { Refusal } from "../../model/errors.ts";
 import { madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 

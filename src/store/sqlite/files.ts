@@ -5,7 +5,8 @@
 // SQLite has them open, the system gives their inode numbers to no other file.
 
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
-import { messageOf, Refusal } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
+import { Refusal } from "../../model/errors.ts";
 
 /** Milliseconds for which a look counts when records are read. */
 const lookInterval = 1000;

@@ -1,6 +1,7 @@
 // The thread that waits for the disk, so that no read does. It answers one message after the other.
 
-import { messageOf, Refusal } from "../../model/errors.ts";
+import { messageOf } from "../../lib/thrown.ts";
+import { Refusal } from "../../model/errors.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
 import { openWriter, type Writer } from "./writer.ts";
