@@ -2,7 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json" with { type: "json" };
-import { Misuse, tell } from "./commands/common.ts";
+import { printMessage, UsageError } from "./commands/common.ts";
 import { databaseCommands } from "./commands/database.ts";
 import { historyCommands } from "./commands/history.ts";
 import { keyCommand } from "./commands/key.ts";
@@ -53,13 +53,13 @@ process.exit();
 /** Tells on stderr what went wrong, and returns the exit status. */
 function explain(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused;
-  if (error instanceof Misuse) {
-    tell(`storefront: ${error.message}`);
+  if (error instanceof UsageError) {
+    printMessage(`storefront: ${error.message}`);
     return misused;
   }
   if (error instanceof Refusal) {
-    tell(`storefront: ${error.message}`);
-    for (const { field, detail } of error.faults.slice(1)) tell(`storefront: \`${field}\`: ${detail}`);
+    printMessage(`storefront: ${error.message}`);
+    for (const { field, detail } of error.faults.slice(1)) printMessage(`storefront: \`${field}\`: ${detail}`);
     return refused;
   }
   console.error("storefront: something went wrong that should not have; please report it with this:");

@@ -30,7 +30,7 @@ export function withCommonOptions(command: Command): Command {
 const timeout = 60_000;
 
 /** A command that was called wrongly: an option or argument that makes no sense. */
-export class Misuse extends Error {}
+export class UsageError extends Error {}
 
 /** Opens the database, which must be there, for as long as `work` lasts. @throws Refusal `not-found` */
 export async function withEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
@@ -52,11 +52,11 @@ async function withOpened<T>(
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
   const engine = await openEngine(configOf(options).database, allResources, { ...how, timeout }).catch((error) => {
-    throw toMisuse(error);
+    throw toUsageError(error);
   });
   try {
     for (const site of await finishRemovals(engine))
-      tell(`removed what was left of site ${site}, which was removed before`);
+      printMessage(`removed what was left of site ${site}, which was removed before`);
     return await work(engine);
   } finally {
     await engine.close();
@@ -65,7 +65,7 @@ async function withOpened<T>(
 
 /** The configuration that `settings` make. @throws Misuse that names the first bad setting */
 export function toConfig(settings: ConfigSources): Config {
-  return asUsage(() => readConfig(settings));
+  return asUsageError(() => readConfig(settings));
 }
 
 function configOf({ database }: CommonOptions): Config {
@@ -73,34 +73,34 @@ function configOf({ database }: CommonOptions): Config {
 }
 
 /** What is malformed in an option is a wrong call. */
-export function asUsage<T>(work: () => T): T {
+export function asUsageError<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw toMisuse(error);
+    throw toUsageError(error);
   }
 }
 
-function toMisuse(error: unknown): unknown {
-  return error instanceof Refusal && error.code === "bad-request" ? new Misuse(error.message) : error;
+function toUsageError(error: unknown): unknown {
+  return error instanceof Refusal && error.code === "bad-request" ? new UsageError(error.message) : error;
 }
 
 /** Prints what a script would read: JSON where it was asked for, otherwise `lines`. */
-export function print(options: CommonOptions, value: unknown, lines: readonly string[]): void {
+export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): void {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
-  if (shown.length > 0) printText(`${harmless(shown.join("\n"))}\n`);
+  if (shown.length > 0) printText(`${escapeControls(shown.join("\n"))}\n`);
 }
 
 /** Tells a person something that no script would read. */
-export function tell(line: string): void {
-  printError(`${harmless(line)}\n`);
+export function printMessage(line: string): void {
+  printError(`${escapeControls(line)}\n`);
 }
 
 /**
  * Names and labels may hold characters that would command a terminal (C0 and C1 controls) or turn the order of what it
  * shows (Unicode Standard Annex 9); they are shown as `\\u009b`. JSON text means the same afterwards.
  */
-export function harmless(text: string): string {
+export function escapeControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -115,7 +115,7 @@ export function readFileName(text: string): string {
 
 /** Rows as aligned columns under `header`. */
 export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const shown = rows.map((row) => row.map((cell) => harmless(cell).replaceAll(/[\t\n]/g, " ")));
+  const shown = rows.map((row) => row.map((cell) => escapeControls(cell).replaceAll(/[\t\n]/g, " ")));
   const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
   const toLine = (cells: readonly string[]) =>
     cells
@@ -132,18 +132,18 @@ export function findResource(name: string): Resource {
   if (found) return found;
   const names = served.map((resource) => resource.path);
   const meant = nearest(name, names);
-  throw new Misuse(
+  throw new UsageError(
     `there is no resource "${name}"; ${meant ? `did you mean ${meant}?` : `there is ${names.join(", ")}`}`,
   );
 }
 
-const longestDuration = 36_525 * 86_400_000;
+const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /** Milliseconds in a duration such as `90d`, `24h` or `30m`, of at least a second and at most 100 years. @throws Misuse */
 export function readDuration(text: string): number {
   const parts = /^([0-9]{1,10})([smhdw])$/.exec(text);
   const duration = parts ? Number(parts[1]) * (units[parts[2] as string] as number) : 0;
-  if (duration > 0 && duration <= longestDuration) return duration;
-  throw new Misuse(`"${text}" is no duration up to 100 years; write 90d, 24h, 30m or 10s`);
+  if (duration > 0 && duration <= maxDuration) return duration;
+  throw new UsageError(`"${text}" is no duration up to 100 years; write 90d, 24h, 30m or 10s`);
 }

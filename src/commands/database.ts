@@ -2,7 +2,14 @@ import { Command } from "commander";
 import { backUp, type Restored, restore, verifyBackup } from "../operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
-import { type CommonOptions, print, tell, withCommonOptions, withEngine, withNewEngine } from "./common.ts";
+import {
+  type CommonOptions,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withEngine,
+  withNewEngine,
+} from "./common.ts";
 
 export function databaseCommands(): Command[] {
   return [backupCommand(), restoreCommand(), copyCommand(), checkCommand()];
@@ -14,8 +21,8 @@ function backupCommand(): Command {
     .argument("<file>", "the file, such as storefront-2026-01-31.backup, or - for standard output")
     .action(async (file: string, options: CommonOptions) => {
       const rows = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
-      if (!isStandardOutput(file)) print(options, { file, rows }, []);
-      tell(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
+      if (!isStandardOutput(file)) printResult(options, { file, rows }, []);
+      printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
     });
 }
 
@@ -33,8 +40,8 @@ function restoreCommand(): Command {
       const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
       await verifyBackup(file);
       const restored = await withNewEngine(options, (engine) => restore(engine, file, keep, now));
-      print(options, { file, ...restored }, []);
-      tell([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
+      printResult(options, { file, ...restored }, []);
+      printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
     });
 }
 
@@ -71,8 +78,8 @@ function copyCommand(): Command {
       const rows = await withEngine({ database: from }, (source) =>
         withNewEngine({ database: to }, (target) => copyDatabase(source, target, progress.show)),
       ).finally(progress.stop);
-      print(options, { rows }, []);
-      tell(`copied ${rows} rows; both databases hold the same`);
+      printResult(options, { rows }, []);
+      printMessage(`copied ${rows} rows; both databases hold the same`);
     });
 }
 
@@ -103,8 +110,8 @@ function checkCommand(): Command {
     .description("verify the whole database: the file, the records and their journal")
     .action(async (options: CommonOptions) => {
       const faults = await withEngine(options, async (engine) => engine.check());
-      print(options, { faults }, faults);
-      tell(faults.length === 0 ? "everything is in order" : `${faults.length} faults`);
+      printResult(options, { faults }, faults);
+      printMessage(faults.length === 0 ? "everything is in order" : `${faults.length} faults`);
       if (faults.length > 0) process.exitCode = 1;
     });
 }

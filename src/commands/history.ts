@@ -7,11 +7,11 @@ import { journal, restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
+  escapeControls,
   findResource,
-  harmless,
-  Misuse,
-  print,
-  tell,
+  printMessage,
+  printResult,
+  UsageError,
   withCommonOptions,
   withEngine,
 } from "./common.ts";
@@ -67,9 +67,9 @@ async function* follow(engine: Engine, site: number, since: number): AsyncGenera
     }
     await Bun.sleep(pollInterval);
     const [now] = await engine.heads([site]);
-    if (head?.epoch && !now?.epoch) return tell("the site is gone");
+    if (head?.epoch && !now?.epoch) return printMessage("the site is gone");
     if (head?.epoch && now?.epoch !== head.epoch) {
-      tell("the database was restored from a backup; its journal from the start:");
+      printMessage("the database was restored from a backup; its journal from the start:");
       revision = 0;
     }
     head = now;
@@ -86,7 +86,7 @@ function restoreRecordCommand(): Command {
     .action(async (resourceName: string, idText: string, options: RestoreFlags) => {
       const resource = findResource(resourceName);
       const id = toId(idText);
-      if (id === undefined) throw new Misuse(`the ID must be a whole number from 1, not "${idText}"`);
+      if (id === undefined) throw new UsageError(`the ID must be a whole number from 1, not "${idText}"`);
       const revision = options.revision === undefined ? undefined : readRevision("--revision", options.revision);
       const outcome = await withEngine(options, async (engine) => {
         const site = await findSite(engine, options.site);
@@ -94,8 +94,8 @@ function restoreRecordCommand(): Command {
       });
       if (outcome.kind === "refused") throw new Refusal("not-found", `there is no ${resource.singular} ${id}`);
       const restored = toDeclared(resource, outcome.body);
-      print(options, JSON.parse(restored), [restored]);
-      tell(
+      printResult(options, JSON.parse(restored), [restored]);
+      printMessage(
         outcome.kind === "unchanged"
           ? "it is as it was: nothing to restore"
           : `restored the ${resource.singular} ${id}`,
@@ -104,12 +104,12 @@ function restoreRecordCommand(): Command {
 }
 
 async function* lines(entries: AsyncIterable<Change>, toText: (change: Change) => string): AsyncGenerator<string> {
-  for await (const change of entries) yield `${harmless(toText(change))}\n`;
+  for await (const change of entries) yield `${escapeControls(toText(change))}\n`;
 }
 
 function readRevision(name: string, text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new Misuse(`${name} must be a whole number, not "${text}"`);
+  throw new UsageError(`${name} must be a whole number, not "${text}"`);
 }
 
 function toLine({ revision, at, actor, operation, resource, id, body }: Change): string {

@@ -1,9 +1,9 @@
 // Ctrl-C in a command that has something to report first.
 
-import { tell } from "./common.ts";
+import { printMessage } from "./common.ts";
 
 /** npm and a terminal both pass on a Ctrl-C: what comes within so many milliseconds is the same one. */
-const echo = 1000;
+const repeatTime = 1000;
 
 /**
  * Does `work`, whose signal is aborted by Ctrl-C, SIGTERM or SIGHUP. When one comes again, the process ends at once.
@@ -15,10 +15,10 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     const now = performance.now();
     if (!controller.signal.aborted) {
       first = now;
-      tell("stopping after what is under way; once more to stop at once");
+      printMessage("stopping after what is under way; once more to stop at once");
       controller.abort();
-    } else if (now - first > echo) {
-      tell("stopped; what was under way may have been stored or not");
+    } else if (now - first > repeatTime) {
+      printMessage("stopped; what was under way may have been stored or not");
       process.exit(1);
     }
   };

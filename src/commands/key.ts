@@ -4,11 +4,11 @@ import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateK
 import { findSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
-  Misuse,
-  print,
+  printMessage,
+  printResult,
   readDuration,
-  tell,
   toTable,
+  UsageError,
   withCommonOptions,
   withEngine,
 } from "./common.ts";
@@ -54,7 +54,7 @@ function listCommand(): Command {
       const keys = await withEngine(options, async (engine) => listKeys(engine, await findSite(engine, options.site)));
       const now = Date.now();
       const header = ["PREFIX", "LABEL", "SCOPE", "MADE (UTC)", "EXPIRES (UTC)", "LAST USED (UTC)", "STATE"];
-      print(
+      printResult(
         options,
         keys.map(toShown),
         toTable(
@@ -71,8 +71,8 @@ function revokeCommand(): Command {
     .argument("<prefix>", "its first characters, as `key list` shows them")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
-      print(options, withoutDigest(key), []);
-      tell(`revoked ${key.Prefix}`);
+      printResult(options, withoutDigest(key), []);
+      printMessage(`revoked ${key.Prefix}`);
     });
 }
 
@@ -89,14 +89,14 @@ function rotateCommand(): Command {
 
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
   // First of all, so that a key that cannot be printed can be revoked.
-  tell(`issued ${record.Prefix}; the key itself is kept nowhere, so note it now`);
-  print(options, { key, ...withoutDigest(record) }, [key]);
+  printMessage(`issued ${record.Prefix}; the key itself is kept nowhere, so note it now`);
+  printResult(options, { key, ...withoutDigest(record) }, [key]);
 }
 
 function readRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
-    throw new Misuse(`--rate must be a whole number from 1 to 999999, not "${text}"`);
+    throw new UsageError(`--rate must be a whole number from 1 to 999999, not "${text}"`);
   return Number(text);
 }
 

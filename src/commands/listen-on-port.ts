@@ -3,7 +3,7 @@ import type { Config } from "../config.ts";
 import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
-import { asUsage } from "./common.ts";
+import { asUsageError } from "./common.ts";
 
 /** Starts a server. @throws Refusal that says why it cannot listen */
 export async function listenOnPort(config: Config): Promise<Running> {
@@ -29,7 +29,7 @@ async function refusing<T>(config: Config, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof Refusal)
-      return asUsage(() => {
+      return asUsageError(() => {
         throw error;
       });
     throw new Refusal("unavailable", `cannot listen on ${config.host}:${config.port}: ${reasonOf(error, config)}`, {

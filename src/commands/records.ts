@@ -10,12 +10,12 @@ import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
-  asUsage,
+  asUsageError,
   type CommonOptions,
   findResource,
-  print,
+  printMessage,
+  printResult,
   readFileName,
-  tell,
   withCommonOptions,
   withEngine,
 } from "./common.ts";
@@ -63,7 +63,7 @@ record; with --match the ID is passed over. Fields that a row does not have keep
     )
     .action(async (resourceName: string, file: string, options: ImportFlags) => {
       const resource = findResource(resourceName);
-      asUsage(() => findMatchField(resource, options.match));
+      asUsageError(() => findMatchField(resource, options.match));
       const format = options.format ?? formatOf(file) ?? "csv";
       const progress = await openProgress(file);
       const summary = await interruptible((signal) =>
@@ -99,17 +99,17 @@ function exportCommand(): Command {
 
 function report(options: ImportFlags, summary: ImportSummary): void {
   const { rows, created, updated, unchanged, rejected, interrupted, faults } = summary;
-  for (const { row, field, detail } of faults) tell(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
+  for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
-  print(options, summary, [line]);
+  printResult(options, summary, [line]);
   if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;
   if (interrupted)
-    tell(
+    printMessage(
       `interrupted: ${options.atomic ? "nothing was stored" : "the rows that are not counted above were not stored"}`,
     );
-  else if (options.atomic) tell("nothing was stored, because not every row is good (--atomic)");
+  else if (options.atomic) printMessage("nothing was stored, because not every row is good (--atomic)");
 }
 
 function formatOf(file: string): FileFormat | undefined {

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { type Config, type ConfigSources, environment, toEnvironment } from "../config.ts";
 import { createLog } from "../start.ts";
-import { type CommonOptions, print, toConfig, withCommonOptions } from "./common.ts";
-import { demo, tellDemo } from "./demo.ts";
+import { type CommonOptions, printResult, toConfig, withCommonOptions } from "./common.ts";
+import { prepareDemo, printDemo } from "./demo.ts";
 import { listenOnPort } from "./listen-on-port.ts";
 import { runWorkers } from "./workers.ts";
 
@@ -51,10 +51,10 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   const end = signalled();
   ignoreOtherSignals(config);
   if (config.isWorker) return serveAsWorker(config, end);
-  const sample = config.demo ? await demo(config) : undefined;
+  const sample = config.demo ? await prepareDemo(config) : undefined;
   const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listenOnPort(config);
-  print(options, { url: server.url, key: sample?.key }, [`Storefront listens on ${server.url}`]);
-  if (sample && !options.json) tellDemo(server.url, config, sample, options.database);
+  printResult(options, { url: server.url, key: sample?.key }, [`Storefront listens on ${server.url}`]);
+  if (sample && !options.json) printDemo(server.url, config, sample, options.database);
   await end;
   await server.stop();
 }

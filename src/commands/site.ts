@@ -3,10 +3,10 @@ import { Refusal } from "../model/errors.ts";
 import { addSite, findSite, listSites, removeSite, type SiteRecord, setSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
-  Misuse,
-  print,
-  tell,
+  printMessage,
+  printResult,
   toTable,
+  UsageError,
   withCommonOptions,
   withEngine,
   withNewEngine,
@@ -37,8 +37,10 @@ function addCommand(): Command {
     .action(async (name: string, options: SiteOptions) => {
       const settings = { hostnames: options.hostname, isDefault: options.default };
       const made = await withNewEngine(options, (engine) => addSite(engine, name, settings, Date.now()));
-      print(options, made, [`${made.ID}`]);
-      tell(`made the site ${made.Name} (number ${made.ID}); now a key: storefront key create --site ${made.Name}`);
+      printResult(options, made, [`${made.ID}`]);
+      printMessage(
+        `made the site ${made.Name} (number ${made.ID}); now a key: storefront key create --site ${made.Name}`,
+      );
     });
 }
 
@@ -47,7 +49,7 @@ function listCommand(): Command {
     .description("list the websites")
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, listSites);
-      print(options, sites, toTable(header, sites.map(toRow)));
+      printResult(options, sites, toTable(header, sites.map(toRow)));
     });
 }
 
@@ -67,10 +69,10 @@ function setCommand(): Command {
       const hostnames = options.hostname?.join() === "" ? [] : options.hostname;
       const settings = { name: options.name, hostnames, isDefault: options.default };
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new Misuse("nothing to change: give --name, --hostname, --default or --no-default");
+        throw new UsageError("nothing to change: give --name, --hostname, --default or --no-default");
       }
       const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
-      print(options, site, toTable(header, [toRow(site)]));
+      printResult(options, site, toTable(header, [toRow(site)]));
     });
 }
 
@@ -86,8 +88,8 @@ function removeCommand(): Command {
           throw new Refusal("bad-request", `this removes everything of the site "${name}" for good; add --yes`);
         return removeSite(engine, name, Date.now());
       });
-      print(options, removed, []);
-      tell(`removed the site ${removed.Name}`);
+      printResult(options, removed, []);
+      printMessage(`removed the site ${removed.Name}`);
     });
 }
 

@@ -2,7 +2,7 @@
 
 import type { Config } from "../config.ts";
 import { Refusal } from "../model/errors.ts";
-import { tell } from "./common.ts";
+import { printMessage } from "./common.ts";
 import { claimPort } from "./listen-on-port.ts";
 
 interface Listening {
@@ -17,9 +17,9 @@ interface Worker {
 }
 
 /** How long a worker must have lived for the next one to be started at once, in milliseconds. */
-const steady = 1000;
+const minUptime = 1000;
 /** How long workers may take to end before they are killed; they themselves give up after ten seconds. */
-const idleTimeout = 15_000;
+const stopTimeout = 15_000;
 
 /**
  * Starts the workers and keeps that many running. Port 0: the first picks one and the others share it.
@@ -41,15 +41,15 @@ export async function runWorkers(config: Config, env: Record<string, string>) {
     void worker.exited.then(async (code) => {
       running.delete(worker);
       if (stopping) return;
-      tell(`storefront: a worker ended (${code}); another takes its place`);
-      if (performance.now() - born < steady) await Bun.sleep(steady);
+      printMessage(`storefront: a worker ended (${code}); another takes its place`);
+      if (performance.now() - born < minUptime) await Bun.sleep(minUptime);
       if (!stopping) start(port);
     });
   }
 
   async function stop(): Promise<void> {
     stopping = true;
-    const impatient = setTimeout(() => signal(running, "SIGKILL"), idleTimeout);
+    const impatient = setTimeout(() => signal(running, "SIGKILL"), stopTimeout);
     signal(running, "SIGTERM");
     await Promise.all([...running].map((worker) => worker.exited));
     clearTimeout(impatient);

@@ -1,7 +1,7 @@
 // JSON (RFC 8259), read by our own code. `JSON.parse` keeps the last of two equal names in silence, does not say where a
 // text is malformed, and reads all of it, however deep or full of values that no record has.
 
-import { type Fault, isFull } from "../model/errors.ts";
+import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
 import { deepest, malformed, shownAt, tooDeep } from "./malformed.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a string
@@ -122,7 +122,7 @@ class JsonReader {
   }
 
   #addFault(): void {
-    if (!isFull(this.faults))
+    if (!exceedsMaxFaults(this.faults))
       this.faults.push({ field: this.#path.join(".").slice(0, 200), detail: "appears more than once" });
   }
 

@@ -1,4 +1,4 @@
-import { stored } from "../model/encoding.ts";
+import { storedEncoding } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Decoded, Format } from "./format.ts";
 import { readJson } from "./json-reader.ts";
@@ -6,7 +6,7 @@ import { mostValues } from "./malformed.ts";
 import { fromUtf8 } from "./utf8.ts";
 
 export const json: Format = {
-  ...stored,
+  ...storedEncoding,
   contentType: "application/json; charset=utf-8",
   problemType: "application/problem+json",
   decode: (_resource, body) => decodeJson(fromUtf8(body), mostValues),

@@ -1,7 +1,7 @@
 // Records from XML (contract section 5).
 
 import { nearestPath } from "../lib/nearest.ts";
-import { type Fault, isFull, Refusal } from "../model/errors.ts";
+import { exceedsMaxFaults, type Fault, Refusal } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
@@ -100,7 +100,7 @@ function readAttributes(node: XmlElement, { above, faults }: Place, onId?: (id: 
 function readChildren(node: XmlElement, place: Place, into: Record<string, unknown>): void {
   const { above, faults } = place;
   for (const child of node.children) {
-    if (isFull(faults)) return;
+    if (exceedsMaxFaults(faults)) return;
     if (isElement(child)) readChild(child, place, into);
     else if (/[^ \t\r\n]/.test(child)) {
       faults.push({ field: above.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
@@ -138,7 +138,7 @@ function hintFor(path: string, { resource, above }: Place): string {
 function textOf(node: XmlElement, path: string, faults: Fault[]): string {
   let text = "";
   for (const child of node.children) {
-    if (isFull(faults)) break;
+    if (exceedsMaxFaults(faults)) break;
     if (!isElement(child)) text += child;
     else faults.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
   }

@@ -2,7 +2,7 @@
 
 import { nearestPath } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
-import { mostFilters, mostIds } from "../model/list-bounds.ts";
+import { maxFilters, maxIds } from "../model/list-bounds.ts";
 import { toId } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
 import type { RecordFilter } from "../store/memory/selections.ts";
@@ -17,8 +17,8 @@ export function readFilters(resource: Resource, parameters: URLSearchParams): Re
     const parts = filterName.exec(name);
     if (parts) filters.push(readFilter(resource, parts[1] as string, parts[2] ?? "equals", value));
   }
-  if (filters.length > mostFilters) {
-    throw new Refusal("bad-request", `\`filter\`: at most ${mostFilters} filters, not ${filters.length}`);
+  if (filters.length > maxFilters) {
+    throw new Refusal("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
   }
   if (filters.filter(({ operator }) => operator === "in").length > 1) {
     throw new Refusal("bad-request", "`filter[ID][in]` appears more than once; write one, with commas between the IDs");
@@ -60,8 +60,8 @@ function readFilter(resource: Resource, path: string, operator: string, value: s
 
 function readIds(list: string): string[] {
   const ids = list.split(",");
-  if (ids.length > mostIds) {
-    throw new Refusal("bad-request", `\`filter[ID][in]\`: at most ${mostIds} IDs, not ${ids.length}`);
+  if (ids.length > maxIds) {
+    throw new Refusal("bad-request", `\`filter[ID][in]\`: at most ${maxIds} IDs, not ${ids.length}`);
   }
   return ids.map((id) => readId("filter[ID][in]", id));
 }

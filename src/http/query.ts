@@ -1,7 +1,7 @@
 // The parameters of a list (contract section 6).
 
 import { Refusal } from "../model/errors.ts";
-import { longestPage, mostOrders } from "../model/list-bounds.ts";
+import { maxPageSize, maxSortFields } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 import type { Order } from "../store/memory/order.ts";
@@ -66,7 +66,7 @@ function readParameters(resource: Resource, query: string): ListQuery | undefine
   parameters.delete("limit");
   parameters.delete("offset");
   return {
-    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, longestPage),
+    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, maxPageSize),
     offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
     sort: sort === undefined ? [] : readSort(resource, sort),
     filters,
@@ -120,13 +120,13 @@ function joined(parameters: URLSearchParams, name: string): string[] | undefined
 function readNumber(name: string, value: string, least: number, most: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  const range = most === longestPage ? `from ${least} to ${most}` : `from ${least}`;
+  const range = most === maxPageSize ? `from ${least} to ${most}` : `from ${least}`;
   throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
 function readSort(resource: Resource, names: readonly string[]): Order[] {
-  if (names.length > mostOrders) {
-    throw new Refusal("bad-request", `\`sort\`: at most ${mostOrders} fields, not ${names.length}`);
+  if (names.length > maxSortFields) {
+    throw new Refusal("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
   }
   return names.map((name) => readOrder(resource, name));
 }

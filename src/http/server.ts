@@ -1,8 +1,8 @@
 // The way of a request: site, route, key, scope, body (contract section 1), then the answer.
 
 import { randomText } from "../lib/base62.ts";
-import { Abandoned } from "../lib/lane.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { AbandonedWork } from "../lib/work-limiter.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
@@ -143,7 +143,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
       );
       return toProblemResponse(exchange, storageFailed(error));
     }
-    if (error instanceof Abandoned) return toProblemResponse(exchange, clientGone);
+    if (error instanceof AbandonedWork) return toProblemResponse(exchange, clientGone);
     log.error({ request: exchange.id, err: error }, "a request failed");
     return toInternalErrorResponse(exchange);
   }

@@ -1,9 +1,9 @@
-const leastSize = 1 << 17;
-const mostSize = 1 << 22;
+const minSize = 1 << 17;
+const maxSize = 1 << 22;
 
 /** Collects bytes whose number is not known in advance. One is meant to be used again and again. */
 export class ByteBuilder {
-  #bytes = Buffer.allocUnsafeSlow(leastSize);
+  #bytes = Buffer.allocUnsafeSlow(minSize);
   /** How many bytes were added. */
   length = 0;
 
@@ -31,7 +31,7 @@ export class ByteBuilder {
     const taken = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(taken, 0, 0, this.length);
     this.length = 0;
-    if (this.#bytes.length > mostSize) this.#bytes = Buffer.allocUnsafeSlow(leastSize);
+    if (this.#bytes.length > maxSize) this.#bytes = Buffer.allocUnsafeSlow(minSize);
     return taken;
   }
 

@@ -6,10 +6,10 @@ import type { MaybePromise } from "./maybe-promise.ts";
 export type Steps<T> = Generator<void, T, void>;
 
 /** Milliseconds of work before the event loop turns: of work that has just begun, and of all that goes on together. */
-const beginSlice = 2;
-const turnSlice = 4;
+const firstSliceTime = 2;
+const turnTime = 4;
 /** Milliseconds before work that goes on lets other such work have its turn. */
-const share = 1;
+const taskTime = 1;
 
 interface Task {
   readonly steps: Steps<unknown>;
@@ -29,7 +29,7 @@ export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
 }
 
 /** Runs the first slice of `steps`, of 2 ms or of so many milliseconds. Returns the result if that was all. */
-export function firstSlice<T>(steps: Steps<T>, milliseconds = beginSlice): { value: T } | undefined {
+export function firstSlice<T>(steps: Steps<T>, milliseconds = firstSliceTime): { value: T } | undefined {
   return runUntil(steps, performance.now() + milliseconds);
 }
 
@@ -43,11 +43,11 @@ export function otherSlices<T>(steps: Steps<T>): Promise<T> {
 
 /** Goes on with the tasks in rotation. */
 function takeTurn(): void {
-  const end = performance.now() + turnSlice;
+  const end = performance.now() + turnTime;
   for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
     const task = tasks.shift() as Task;
     try {
-      const last = runUntil(task.steps, Math.min(end, now + share));
+      const last = runUntil(task.steps, Math.min(end, now + taskTime));
       if (last) task.resolve(last.value);
       else tasks.push(task);
     } catch (error) {

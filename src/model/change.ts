@@ -18,4 +18,4 @@ export interface Change {
 }
 
 /** The actor of everything done on the command line. */
-export const operator = "operator";
+export const operatorActor = "operator";

@@ -14,7 +14,7 @@ export interface Encoding {
 }
 
 /** The encoding that records are kept in: their bytes are there once, for look-ups and for the list. */
-export const stored: Encoding = {
+export const storedEncoding: Encoding = {
   name: "json",
   documentStart: "",
   item: (_resource, json) => json,

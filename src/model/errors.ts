@@ -60,59 +60,21 @@ export class Refusal extends Error {
 }
 
 /** How many faults are listed: more than any record has fields, and no more than anyone reads. */
-const mostFaults = 100;
+const maxFaults = 100;
 
 /** Whether `faults` has one more than are listed. Then there is no need to look for others. */
-export function isFull(faults: readonly Fault[]): boolean {
-  return faults.length > mostFaults;
+export function exceedsMaxFaults(faults: readonly Fault[]): boolean {
+  return faults.length > maxFaults;
 }
 
 /** The refusal of a record with its faults (at most 100 of them), the first in one line as well. */
 export function invalidRecord(faults: readonly Fault[]): Refusal {
   const [first] = faults;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";
-  return new Refusal("invalid-record", detail + more(faults), { faults: faults.slice(0, mostFaults) });
+  return new Refusal("invalid-record", detail + more(faults), { faults: faults.slice(0, maxFaults) });
 }
 
 function more(faults: readonly Fault[]): string {
-  if (isFull(faults)) return ` (and more; the first ${mostFaults} are listed)`;
+  if (exceedsMaxFaults(faults)) return ` (and more; the first ${maxFaults} are listed)`;
   return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
-}
-
-/** What a log tells of an error. */
-interface LoggedError {
-  readonly type: string;
-  readonly message: string;
-  readonly stack?: string;
-  readonly code?: string;
-  readonly cause?: LoggedError;
-  /** Of an error that stands for several. */
-  readonly errors?: readonly LoggedError[];
-}
-
-/** Most causes that are told of an error, one behind the other or one beside the other. */
-const mostCauses = 5;
-
-/**
- * What a log tells of anything thrown, as plain data. Errors of the runtime itself (such as those of a module that could
- * not be loaded) have members that cannot be serialized.
- */
-export function toLogged(error: unknown, depth = 1): LoggedError {
-  if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
-  const { code } = error as NodeJS.ErrnoException;
-  const isDeep = depth === mostCauses;
-  const errors = error instanceof AggregateError && !isDeep ? error.errors.slice(0, mostCauses) : [];
-  return {
-    type: error.name,
-    message: error.message,
-    ...(error.stack ? { stack: error.stack } : {}),
-    ...(typeof code === "string" ? { code } : {}),
-    ...(error.cause === undefined || isDeep ? {} : { cause: toLogged(error.cause, depth + 1) }),
-    ...(errors.length > 0 ? { errors: errors.map((one) => toLogged(one, depth + 1)) } : {}),
-  };
-}
-
-/** The text of anything thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

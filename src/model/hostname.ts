@@ -6,8 +6,8 @@ import { domainToASCII } from "node:url";
 import { invalidRecord } from "./errors.ts";
 
 /** Bounds of RFC 1035 section 2.3.4, in characters: of a name without its trailing dot, and of a label. */
-const longestName = 253;
-const longestLabel = 63;
+const maxNameLength = 253;
+const maxLabelLength = 63;
 
 /**
  * The hostname of an authority without user information (RFC 3986 section 3.2), such as the value of a `Host` field, in
@@ -25,18 +25,18 @@ export function hostnameOf(authority: string): string {
  * @throws Refusal `invalid-record` that says what is wrong, and what was probably meant
  */
 export function readHostname(text: string): string {
-  const fault = faultOfForm(text);
+  const fault = formFault(text);
   if (fault) throw invalidHostname(text, fault);
   if (isAddressV6(text)) return readAddressV6(text);
   const name = withoutTrailingDot(toAscii(text));
   if (isIPv4(name)) return name;
-  const wrong = faultOfName(name);
+  const wrong = nameFault(name);
   if (wrong) throw invalidHostname(text, wrong);
   return name;
 }
 
 /** What shows that `text` is more than a hostname: a URL, a pattern, several of them. */
-function faultOfForm(text: string): string | undefined {
+function formFault(text: string): string | undefined {
   if (text === "") return "it is empty";
   if (/\s/u.test(text)) return "it contains a blank; name one host at a time";
   if (text.includes("*")) return "wildcards are not supported; name each host, or make the site the default";
@@ -73,15 +73,15 @@ function toAscii(text: string): string {
 }
 
 /** What is wrong with a name in ASCII (RFC 1123 section 2.1; underscores as well, since some hosts have them). */
-function faultOfName(name: string): string | undefined {
+function nameFault(name: string): string | undefined {
   const unfit = /[^a-z0-9._-]/.exec(name);
   if (unfit)
     return `it contains ${JSON.stringify(unfit[0])}; letters, digits, hyphens, underscores and dots are allowed`;
-  if (name.length > longestName) return `it has ${name.length} characters; at most ${longestName} are allowed`;
+  if (name.length > maxNameLength) return `it has ${name.length} characters; at most ${maxNameLength} are allowed`;
   const labels = name.split(".");
   if (labels.includes("")) return "it has a dot too many";
-  const long = labels.find((label) => label.length > longestLabel);
-  if (long) return `its part \`${long}\` has ${long.length} characters; at most ${longestLabel} are allowed`;
+  const long = labels.find((label) => label.length > maxLabelLength);
+  if (long) return `its part \`${long}\` has ${long.length} characters; at most ${maxLabelLength} are allowed`;
   const hyphened = labels.find((label) => label.startsWith("-") || label.endsWith("-"));
   if (hyphened) return `its part \`${hyphened}\` begins or ends with a hyphen`;
   // Clients take such a name for an address, and reach something else (URL Standard, "ends in a number").

@@ -1,13 +1,13 @@
 // How much a list may be asked for at once (contract section 6).
 
 /** Most records of a page. */
-export const longestPage = 1000;
+export const maxPageSize = 1000;
 
 /** Most filters of a request. */
-export const mostFilters = 16;
+export const maxFilters = 16;
 
 /** Most IDs of `filter[ID][in]`. */
-export const mostIds = 1000;
+export const maxIds = 1000;
 
 /** Most fields of `sort`. */
-export const mostOrders = 8;
+export const maxSortFields = 8;

@@ -1,5 +1,5 @@
 import { nearestPath } from "../lib/nearest.ts";
-import { type Fault, invalidRecord, isFull, Refusal } from "./errors.ts";
+import { exceedsMaxFaults, type Fault, invalidRecord, Refusal } from "./errors.ts";
 import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
 import { fieldPaths, type Leaf, type Resource } from "./resource.ts";
 import { valuesIn } from "./shape.ts";
@@ -120,7 +120,7 @@ function readId(id: unknown, faults: Fault[]): number | undefined {
 }
 
 /** Where reading is: at the top of a record or in one of its groups. */
-interface Place {
+interface ReadingContext {
   readonly resource: Resource;
   readonly fields: Fields;
   /** The dotted path to here, with its last dot. */
@@ -131,10 +131,10 @@ interface Place {
 }
 
 /** The values in the order of the declaration. */
-function readFields(place: Place, input: Input): Values {
+function readFields(place: ReadingContext, input: Input): Values {
   const { fields, above, isWhole, faults } = place;
   for (const name in input) {
-    if (isFull(faults)) break;
+    if (exceedsMaxFaults(faults)) break;
     if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
       faults.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], place)}` });
   }
@@ -154,7 +154,13 @@ function readFields(place: Place, input: Input): Values {
   return values;
 }
 
-function readText(field: Text, name: string, { above, faults }: Place, input: Input, isPresent: boolean): string {
+function readText(
+  field: Text,
+  name: string,
+  { above, faults }: ReadingContext,
+  input: Input,
+  isPresent: boolean,
+): string {
   const value = isPresent ? input[name] : "";
   const detail = isPresent ? textFault(field, value) : field.required ? "is required" : undefined;
   if (detail) faults.push({ field: above + name, detail });
@@ -162,7 +168,7 @@ function readText(field: Text, name: string, { above, faults }: Place, input: In
 }
 
 /** What was probably meant by an unknown field: another name, another group, or fields with something around them. */
-function hintFor(name: string, value: unknown, { resource, above }: Place): string {
+function hintFor(name: string, value: unknown, { resource, above }: ReadingContext): string {
   const isWrapper =
     above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));
   if (isWrapper) return `; send the record without \`${name.slice(0, 100)}\` around it`;

@@ -2,4 +2,4 @@
 export const systemSite = 0;
 
 /** The name of the resource whose records are the sites: a record's ID is its site's number. */
-export const siteResource = "site";
+export const siteResourceName = "site";

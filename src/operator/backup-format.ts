@@ -13,7 +13,7 @@ import { isStandardInput } from "./standard-streams.ts";
 const formatVersion = 1;
 
 /** Longest line, in characters: many times what a row takes. It bounds what a file without line ends keeps in memory. */
-const longestLine = 1 << 24;
+const maxLineLength = 1 << 24;
 
 /** The lines of a backup before they are compressed. @param onRow is called for each row */
 export async function* toBackupLines(
@@ -86,7 +86,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
       const lines = [rest + first, ...others];
       rest = lines.pop() ?? "";
       yield* lines;
-      if (rest.length > longestLine) throw notABackup(file, "a line of it is too long");
+      if (rest.length > maxLineLength) throw notABackup(file, "a line of it is too long");
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;

@@ -63,7 +63,7 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
     try {
       if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
     } catch (error) {
-      throw notKept(error, isRestored);
+      throw previousNotSaved(error, isRestored);
     }
   });
   return { rows: count, kept, ...countDiscarded(before, heads) };
@@ -108,7 +108,7 @@ async function writeUnlessEmpty(replaced: Parameters<Keep>[0], file: string, now
 }
 
 /** @param isRestored whether this restore is done but for that; otherwise it goes back to one that was killed */
-function notKept(cause: unknown, isRestored: boolean): Refusal {
+function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
   const what = isRestored
     ? "the backup was restored, but what was there before was not kept"
     : "nothing was restored, since what an earlier restore replaced cannot be kept";

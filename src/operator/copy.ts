@@ -27,11 +27,11 @@ export async function copyDatabase(
   if (total === 0) throw new Refusal("conflict", "there is nothing to copy; is the source the right one?");
   const sent = createFingerprint();
   await to.refill(
-    watched(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
+    countRowsOf(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
     refuseReplaced,
   );
   const received = createFingerprint();
-  const readBack = watched(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
+  const readBack = countRowsOf(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
   if (received.changes() > sent.changes()) throw writtenTo();
   if (sent.end() !== received.end()) {
@@ -65,7 +65,7 @@ async function countRows(engine: Engine, onProgress: (progress: CopyProgress) =>
   return rows;
 }
 
-async function* watched(
+async function* countRowsOf(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   fingerprint: Fingerprint,
   onRows: (rows: number) => void,

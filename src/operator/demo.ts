@@ -1,4 +1,4 @@
-import { operator } from "../model/change.ts";
+import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { readNewRecord, type Values } from "../model/record.ts";
@@ -27,7 +27,7 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
       resource: resource.name,
       operation: "create" as const,
       text: JSON.stringify(readNewRecord(resource, values)),
-      actor: operator,
+      actor: operatorActor,
       at: now,
     })),
   );

@@ -1,5 +1,5 @@
 import type { Change } from "../model/change.ts";
-import { operator } from "../model/change.ts";
+import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Outcome } from "../model/intent.ts";
@@ -35,7 +35,7 @@ export async function restoreRecord(
 ): Promise<Outcome> {
   const [head] = await engine.heads([site]);
   const text = await findState(engine, site, resource, id, revision);
-  const common = { site, resource: resource.name, id, actor: operator, at };
+  const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", text, ifEpoch: head?.epoch }]);
   if (outcome?.kind === "refused" && outcome.why === "other-history")
     throw new Refusal("conflict", "the site has just been restored or removed; nothing was changed");

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { operator } from "../model/change.ts";
+import { operatorActor } from "../model/change.ts";
 import type { Engine, SiteContents } from "../model/engine.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
 import { epochOf, type Intent, type Outcome, type Refused } from "../model/intent.ts";
@@ -81,7 +81,7 @@ export async function importRecords(
     const match = matcher.find(input);
     pending.push({ row: number, input, intent: toIntent(match, decoded, resource, site, options.now()) });
     if (value !== undefined) waiting.add(value);
-    matcher.took(input, match.id);
+    matcher.note(input, match.id);
   }
 
   async function flush(): Promise<void> {
@@ -96,7 +96,7 @@ export async function importRecords(
       tally(summary, row, intent, outcome);
       if (outcome.kind !== "done") return;
       epoch ??= epochOf(outcome.version);
-      matcher.took(input, outcome.id);
+      matcher.note(input, outcome.id);
     });
   }
 
@@ -151,7 +151,7 @@ function readable({ input, faults }: NumberedRow["decoded"]): RowInput {
 }
 
 function toIntent(match: Match, decoded: NumberedRow["decoded"], resource: Resource, site: number, at: number): Intent {
-  const common = { site, resource: resource.name, actor: operator, at };
+  const common = { site, resource: resource.name, actor: operatorActor, at };
   const { ID: _, ...fields } = decoded.input as RowInput;
   if (match.kind === "update") {
     const { values } = readRecord(resource, fields, decoded.faults);

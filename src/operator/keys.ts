@@ -8,7 +8,7 @@ import type { SiteRecord } from "./sites.ts";
 import { changeSystem, readSystem, type System, toCreate, toUpdate } from "./system.ts";
 
 /** `sfk_` and four more: less would revoke the wrong one too easily. */
-const shortestPrefix = 8;
+const minPrefixLength = 8;
 
 export interface KeyRecord {
   readonly ID: number;
@@ -113,8 +113,8 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
 
 /** The key that begins with `text`: eight characters of it or more, up to the whole key, which a client may have at hand. */
 function findKey(system: System, text: string): KeyRecord {
-  if (text.length < shortestPrefix)
-    throw new Refusal("bad-request", `give at least ${shortestPrefix} characters of the key, such as sfk_AbCd`);
+  if (text.length < minPrefixLength)
+    throw new Refusal("bad-request", `give at least ${minPrefixLength} characters of the key, such as sfk_AbCd`);
   const shown = shownOf(text);
   const found = system.records<KeyRecord>(keyResource).filter((key) => mayBegin(text, key));
   const [key] = found;

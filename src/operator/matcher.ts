@@ -19,11 +19,11 @@ interface Matcher {
   /** @throws Refusal `invalid-record` when the row cannot be matched, `conflict` when several records match */
   find(input: RowInput): Match;
   /** Tells that the row was good, and the record's ID where it is known. */
-  took(input: RowInput, id: number | undefined): void;
+  note(input: RowInput, id: number | undefined): void;
 }
 
 /** A larger one would leave no IDs for the records that follow, since they count on from the largest. */
-const largestId = 999_999_999_999_999;
+const maxNewId = 999_999_999_999_999;
 
 /** The field by which records are matched; undefined for their ID. @throws Refusal `bad-request` when there is no such field */
 export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
@@ -54,10 +54,10 @@ function matchById(present: Set<number>): Matcher {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
       if (isPresent(ID)) return { kind: "update", id: ID };
-      if (ID > largestId) throw badId(`must be at most ${largestId}`);
+      if (ID > maxNewId) throw badId(`must be at most ${maxNewId}`);
       return { kind: "create", id: ID };
     },
-    took({ ID }, id) {
+    note({ ID }, id) {
       if (id === undefined) return;
       const last = given.at(-1);
       if (ID !== undefined) present.add(id);
@@ -88,7 +88,7 @@ function matchByField(leaf: Leaf, records: readonly StorefrontRecord[]): Matcher
       const [id] = found;
       return id === undefined ? { kind: "create", id: undefined } : { kind: "update", id };
     },
-    took(input, id) {
+    note(input, id) {
       if (id !== undefined) put(keyOf(input), id);
     },
   };

@@ -27,10 +27,10 @@ interface OutputOptions {
 }
 
 /** Signals that end a process which does not look after them. Not SIGHUP: `nohup` has it ignored, and to look after it would undo that. */
-const ending = ["SIGINT", "SIGTERM"] as const;
+const terminationSignals = ["SIGINT", "SIGTERM"] as const;
 
 /** How long a part must have been left alone to be removed, in milliseconds: longer than any database may take for a page. */
-const leftAlone = 60 * 60_000;
+const staleAge = 60 * 60_000;
 
 /**
  * Writes a file all at once: beside its place, to the disk, and then into its place, so that a failure or a signal leaves what
@@ -91,7 +91,7 @@ function removeOldParts(folder: string): void {
     if (pid === undefined || isRunning(Number(pid))) continue;
     const part = join(folder, name);
     const found = statSync(part, { throwIfNoEntry: false });
-    if (found?.isFile() && Date.now() - found.mtimeMs > leftAlone) rmSync(part, { force: true });
+    if (found?.isFile() && Date.now() - found.mtimeMs > staleAge) rmSync(part, { force: true });
   }
 }
 
@@ -113,9 +113,9 @@ function removeAtSignal(part: string): () => void {
     process.kill(process.pid, signal);
   };
   const stop = () => {
-    for (const signal of ending) process.off(signal, onSignal);
+    for (const signal of terminationSignals) process.off(signal, onSignal);
   };
-  for (const signal of ending) process.on(signal, onSignal);
+  for (const signal of terminationSignals) process.on(signal, onSignal);
   return stop;
 }
 

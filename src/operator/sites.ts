@@ -30,7 +30,7 @@ export async function listSites(engine: Engine): Promise<SiteRecord[]> {
 
 /** The site of this name. @throws Refusal `not-found` that names the one that was probably meant */
 export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
-  return pick(await listSites(engine), name);
+  return requireSite(await listSites(engine), name);
 }
 
 /** Makes a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
@@ -38,7 +38,7 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
   const values = { Name: name, ...toValues(settings) };
   return changeSites(engine, (sites) => {
     refuseTaken(sites, undefined, values);
-    return [...displaceDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
+    return [...unsetDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
   });
 }
 
@@ -46,9 +46,9 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   const values = { ...(settings.name === undefined ? {} : { Name: settings.name }), ...toValues(settings) };
   return changeSites(engine, (sites) => {
-    const site = pick(sites, name);
+    const site = requireSite(sites, name);
     refuseTaken(sites, site.ID, values);
-    return [...displaceDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
+    return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
   });
 }
 
@@ -58,7 +58,7 @@ export function setSite(engine: Engine, name: string, settings: SiteSettings, no
  */
 export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   const removed = await changeSites(engine, (sites, system) => {
-    const site = pick(sites, name);
+    const site = requireSite(sites, name);
     const keys = system
       .records<{ ID: number; Site: string }>(keyResource)
       .filter((key) => Number(key.Site) === site.ID);
@@ -93,7 +93,7 @@ async function changeSites(
   return JSON.parse(toDeclared(siteResource, bodies.at(-1) as string));
 }
 
-function pick(sites: readonly SiteRecord[], name: string): SiteRecord {
+function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
   const names = sites.map(({ Name }) => Name);
@@ -135,12 +135,7 @@ function refuseTaken(
 }
 
 /** There is one default site at most: who becomes it takes the place of the one before. */
-function displaceDefault(
-  sites: readonly SiteRecord[],
-  own: number | undefined,
-  { isDefault }: SiteSettings,
-  now: number,
-) {
+function unsetDefault(sites: readonly SiteRecord[], own: number | undefined, { isDefault }: SiteSettings, now: number) {
   if (!isDefault) return [];
   const others = sites.filter((site) => site.Default === "yes" && site.ID !== own);
   return others.map((site) => toUpdate(siteResource, site.ID, { Default: "" }, now));

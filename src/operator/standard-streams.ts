@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { Writable } from "node:stream";
 
 /** Milliseconds to wait for a pipe that is full and does not wait by itself, as one that is shared with another program. */
-const pause = 5;
+const retryDelay = 5;
 
 export function isStandardInput(file: string): boolean {
   return ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].includes(file);
@@ -35,7 +35,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
-      Bun.sleepSync(pause);
+      Bun.sleepSync(retryDelay);
     }
   }
 }

@@ -1,6 +1,6 @@
 // The records of the system site, as the operator's commands read and write them.
 
-import { operator } from "../model/change.ts";
+import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { headVersion, type Intent, type Outcome } from "../model/intent.ts";
@@ -15,7 +15,7 @@ export interface System {
 }
 
 /** How often a decision is made anew when others write at the same time; each time one of them got through. */
-const mostAttempts = 100;
+const maxAttempts = 100;
 
 export async function readSystem(engine: Engine): Promise<System> {
   return (await load(engine)).system;
@@ -27,7 +27,7 @@ export async function readSystem(engine: Engine): Promise<System> {
  * @throws Refusal whatever `decide` throws, and `conflict` when others write without a pause
  */
 export async function changeSystem(engine: Engine, decide: (system: System) => readonly Intent[]): Promise<string[]> {
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { system, ifHead } = await load(engine);
     const [first, ...others] = decide(system);
     if (!first) return [];
@@ -40,17 +40,17 @@ export async function changeSystem(engine: Engine, decide: (system: System) => r
 /** Makes a record. @throws Refusal `invalid-record` */
 export function toCreate(resource: Resource, values: Values, at: number): Intent {
   const text = JSON.stringify(readNewRecord(resource, values));
-  return { site: systemSite, resource: resource.name, operation: "create", text, actor: operator, at };
+  return { site: systemSite, resource: resource.name, operation: "create", text, actor: operatorActor, at };
 }
 
 /** Changes the fields in `values`. @throws Refusal `invalid-record` */
 export function toUpdate(resource: Resource, id: number, values: Values, at: number): Intent {
   const text = JSON.stringify(readRecord(resource, values).values);
-  return { site: systemSite, resource: resource.name, operation: "update", id, text, actor: operator, at };
+  return { site: systemSite, resource: resource.name, operation: "update", id, text, actor: operatorActor, at };
 }
 
 export function toDelete(resource: Resource, id: number, at: number): Intent {
-  return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operator, at };
+  return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operatorActor, at };
 }
 
 async function load(engine: Engine): Promise<{ system: System; ifHead: string }> {

@@ -1,6 +1,6 @@
 import { choice, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
-import { siteResource } from "../model/system-site.ts";
+import { siteResourceName } from "../model/system-site.ts";
 
 /** The characters of the normal form; `readHostname` checks the rest. */
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
@@ -8,7 +8,7 @@ const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 
 /** Websites. A system resource: its records belong to site 0, and a record's ID is the number of the site it describes. */
 export const site = defineResource({
-  name: siteResource,
+  name: siteResourceName,
   path: "sites",
   element: "Site",
   singular: "site",

@@ -1,6 +1,6 @@
 // The parameters and request headers (contract sections 2, 3, 6 and 7).
 
-import { longestPage, mostFilters, mostIds, mostOrders } from "../../model/list-bounds.ts";
+import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/list-bounds.ts";
 import { fieldPaths, type Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 import { ref } from "./interface.ts";
@@ -33,7 +33,7 @@ const shared: Record<string, Schema> = {
     name: "limit",
     in: "query",
     description: "Most records to return. Without it, all of them.",
-    schema: { type: "integer", minimum: 1, maximum: longestPage },
+    schema: { type: "integer", minimum: 1, maximum: maxPageSize },
   },
   offset: {
     name: "offset",
@@ -82,7 +82,7 @@ export const filterValue: Schema = {
     filterObject("in", {
       type: "string",
       pattern: "^[1-9][0-9]*(?:,[1-9][0-9]*)*$",
-      description: `Only for the ID: at most ${mostIds} IDs, separated by commas.`,
+      description: `Only for the ID: at most ${maxIds} IDs, separated by commas.`,
     }),
   ],
 };
@@ -114,13 +114,13 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
     [`${element}Sort`]: {
       name: "sort",
       in: "query",
-      description: `Fields to sort the ${plural} by, \`-\` before one for descending; at most ${mostOrders}. Ties are in ID order. Separated by commas, or the parameter repeated.`,
+      description: `Fields to sort the ${plural} by, \`-\` before one for descending; at most ${maxSortFields}. Ties are in ID order. Separated by commas, or the parameter repeated.`,
       style: "form",
       explode: false,
       schema: {
         type: "array",
         minItems: 1,
-        maxItems: mostOrders,
+        maxItems: maxSortFields,
         items: { type: "string", enum: leaves.flatMap((path) => [path, `-${path}`]) },
       },
       example: ["Name", "-ID"],
@@ -128,12 +128,12 @@ function fieldParameters(resource: Resource): Record<string, Schema> {
     [`${element}Filter`]: {
       name: "filter",
       in: "query",
-      description: `Which ${plural} to return: \`filter[Name]=Acme\` exactly, \`filter[Name][contains]=acm\` without regard to case, \`filter[ID][in]=3,5,8\` any of these. Several must all hold; at most ${mostFilters}.`,
+      description: `Which ${plural} to return: \`filter[Name]=Acme\` exactly, \`filter[Name][contains]=acm\` without regard to case, \`filter[ID][in]=3,5,8\` any of these. Several must all hold; at most ${maxFilters}.`,
       style: "deepObject",
       explode: true,
       schema: {
         type: "object",
-        maxProperties: mostFilters,
+        maxProperties: maxFilters,
         propertyNames: { enum: leaves },
         additionalProperties: ref("schemas", "FilterValue"),
         "x-additionalPropertiesName": "field",

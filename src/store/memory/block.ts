@@ -1,4 +1,4 @@
-import { type Encoding, stored } from "../../model/encoding.ts";
+import { type Encoding, storedEncoding } from "../../model/encoding.ts";
 import type { StorefrontRecord } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { EncodedItems, type ItemBuilder } from "./encoded-items.ts";
@@ -52,7 +52,7 @@ export class Block {
     this.ids = records.map(({ id }) => id);
     this.revisions = records.map(({ revision }) => revision);
     this.#resource = resource;
-    this.#json = new EncodedItems(stored, records.length, (index, to) => {
+    this.#json = new EncodedItems(storedEncoding, records.length, (index, to) => {
       const record = records[index] as MemoryRecord;
       if (record instanceof BlockRecord) record.block.#json.copyItem(record.index, to);
       else to.write(record.json);
@@ -86,7 +86,7 @@ export class Block {
 
   /** All records in `encoding`; made when first asked for, and then kept. */
   encoded(encoding: Encoding): EncodedItems {
-    if (encoding.name === stored.name) return this.#json;
+    if (encoding.name === storedEncoding.name) return this.#json;
     let items = this.#derived.get(encoding.name);
     if (!items) {
       items = new EncodedItems(encoding, this.size, (index, to) =>
@@ -99,7 +99,7 @@ export class Block {
 
   /** Appends one record in `encoding`, without making the others. */
   appendItem(index: number, encoding: Encoding, to: ItemBuilder): void {
-    const items = encoding.name === stored.name ? this.#json : this.#derived.get(encoding.name);
+    const items = encoding.name === storedEncoding.name ? this.#json : this.#derived.get(encoding.name);
     if (items) items.copyItem(index, to);
     else to.write(encoding.item(this.#resource, this.text(index)));
   }

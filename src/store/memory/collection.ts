@@ -1,6 +1,6 @@
-import { Lane } from "../../lib/lane.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
+import { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Encoding } from "../../model/encoding.ts";
 import type { RecordRow } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
@@ -19,7 +19,7 @@ const waitingShare = 1 / 4;
 export class Collection {
   readonly resource: Resource;
   /** For long work on the records. */
-  readonly lane = new Lane();
+  readonly lane = new WorkLimiter();
   readonly selections = new Selections(this.lane);
   /** The blocks, as of some changes ago. */
   #version: Version;

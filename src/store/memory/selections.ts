@@ -1,10 +1,10 @@
 // Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Selections are kept, and after a few
 // changes only the records that changed are put in their places.
 
-import type { Lane } from "../../lib/lane.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
 import { sorted } from "../../lib/sorted.ts";
+import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Leaf } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
 import {
@@ -42,12 +42,12 @@ const mostRecent = 256;
 export class Selections {
   /** The least recently used first. */
   readonly #kept = new Map<string, Selection>();
-  readonly #lane: Lane;
+  readonly #lane: WorkLimiter;
   #bytes = 0;
   /** The IDs of the records that changed from each of the latest versions to the one after it. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
-  constructor(lane: Lane) {
+  constructor(lane: WorkLimiter) {
     this.#lane = lane;
   }
 

@@ -1,20 +1,20 @@
 // Long work on the records of a site: a bounded number at a time, shared, in order, and dropped when no client waits for it.
 
 import { beforeEach, expect, test } from "bun:test";
-import { Abandoned, Lane } from "../src/lib/lane.ts";
 import type { Steps } from "../src/lib/slices.ts";
+import { AbandonedWork, WorkLimiter } from "../src/lib/work-limiter.ts";
 
 const wanted = () => true;
 const most = 4;
 
-let lane: Lane;
+let lane: WorkLimiter;
 let begun: string[];
 let underWay: Set<string>;
 let mostUnderWay: number;
 let isHeld: boolean;
 
 beforeEach(() => {
-  lane = new Lane();
+  lane = new WorkLimiter();
   begun = [];
   underWay = new Set();
   mostUnderWay = 0;
@@ -83,7 +83,7 @@ test("work that waits is not begun when its client has gone, but when one of two
   isThere = false;
   begun = [];
   isHeld = false;
-  const isDropped = expect(gone).rejects.toBeInstanceOf(Abandoned);
+  const isDropped = expect(gone).rejects.toBeInstanceOf(AbandonedWork);
   expect(await Promise.all(shared)).toEqual(["shared", "shared"]);
   await Promise.all(first);
   await isDropped;

@@ -4,11 +4,11 @@ import type { MaybePromise } from "./maybe-promise.ts";
 import { firstSlice, otherSlices, type Steps } from "./slices.ts";
 
 /** Most works that go on at once. Each may take much memory: 100,000 records to be sorted take 10 MB. */
-const mostAtOnce = 4;
+const maxRunning = 4;
 /** Milliseconds in which work must be done to be done at once while so many others go on: of 500 requests, 500 slices hold up everyone. */
-const shortSlice = 0.2;
+const sliceWhenFull = 0.2;
 /** After so many requests that had to wait, those that are not wanted any more are dropped. */
-const requestsToPrune = 256;
+const pruneInterval = 256;
 
 interface Waiting {
   readonly promise: Promise<unknown>;
@@ -19,14 +19,14 @@ interface Waiting {
 }
 
 /** Rejects the promise of a work that was dropped. */
-export class Abandoned extends Error {
+export class AbandonedWork extends Error {
   constructor() {
     super("no client waits for this any more");
     this.name = "Unwanted";
   }
 }
 
-export class Lane {
+export class WorkLimiter {
   /** Works that go on, by name. */
   readonly #running = new Map<string, Promise<unknown>>();
   /** Works to begin when another has ended, in the order in which they were asked for. */
@@ -50,8 +50,8 @@ export class Lane {
     const waiting = this.#waiting.get(name);
     if (waiting) return this.#join(waiting, isWanted) as Promise<T>;
     const steps = make();
-    const isFull = this.#running.size >= mostAtOnce;
-    const last = isFull ? firstSlice(steps, shortSlice) : firstSlice(steps);
+    const isFull = this.#running.size >= maxRunning;
+    const last = isFull ? firstSlice(steps, sliceWhenFull) : firstSlice(steps);
     if (last) return last.value;
     if (!isFull) return this.#goOn(name, steps);
     // Not paused: work that is half done may take as much memory as one that goes on.
@@ -85,14 +85,14 @@ export class Lane {
   #beginNext(): void {
     this.#prune();
     for (const [name, { begin }] of this.#waiting) {
-      if (this.#running.size >= mostAtOnce) break;
+      if (this.#running.size >= maxRunning) break;
       this.#waiting.delete(name);
       begin();
     }
   }
 
   #countRequest(): void {
-    if (++this.#requests >= requestsToPrune) this.#prune();
+    if (++this.#requests >= pruneInterval) this.#prune();
   }
 
   #prune(): void {
@@ -101,7 +101,7 @@ export class Lane {
       waiting.wanted = waiting.wanted.filter((isWanted) => isWanted());
       if (waiting.wanted.length > 0) continue;
       this.#waiting.delete(name);
-      waiting.reject(new Abandoned());
+      waiting.reject(new AbandonedWork());
     }
   }
 }
