@@ -1,6 +1,6 @@
 import type { DumpedRow, Engine, Keep } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { type TableName, tables } from "../store/tables.ts";
+import { columnsOf, type TableName } from "../store/tables.ts";
 import { isEmpty } from "./backup.ts";
 
 /** How far a copy is: every row is counted, written and read back. */
@@ -93,7 +93,7 @@ function createFingerprint() {
     add({ table, row }: DumpedRow): void {
       rows++;
       if (table === "key_uses") return;
-      const cells = tables[table as TableName].map((column) => (column === "epoch" ? null : (row[column] ?? null)));
+      const cells = columnsOf(table as TableName).map((column) => (column === "epoch" ? null : (row[column] ?? null)));
       const entry = sums.get(table) ?? { rows: 0, sum: 0n };
       entry.rows++;
       entry.sum = BigInt.asUintN(64, entry.sum + BigInt(Bun.hash(JSON.stringify(cells))));

@@ -7,13 +7,11 @@ import { randomText } from "../lib/base62.ts";
 import type { DumpedRow } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { removedEpoch } from "./removed-sites.ts";
-import { type TableName, tables } from "./tables.ts";
+import type { TableName } from "./tables.ts";
 
 /** Most rows, and about how many bytes of text, that one transaction stores: writers wait for no longer than that takes. */
 const mostRows = 1000;
 const mostText = 1024 * 1024;
-
-export const tableNames = Object.keys(tables) as TableName[];
 
 /**
  * Tables beside those in use: those that a refill fills, or has no more use for; or those that it has replaced, which are to

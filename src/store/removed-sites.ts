@@ -2,13 +2,13 @@
 // was under way makes it anew.
 
 import { siteResourceName, systemSite } from "../model/system-site.ts";
-import type { TableName } from "./tables.ts";
+import { keyOf, tableNames } from "./tables.ts";
 
 /** The epoch of a site that was removed: that of a site without a history. */
 export const removedEpoch = "";
 
 /** The tables that hold what belongs to a site, besides its own row. */
-export const siteTables = ["records", "journal", "idempotency"] as const satisfies readonly TableName[];
+export const siteTables = tableNames.filter((table) => keyOf(table)[0] === "site_id");
 
 /** A statement of every engine: a row if the record of this site was deleted. A restore may have brought it back, or know nothing of it. */
 export function selectDeleted(site: string): string {

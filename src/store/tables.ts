@@ -1,16 +1,89 @@
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** The tables and their columns, the same in every engine, in the order in which a dump lists them. */
+/** A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. */
+type ColumnType = "integer" | "text";
+
+interface Table {
+  /** The columns of the primary key, in its order. */
+  readonly key: readonly string[];
+  /** Every column with its type, in the order of a dump. */
+  readonly columns: Readonly<Record<string, ColumnType>>;
+}
+
+/**
+ * The tables, the same in every engine and in every dump. The engines derive their statements from this: a new column is
+ * one line here and one migration per engine.
+ */
 export const tables = {
-  sites: ["id", "epoch", "revision", "counters"],
-  records: ["site_id", "resource", "id", "revision", "body"],
-  journal: ["site_id", "revision", "at", "actor", "resource", "id", "operation", "body"],
-  idempotency: ["site_id", "key_id", "name", "digest", "at", "operation", "id", "revision", "body"],
-  key_uses: ["key_id", "at"],
-} as const;
+  sites: {
+    key: ["id"],
+    columns: {
+      id: "integer",
+      epoch: "text",
+      revision: "integer",
+      counters: "text",
+    },
+  },
+  records: {
+    key: ["site_id", "resource", "id"],
+    columns: {
+      site_id: "integer",
+      resource: "text",
+      id: "integer",
+      revision: "integer",
+      body: "text",
+    },
+  },
+  journal: {
+    key: ["site_id", "revision"],
+    columns: {
+      site_id: "integer",
+      revision: "integer",
+      at: "integer",
+      actor: "text",
+      resource: "text",
+      id: "integer",
+      operation: "text",
+      body: "text",
+    },
+  },
+  idempotency: {
+    key: ["site_id", "key_id", "name"],
+    columns: {
+      site_id: "integer",
+      key_id: "integer",
+      name: "text",
+      digest: "text",
+      at: "integer",
+      operation: "text",
+      id: "integer",
+      revision: "integer",
+      body: "text",
+    },
+  },
+  key_uses: {
+    key: ["key_id"],
+    columns: {
+      key_id: "integer",
+      at: "integer",
+    },
+  },
+} as const satisfies Record<string, Table>;
 
 export type TableName = keyof typeof tables;
+
+export const tableNames = Object.keys(tables) as TableName[];
+
+/** The columns of a table without those of `except`, in the order of a dump. */
+export function columnsOf(table: TableName, except: readonly string[] = []): string[] {
+  return Object.keys(tables[table].columns).filter((column) => !except.includes(column));
+}
+
+/** The columns of the primary key of a table. */
+export function keyOf(table: TableName): readonly string[] {
+  return tables[table].key;
+}
 
 /** The refusal of a database whose tables are of version `found`, where this program knows no more than `known`. */
 export function madeByNewer(found: number, known: number): Refusal {

@@ -84,15 +84,15 @@ declare pages no scroll cursor for select site_id, resource, id, revision, body 
 
 declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
 
-delete from idempotency where site_id = <number> and (key_id, name) in ( select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
+delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
-delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning site_id;
+delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
 
 delete from journal where site_id = <number>;
 
-delete from journal where site_id = <number> and (revision) in ( select revision from journal where site_id = <number> limit <number>) returning <number>;
+delete from journal where site_id = <number> and (revision) in (select revision from journal where site_id = <number> limit <number>) returning <number>;
 
-delete from records where site_id = <number> and (resource, id) in ( select resource, id from records where site_id = <number> limit <number>) returning <number>;
+delete from records where site_id = <number> and (resource, id) in (select resource, id from records where site_id = <number> limit <number>) returning <number>;
 
 drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses;
 
@@ -108,31 +108,31 @@ drop view if exists "site";
 
 fetch <number> from pages;
 
-insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
+insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
 
-insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
 
 insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
 
-insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
+insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as given (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
 
-insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
+insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
 
-insert into sites (id, epoch, revision, counters) select id, epoch, <number>, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id on conflict (id) do nothing;
+insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text) on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters;
 
-insert into sites (id, epoch, revision, counters) values (<number>, '', <number>, '{}') on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters;
+insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text) order by id on conflict (id) do nothing;
 
 insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
 
-insert into storefront_unused_<run>_idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
+insert into storefront_unused_<run>_idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
 
-insert into storefront_unused_<run>_journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as r (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+insert into storefront_unused_<run>_journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
 
-insert into storefront_unused_<run>_key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as r (key_id bigint, at bigint);
+insert into storefront_unused_<run>_key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as given (key_id bigint, at bigint);
 
-insert into storefront_unused_<run>_records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text);
+insert into storefront_unused_<run>_records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text);
 
-insert into storefront_unused_<run>_sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as r (id bigint, epoch text, revision bigint, counters text);
+insert into storefront_unused_<run>_sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text);
 
 rollback;
 
@@ -141,8 +141,6 @@ select <number> from records where site_id = <number> and resource = 'site' and 
 select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) and a.grantee <> c.relowner;
 
 select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
-
-select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body from json_to_recordset($1::json) as w (site bigint, key bigint, name text) join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name;
 
 select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;
 
@@ -156,11 +154,13 @@ select key_id, at from key_uses;
 
 select pg_walfile_name(pg_current_wal_lsn()) as name;
 
-select r.site_id, r.resource, r.id, r.revision, r.body from json_to_recordset($1::json) as w (site bigint, resource text, id bigint) join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id;
-
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 
 select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
+
+select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) join idempotency using (site_id, key_id, name);
+
+select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
 
 select to_regclass('storefront_schema') is not null as is_there;
 
@@ -183,7 +183,5 @@ set local statement_timeout = 0;
 set local statement_timeout = 2000;
 
 set local synchronous_commit = off;
-
-update sites set revision = s.revision, counters = s.counters from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id;
 
 update storefront_schema set version = <number>, views = $1 where id = <number>;

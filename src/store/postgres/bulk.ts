@@ -1,8 +1,7 @@
 // What takes as long as the database is large: each on a connection of its own, and with time.
 
 import type { DumpedRow } from "../../model/engine.ts";
-import { tableNames } from "../refill.ts";
-import { type TableName, tables } from "../tables.ts";
+import { type TableName, tableNames } from "../tables.ts";
 import { fromPostgres, unavailable } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
@@ -12,14 +11,6 @@ const pageSize = 1000;
 
 /** Milliseconds for one step of something that is as long as the database is large. */
 const timeout = 15 * 60_000;
-
-const orders: Record<TableName, string> = {
-  sites: "id",
-  records: "site_id, resource, id",
-  journal: "site_id, revision",
-  idempotency: "site_id, key_id, name",
-  key_uses: "key_id",
-};
 
 /**
  * Every row of every table as of one moment, read on a connection of its own.
@@ -33,8 +24,7 @@ export async function* dumpRows(
   try {
     await step(connection, connection.script(sql.beginRead));
     for (const table of tableNames) {
-      const text = `select ${tables[table].join(", ")} from ${nameOf(table)} order by ${orders[table]}`;
-      const pages = connection.pages(text, pageSize);
+      const pages = connection.pages(sql.dump(table, nameOf(table)), pageSize);
       for (;;) {
         const page = await step(connection, pages.next());
         if (page.done) break;

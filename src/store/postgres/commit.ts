@@ -1,8 +1,17 @@
 // The write side: one transaction per batch, in two turns. The first locks the sites and fetches what the batch may
 // touch; the second writes down what was decided and commits.
 
-import type { Intent, Outcome } from "../../model/intent.ts";
-import { decideBatch, newSite, responseKey, rowKey, type SiteState, type Stored, type Written } from "../batch.ts";
+import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
+import {
+  decideBatch,
+  newSite,
+  responseKey,
+  rowKey,
+  type SiteState,
+  type Stored,
+  type StoredResponse,
+  type Written,
+} from "../batch.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -53,9 +62,11 @@ async function transact(
 
 async function fetch(connection: PostgresConnection, timeout: number, intents: readonly Intent[]): Promise<Stored> {
   const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
-  const named = intents.flatMap(({ site, resource, id }) => (id === undefined ? [] : [{ site, resource, id }]));
+  const named = intents.flatMap(({ site, resource, id }) =>
+    id === undefined ? [] : [{ site_id: site, resource, id }],
+  );
   const keyed = intents.flatMap(({ site, idempotency }) =>
-    idempotency ? [{ site, key: idempotency.keyId, name: idempotency.name }] : [],
+    idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
   );
   // Sent together, carried out in this order: what is fetched is as the lock found it.
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
@@ -68,13 +79,11 @@ async function fetch(connection: PostgresConnection, timeout: number, intents: r
   for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
   return {
     sites,
-    rows: new Map(
-      rows.map(({ site_id, resource, id, revision, body }) => [rowKey(site_id, resource, id), { revision, body }]),
-    ),
+    rows: new Map(rows.map(({ site_id, resource, id, ...row }) => [rowKey(site_id, resource, id), row as StoredRow])),
     responses: new Map(
-      responses.map(({ site_id, key_id, name, digest, at, operation, id, revision, body }) => [
+      responses.map(({ site_id, key_id, name, ...response }) => [
         responseKey(site_id, key_id, name),
-        { digest, at, operation, id, revision, body },
+        response as StoredResponse,
       ]),
     ),
   };
@@ -88,15 +97,20 @@ const none: Promise<ResultRow[]> = Promise.resolve([]);
  */
 async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
-  const rows = missing.map((id) => ({ id, epoch: newSite().epoch }));
+  const rows = missing.map((id) => toSiteRow(id, newSite()));
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   if (locked.some(({ revision }) => revision > 0)) throw unavailable("a site was just made", { code: "40001" });
   return locked.map((row) => [row.id as number, toState(row)]);
 }
 
-function toState({ epoch, revision, counters }: ResultRow): SiteState {
-  return { epoch, revision, counters: JSON.parse(counters) };
+function toState({ id: _, counters, ...state }: ResultRow): SiteState {
+  return { ...state, counters: JSON.parse(counters) } as SiteState;
+}
+
+/** A row of `sites`. */
+export function toSiteRow(id: number, state: SiteState): object {
+  return { id, ...state, counters: JSON.stringify(state.counters) };
 }
 
 async function write(
@@ -105,10 +119,7 @@ async function write(
   stored: Stored,
   { changes, responses, sites }: Written,
 ): Promise<void> {
-  const states = [...sites].map((id) => {
-    const { revision, counters } = stored.sites.get(id) as SiteState;
-    return { id, revision, counters: JSON.stringify(counters) };
-  });
+  const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
   const kept = responses.map(({ site, keyId, ...response }) => ({ site_id: site, key_id: keyId, ...response }));
   connection.takeWarning();

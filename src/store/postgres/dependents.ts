@@ -2,7 +2,7 @@
 // other tables take the place of those in use, both are carried over.
 
 import { Refusal } from "../../model/errors.ts";
-import { tableNames } from "../refill.ts";
+import { tableNames } from "../tables.ts";
 import { step } from "./bulk.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 

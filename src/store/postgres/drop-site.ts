@@ -1,5 +1,7 @@
-import { siteTables } from "../removed-sites.ts";
+import { newSite } from "../batch.ts";
+import { removedEpoch, siteTables } from "../removed-sites.ts";
 import { connected, step } from "./bulk.ts";
+import { toSiteRow } from "./commit.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
@@ -7,11 +9,14 @@ import { sql } from "./statements.ts";
 export async function dropSite(primary: Primary, site: number): Promise<void> {
   const connection = await connected(primary);
   const run = (text: string) => step(connection, connection.script(text));
+  const removed = toSiteRow(site, { ...newSite(), epoch: removedEpoch });
   try {
     for (const table of siteTables) {
       for (let isMore = true; isMore; ) {
         // To write to `sites` first keeps a restore from putting other tables in place before the end.
-        const [deleted = []] = await run(`begin; ${sql.closeSite(site)}; ${sql.deletedSite(site)}`);
+        await run("begin");
+        await step(connection, connection.query(sql.putSites, [removed]));
+        const [deleted = []] = await run(sql.deletedSite(site));
         if (deleted.length === 0) return void (await run("rollback"));
         const [dropped = []] = await run(`${sql.dropRows(table, site)}; ${sql.commit}`);
         isMore = dropped.length > 0;

@@ -10,10 +10,9 @@ import {
   newRun,
   overtaken,
   type Portion,
-  tableNames,
   upgradedMeanwhile,
 } from "../refill.ts";
-import { type TableName, tables } from "../tables.ts";
+import { type TableName, tableNames } from "../tables.ts";
 import { connected, dumpRows, step } from "./bulk.ts";
 import { readDependents, requireOwnViews, restoreDependents } from "./dependents.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
@@ -27,8 +26,6 @@ const pause = 1500;
 
 /** How often it is tried: for about an hour, so that a backup under way can end first. */
 const mostAttempts = 1800;
-
-const texts = new Set(["epoch", "counters", "resource", "body", "actor", "operation", "name", "digest"]);
 
 /** Replaces the content of every table by `rows`, as the engine's port says. */
 export async function refillTables(
@@ -81,13 +78,7 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
 }
 
 function insert(connection: PostgresConnection, aside: Aside, { table, rows }: Portion): Promise<unknown> {
-  const columns = tables[table].map((column) => ({ column, type: texts.has(column) ? "text" : "bigint" }));
-  const names = columns.map(({ column }) => column).join(", ");
-  const typed = columns.map(({ column, type }) => `${column} ${type}`).join(", ");
-  return connection.query(
-    `insert into ${asideName(aside, table)} (${names}) select ${names} from json_to_recordset($1::json) as r (${typed})`,
-    rows,
-  );
+  return connection.query(sql.insert(table, asideName(aside, table)), rows);
 }
 
 /** Whoever reads for long, such as a backup, must end first. Nobody else waits meanwhile for longer than an attempt. */

@@ -1,18 +1,17 @@
-// Every statement of the engine. Numbers are written into a statement; text is always a parameter.
+// Every statement of the engine, its columns from the declaration of the tables. Numbers are written into a statement; text
+// is always a parameter. Rows are one parameter: a JSON array of objects, whose members are the columns.
 //
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
-// one that touches a site names it.
+// statement that touches a site names it.
 
-import { removedEpoch, selectDeleted, selectUndropped } from "../removed-sites.ts";
+import { selectDeleted, selectUndropped } from "../removed-sites.ts";
+import { columnsOf, keyOf, type TableName, tables } from "../tables.ts";
 
-/** What a transaction may hold up others for at least, in milliseconds, when its process falls silent. */
-const silence = 10_000;
+/** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
+const minIdleTimeout = 10_000;
 
-/** Most rows of a removed site that one transaction deletes. */
-const mostDropped = 2000;
-
-/** What tells a row from the others of its site. */
-const keys = { records: "resource, id", journal: "revision", idempotency: "key_id, name" } as const;
+/** Rows of a removed site that one transaction deletes at most. */
+const maxDropped = 2000;
 
 export const sql = {
   heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
@@ -22,48 +21,38 @@ export const sql = {
   end: "commit",
 
   rows: (site: number) =>
-    `select resource, id, revision, body from records where site_id = ${list([site])} order by resource, id`,
+    `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
   since: (site: number, revision: number, limit: number) =>
-    `select revision, at, actor, resource, id, operation, body from journal
+    `select ${columnsInSite("journal")} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
+
+  /** Every row of a table, or of one like it that is named `from`. */
+  dump: (table: TableName, from: string) =>
+    `select ${columnsOf(table).join(", ")} from ${from} order by ${keyOf(table).join(", ")}`,
 
   /** Begins a transaction that waits for others a little shorter than this program waits for it. */
   begin: (timeout: number) =>
-    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(silence, timeout)])}`,
+    `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeout, timeout)])}`,
 
   lockSites: (sites: readonly number[]) =>
-    `select id, epoch, revision, counters from sites where id in (${list(sites)}) order by id for update`,
+    `select ${columnsOf("sites").join(", ")} from sites where id in (${list(sites)}) order by id for update`,
 
-  addSites: `insert into sites (id, epoch, revision, counters)
-select id, epoch, 0, '{}' from json_to_recordset($1::json) as s (id bigint, epoch text) order by id
-on conflict (id) do nothing`,
+  addSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
-  fetchRows: `select r.site_id, r.resource, r.id, r.revision, r.body
-from json_to_recordset($1::json) as w (site bigint, resource text, id bigint)
-join records r on r.site_id = w.site and r.resource = w.resource and r.id = w.id`,
+  fetchRows: fetch("records"),
 
-  fetchResponses: `select i.site_id, i.key_id, i.name, i.digest, i.at, i.operation, i.id, i.revision, i.body
-from json_to_recordset($1::json) as w (site bigint, key bigint, name text)
-join idempotency i on i.site_id = w.site and i.key_id = w.key and i.name = w.name`,
+  fetchResponses: fetch("idempotency"),
 
-  putRows: `insert into records (site_id, resource, id, revision, body)
-select site_id, resource, id, revision, body
-from json_to_recordset($1::json) as r (site_id bigint, resource text, id bigint, revision bigint, body text)
-on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body`,
+  putRows: put("records"),
 
-  addChanges: `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
-select site_id, revision, at, actor, resource, id, operation, body
-from json_to_recordset($1::json) as c (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text)`,
+  addChanges: insert("journal"),
 
-  putSites: `update sites set revision = s.revision, counters = s.counters
-from json_to_recordset($1::json) as s (id bigint, revision bigint, counters text) where sites.id = s.id`,
+  putSites: put("sites"),
 
-  putResponses: `insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body)
-select site_id, key_id, name, digest, at, operation, id, revision, body
-from json_to_recordset($1::json) as i (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text)
-on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at,
-  operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body`,
+  putResponses: put("idempotency"),
+
+  insert,
 
   // A statement that looks for any expired response of these sites would now and then be planned to go through the whole table.
   oldestResponses: (after: number, limit: number) =>
@@ -71,13 +60,12 @@ on conflict (site_id, key_id, name) do update set digest = excluded.digest, at =
 from sites where id > ${list([after])} order by id limit ${list([limit])}`,
 
   deleteExpiredResponses: (site: number, before: number, limit: number) =>
-    `delete from idempotency where site_id = ${list([site])} and (key_id, name) in (select key_id, name from idempotency
-where site_id = ${list([site])} and at <= ${list([before])} order by at limit ${list([limit])}) returning site_id`,
+    deleteSome("idempotency", site, `and at <= ${list([before])} order by at limit ${list([limit])}`),
 
   // An entry of the journal, as every write adds one, of no site and gone again before anyone can see it. It is as long as an
   // entry that is not compressed may be, so that it needs room on the disk as others do.
-  tryWrite: `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
-values (-1, floor(random() * 9e15)::bigint, 0, '', '', 9007199254740991, '', repeat('x', 1500)); delete from journal where site_id = -1`,
+  tryWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
+delete from journal where site_id = -1`,
 
   // A statement's time limit would also cut short the wait for a synchronous standby, and the commit would be reported
   // as done without it.
@@ -86,24 +74,71 @@ values (-1, floor(random() * 9e15)::bigint, 0, '', '', 9007199254740991, '', rep
   // For what may be lost: its commit is done at once, while a standby is away too.
   waitForNothing: "set local synchronous_commit = off",
 
-  noteUses: `insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as u (key_id bigint, at bigint)
-order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
+  noteUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
 
   uses: "select key_id, at from key_uses",
-
-  closeSite: (site: number) =>
-    `insert into sites (id, epoch, revision, counters) values (${list([site])}, '${removedEpoch}', 0, '{}')
-on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters`,
 
   /** A row where the record of this site was deleted. */
   deletedSite: (site: number) => selectDeleted(list([site])),
 
-  dropRows: (table: keyof typeof keys, site: number) =>
-    `delete from ${table} where site_id = ${list([site])} and (${keys[table]}) in (
-select ${keys[table]} from ${table} where site_id = ${list([site])} limit ${mostDropped}) returning 1`,
+  dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
 
   undroppedSites: selectUndropped,
 } as const;
+
+function insert(table: TableName, into: string = table): string {
+  const columns = columnsOf(table).join(", ");
+  return `insert into ${into} (${columns}) select ${columns} from ${given(table)}`;
+}
+
+/** Inserts rows, or replaces those that are there. */
+function put(table: TableName): string {
+  const key = keyOf(table);
+  const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
+  return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
+}
+
+/** The rows with the given keys. */
+function fetch(table: TableName): string {
+  const key = keyOf(table);
+  return `select ${columnsOf(table).join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
+}
+
+function deleteSome(table: TableName, site: number, which: string): string {
+  const key = keyInSite(table);
+  const ofSite = `site_id = ${list([site])}`;
+  return `delete from ${table} where ${ofSite} and (${key}) in (select ${key} from ${table} where ${ofSite} ${which}) returning 1`;
+}
+
+/** The rows in `$1`. Members that are no columns are ignored. */
+function given(table: TableName, columns: readonly string[] = columnsOf(table)): string {
+  const typed = columns.map((column) => `${column} ${isText(table, column) ? "text" : "bigint"}`);
+  return `json_to_recordset($1::json) as given (${typed.join(", ")})`;
+}
+
+function columnsInSite(table: TableName): string {
+  return columnsOf(table, ["site_id"]).join(", ");
+}
+
+function keyInSite(table: TableName): string {
+  return keyOf(table)
+    .filter((column) => column !== "site_id")
+    .join(", ");
+}
+
+function trialEntry(): string[] {
+  const values: Record<string, string> = {
+    site_id: "-1",
+    revision: "floor(random() * 9e15)::bigint",
+    body: "repeat('x', 1500)",
+  };
+  return columnsOf("journal").map((column) => values[column] ?? (isText("journal", column) ? "''" : "0"));
+}
+
+function isText(table: TableName, column: string): boolean {
+  const { columns }: { readonly columns: Readonly<Record<string, string>> } = tables[table];
+  return columns[column] === "text";
+}
 
 /** Whole numbers as SQL writes them; anything else must not get into a statement. */
 function list(numbers: readonly number[]): string {

@@ -1,7 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/engine.ts";
-import { tableNames } from "../refill.ts";
-import { type TableName, tables } from "../tables.ts";
+import { columnsOf, type TableName, tableNames } from "../tables.ts";
 import { fromSqlite } from "./database.ts";
 
 export type Cell = string | number | null;
@@ -18,7 +17,7 @@ export function* dumpRows(
   try {
     database.run("begin");
     for (const table of tableNames) {
-      const text = `select ${tables[table].join(", ")} from ${nameOf(table)}`;
+      const text = `select ${columnsOf(table).join(", ")} from ${nameOf(table)}`;
       for (const row of database.query<Record<string, Cell>, []>(text).iterate()) yield { table, row };
     }
   } catch (error) {

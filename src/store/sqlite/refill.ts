@@ -11,10 +11,9 @@ import {
   newRun,
   overtaken,
   type Portion,
-  tableNames,
   upgradedMeanwhile,
 } from "../refill.ts";
-import { type TableName, tables } from "../tables.ts";
+import { columnsOf, type TableName, tableNames } from "../tables.ts";
 import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
 import { type Cell, dumpRows } from "./dump.ts";
 import { dropInPortions, giveWay } from "./portions.ts";
@@ -91,7 +90,7 @@ function makeTables(database: Database, aside: Aside): void {
 }
 
 function insert(database: Database, aside: Aside, { table, rows }: Portion): void {
-  const columns = tables[table];
+  const columns = columnsOf(table);
   const marks = columns.map(() => "?").join(", ");
   const query = database.query(`insert into ${asideName(aside, table)} (${columns.join(", ")}) values (${marks})`);
   for (const row of rows) query.run(...columns.map((column) => (row[column] ?? null) as Cell));
