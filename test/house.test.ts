@@ -1,13 +1,16 @@
-// Who may import whom, and what else holds everywhere in `src`.
+// The rules of the source layout: imports, exports, names, sizes and references.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { servedOf } from "../src/model/resource.ts";
+import { allResources } from "../src/resources/all.ts";
 
-const src = fileURLToPath(new URL("../src", import.meta.url));
+const root = fileURLToPath(new URL("..", import.meta.url));
+const src = join(root, "src");
 
-/** The parts of `src`, and the other parts that each may import; what those may import, it may import too. A new folder needs a line here. */
+/** The parts of `src` and what each may import. Arrows are transitive. A new folder needs a line here. */
 const arrows: Record<string, readonly string[]> = {
   lib: [],
   model: ["lib"],
@@ -33,8 +36,35 @@ function reach(part: string): string[] {
   return [part, ...(arrows[part] ?? []).flatMap(reach)];
 }
 
-/** Files that may reach further than their part. */
-const exceptions: Record<string, readonly string[]> = { "store/open.ts": ["store/sqlite", "store/postgres"] };
+/** Files that may import more than their part. */
+const importExceptions: Record<string, readonly string[]> = { "store/open.ts": ["store/sqlite", "store/postgres"] };
+
+/** Exports that no file of `src` imports, and why. Add a line only if tests or scripts have no other way. */
+const exportExceptions: Record<string, string> = {
+  "client/client.ts createClient": "what the package exports",
+  "formats/xml.ts escapeText": "a property test checks every character",
+  "http/client-network.ts networkOf": "a table of addresses, which no test server can have",
+  "http/limits.ts mostBuckets": "the test fills the table to its bound",
+  "model/resource.ts Declaration": "tests declare resources",
+  "operator/import.ts ImportOptions": "tests import with part of the options",
+  "operator/keys.ts KeyRecord": "tests read the records of keys",
+  "operator/keys.ts KeySettings": "the test server issues keys",
+  "reference/documents.ts openapiOf": "scripts/write-openapi.ts writes docs/openapi.json",
+  "start.ts StartOptions": "the test server starts with options",
+  "store/postgres/pool.ts Work": "tests run work on a pool",
+  "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
+};
+
+/** Files that list the resources, and why. Everything else derives from `allResources`. */
+const listExceptions: Record<string, string> = {
+  "src/client/records.ts": "generated from allResources",
+  "src/operator/demo.ts": "sample records, which the server can do without",
+  "src/resources/all.ts": "the list",
+  "test/generated/drivers/openapi-fetch.ts": "a program that a generator's user would write",
+  "test/generated/models.test.ts": "a program that a generator's user would write",
+  "test/golden.test.ts": "a record of each resource, beside its golden files",
+  "test/mistakes.test.ts": "mistaken paths",
+};
 
 interface Source {
   readonly file: string;
@@ -72,6 +102,30 @@ function partOf(file: string): string {
   return folder in arrows ? folder : (folder.split("/")[0] as string);
 }
 
+/** The names that a file declares with `export`. */
+function exportedNames(text: string): string[] {
+  const declared =
+    /^export (?:declare )?(?:abstract )?(?:async )?(?:const|let|function\*?|class|interface|type) (\w+)/gm;
+  return [...new Set([...text.matchAll(declared)].map(([, name]) => name as string))];
+}
+
+/** `store/batch.ts decideBatch` for each name that a file imports or exports again; `*` stands for all. */
+function importedNames(file: string, text: string): string[] {
+  const clauses = text.matchAll(/^(?:import|export)\b(?: type)? ([^;"]*?)\bfrom "(\.[^"]+)"/gms);
+  const dynamic = text.matchAll(/(\{[^}]*\} = await |\b)import\("(\.[^"]+)"\)/g);
+  return [...clauses, ...dynamic].flatMap(([, clause = "", path = ""]) => {
+    const source = relative(src, join(src, dirname(file), path));
+    const names =
+      clause === "" || clause.includes("*") ? ["*"] : (clause.match(/\w+(?= as )|\b(?!type\b|as\b|await\b)\w+/g) ?? []);
+    return names.map((name) => `${source} ${name}`);
+  });
+}
+
+/** Both engines' folders as one: they may mirror each other, since no file imports from both but store/open.ts. */
+function withoutEngine(file: string): string {
+  return file.replace(/^store\/(?:sqlite|postgres)\/.*/, "store/engine");
+}
+
 describe("the source layout", () => {
   test("has a rule for each of its parts", () => {
     expect([...new Set(sources.map(({ file }) => partOf(file)))].filter((part) => !(part in arrows))).toEqual([]);
@@ -82,10 +136,10 @@ describe("the source layout", () => {
     expect(Object.keys(arrows).filter((part) => !parts.has(part))).toEqual([]);
   });
 
-  test("nobody imports whom it may not", () => {
+  test("every import follows an arrow", () => {
     const faults = sources.flatMap(({ file, imports }) => {
       const own = partOf(file);
-      const allowed = [...reach(own), ...(exceptions[file] ?? [])];
+      const allowed = [...reach(own), ...(importExceptions[file] ?? [])];
       return imports.filter((path) => !allowed.includes(partOf(path))).map((path) => `${file} imports ${path}`);
     });
     expect(faults).toEqual([]);
@@ -96,18 +150,18 @@ describe("the source layout", () => {
     expect([...new Set(opens)].sort()).toEqual(["commands", "start"]);
   });
 
-  test("nothing is imported in a circle, but for types, which are gone when the program runs", () => {
+  test("imports form no cycle; type imports do not count, since they are erased", () => {
     const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, withoutTypes(text))]));
     const done = new Set<string>();
-    const circles: string[] = [];
+    const cycles: string[] = [];
     const visit = (file: string, path: readonly string[]): void => {
-      if (path.includes(file)) return void circles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
+      if (path.includes(file)) return void cycles.push([...path.slice(path.indexOf(file)), file].join(" -> "));
       if (done.has(file)) return;
       for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
       done.add(file);
     };
     for (const { file } of sources) visit(file, []);
-    expect(circles).toEqual([]);
+    expect(cycles).toEqual([]);
   });
 
   test("nothing is exported as default", () => {
@@ -121,24 +175,50 @@ describe("the source layout", () => {
     expect(readers.map(({ file }) => file)).toEqual(["config.ts"]);
   });
 
+  test("every export has a user in another file of src", () => {
+    const used = new Set(sources.flatMap(({ file, text }) => importedNames(file, text)));
+    const unused = sources
+      .flatMap(({ file, text }) => exportedNames(text).map((name) => `${file} ${name}`))
+      .filter((name) => !used.has(name) && !used.has(name.replace(/ .*/, " *")));
+    expect(unused.sort()).toEqual(Object.keys(exportExceptions).sort());
+  });
+
+  test("no two exported names are alike", () => {
+    const files = new Map<string, string[]>();
+    for (const { file, text } of sources.filter((source) => partOf(source.file) !== "client"))
+      for (const name of exportedNames(text)) files.set(name, [...(files.get(name) ?? []), file]);
+    const alike = [...files].filter(([, all]) => new Set(all.map(withoutEngine)).size > 1);
+    expect(alike).toEqual([]);
+  });
+
   test("every section that a comment cites is a heading of that page", () => {
     const cited = cites("{src,test,scripts,bench}/**/*.{ts,mjs,sql}");
     expect(cited.length).toBeGreaterThan(10);
     expect(cited.filter(({ page, section }) => !headings(page).has(section))).toEqual([]);
   });
 
-  test("a resource is data: the parts that serve name none", () => {
-    const naming = sources.filter(({ file, imports }) => {
-      const named = imports.filter((path) => /^resources\/(brand|order-status|location)\.ts$/.test(path));
-      return named.length > 0 && !["resources/all.ts", "operator/demo.ts"].includes(file);
-    });
-    expect(naming.map(({ file }) => file)).toEqual([]);
+  test("only resources/all.ts lists the resources", () => {
+    const all = [...new Bun.Glob("{src,test,bench,scripts}/**/*.{ts,tsx,mjs}").scanSync(root)]
+      .filter((file) => !file.includes("node_modules/"))
+      .filter((file) => listsResources(readFileSync(join(root, file), "utf8")));
+    expect(all.sort()).toEqual(Object.keys(listExceptions).sort());
   });
 });
 
+/** Whether the names of all served resources are within three lines. */
+function listsResources(text: string): boolean {
+  const names = servedOf(allResources).map(
+    ({ name, path }) => new RegExp(`\\b(?:${name}|${path}|${path.slice(0, -1)}|${name.replace("-", "")})\\b`, "i"),
+  );
+  const lines = text.split("\n");
+  return lines.some((_, i) => {
+    const near = lines.slice(i, i + 3).join("\n");
+    return names.every((name) => name.test(near));
+  });
+}
+
 /** Each "contract section 3" and "interface 2.4 and 2.5" in the comments of the files that match `pattern`. */
 function cites(pattern: string): { file: string; page: string; section: string }[] {
-  const root = join(src, "..");
   return [...new Bun.Glob(pattern).scanSync(root)]
     .filter((file) => !file.includes("node_modules/"))
     .flatMap((file) => {
@@ -154,6 +234,6 @@ function cites(pattern: string): { file: string; page: string; section: string }
 
 /** The numbers of a page's headings. */
 function headings(page: string): ReadonlySet<string> {
-  const text = readFileSync(join(src, "../docs", `${page}.md`), "utf8");
+  const text = readFileSync(join(root, "docs", `${page}.md`), "utf8");
   return new Set([...text.matchAll(/^#+ ([0-9][0-9.]*?)\.? /gm)].map(([, number]) => number as string));
 }

@@ -1,6 +1,7 @@
 // One rule for naming a record (contract section 2).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { allResources } from "../src/resources/all.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -9,12 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const resources = [
-  { path: "brands", element: "Brand" },
-  { path: "orderstatuses", element: "OrderStatus" },
-];
+const resources = allResources.filter(({ access }) => access === "written");
 const formats = ["json", "xml"] as const;
-const cases = resources.flatMap((resource) => formats.map((format) => ({ ...resource, format })));
+const cases = resources.flatMap(({ path, element }) => formats.map((format) => ({ path, element, format })));
 
 describe.each(cases)("$path in $format", ({ path, element, format }) => {
   const bodyOf = (id: number | undefined, name?: string) => {

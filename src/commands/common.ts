@@ -1,6 +1,6 @@
 // What the commands share: their options, the database, and what goes to stdout.
 
-import { type Command, InvalidArgumentError } from "commander";
+import { Argument, type Command, InvalidArgumentError } from "commander";
 import { type Config, type ConfigSources, environment, readConfig } from "../config.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { Engine } from "../model/engine.ts";
@@ -63,7 +63,7 @@ async function withOpened<T>(
   }
 }
 
-/** The configuration that `settings` make. @throws Misuse that names the first bad setting */
+/** The configuration that `settings` make. @throws UsageError that names the first bad setting */
 export function toConfig(settings: ConfigSources): Config {
   return asUsageError(() => readConfig(settings));
 }
@@ -125,12 +125,20 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
   return [toLine(header), ...shown.map(toLine)];
 }
 
-/** The served resource of this name, as paths have it. @throws Misuse that names the one that was probably meant */
+/** The argument that names a resource. */
+export function resourceArgument(): Argument {
+  return new Argument("<resource>", `one of ${servedPaths().join(", ")}`);
+}
+
+function servedPaths(): string[] {
+  return servedOf(allResources).map((resource) => resource.path);
+}
+
+/** The served resource of this name, as paths have it. @throws UsageError that names the one that was probably meant */
 export function findResource(name: string): Resource {
-  const served = servedOf(allResources);
-  const found = served.find((resource) => resource.path === name || resource.name === name);
+  const found = servedOf(allResources).find((resource) => resource.path === name || resource.name === name);
   if (found) return found;
-  const names = served.map((resource) => resource.path);
+  const names = servedPaths();
   const meant = nearest(name, names);
   throw new UsageError(
     `there is no resource "${name}"; ${meant ? `did you mean ${meant}?` : `there is ${names.join(", ")}`}`,
@@ -140,7 +148,7 @@ export function findResource(name: string): Resource {
 const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Milliseconds in a duration such as `90d`, `24h` or `30m`, of at least a second and at most 100 years. @throws Misuse */
+/** Milliseconds in a duration such as `90d`, `24h` or `30m`, of at least a second and at most 100 years. @throws UsageError */
 export function readDuration(text: string): number {
   const parts = /^([0-9]{1,10})([smhdw])$/.exec(text);
   const duration = parts ? Number(parts[1]) * (units[parts[2] as string] as number) : 0;

@@ -11,6 +11,7 @@ import {
   findResource,
   printMessage,
   printResult,
+  resourceArgument,
   UsageError,
   withCommonOptions,
   withEngine,
@@ -80,7 +81,7 @@ function restoreRecordCommand(): Command {
   return withCommonOptions(new Command("restore-record"))
     .description("put a record back as it was; a deleted one comes back under its old ID")
     .requiredOption("--site <name>", "the website, as `site list` names it")
-    .argument("<resource>", "brands, orderstatuses or locations")
+    .addArgument(resourceArgument())
     .argument("<id>", "its ID")
     .option("--revision <number>", "as it was at this revision of the journal; before its last change when not given")
     .action(async (resourceName: string, idText: string, options: RestoreFlags) => {

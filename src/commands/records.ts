@@ -16,6 +16,7 @@ import {
   printMessage,
   printResult,
   readFileName,
+  resourceArgument,
   withCommonOptions,
   withEngine,
 } from "./common.ts";
@@ -43,7 +44,7 @@ function importCommand(): Command {
   return withCommonOptions(new Command("import"))
     .description("make records from a file, or update those that match")
     .requiredOption("--site <name>", "the website, as `site list` names it")
-    .argument("<resource>", "brands, orderstatuses or locations")
+    .addArgument(resourceArgument())
     .argument("<file>", "the file, or - for standard input", readFileName)
     .addOption(new Option("--format <format>", "when the file's name does not tell").choices(fileFormats))
     .option(
@@ -82,7 +83,7 @@ function exportCommand(): Command {
   return withCommonOptions(new Command("export"))
     .description("write every record to a file that `import` reads back without a change")
     .requiredOption("--site <name>", "the website, as `site list` names it")
-    .argument("<resource>", "brands, orderstatuses or locations")
+    .addArgument(resourceArgument())
     .argument("[file]", "the file; standard output when not given", readFileName)
     .addOption(new Option("--format <format>", "when the file's name does not tell (default csv)").choices(fileFormats))
     .action(async (resourceName: string, file: string | undefined, options: ExportFlags) => {

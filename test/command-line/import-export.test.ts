@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import type { Fields } from "../../src/model/field.ts";
+import { servedOf } from "../../src/model/resource.ts";
+import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
@@ -38,16 +41,20 @@ const awkward = [
   "a;b",
 ];
 
+/** A record with `value` in every field that accepts any text, as far as it fits. */
+function valuesOf(fields: Fields, value: string): Record<string, unknown> {
+  const entries = Object.entries(fields).map(([name, field]) => {
+    if (field.kind === "group") return [name, valuesOf(field.fields, value)];
+    return [name, field.pattern ? field.example : [...value].slice(0, field.max).join("")];
+  });
+  return Object.fromEntries(entries);
+}
+
 describe("what was exported is imported without a difference", () => {
-  const resources = {
-    brands: (text: string) => ({ Name: text, AccountNumber: text, Address: { Town: text, AddressLine1: text } }),
-    orderstatuses: (text: string) => ({ Name: text }),
-    locations: (text: string) => ({ Name: text, Code: text, Email: "a@b.example", Telephone: { Daytime: text } }),
-  };
-  for (const [resource, make] of Object.entries(resources)) {
+  for (const { path: resource, fields } of servedOf(allResources)) {
     test.each(["csv", "json", "xml"])(`${resource} as %s`, async (format) => {
       const [from, to] = [await newSite(), await newSite()];
-      const json = JSON.stringify(awkward.map(make));
+      const json = JSON.stringify(awkward.map((value) => valuesOf(fields, value)));
       await shop.must(["import", "--site", from, resource, "-", "--format", "json"], { stdin: json });
       const file = shop.file(`${from}.${format}`);
       await shop.must(["export", "--site", from, resource, file]);
