@@ -57,7 +57,7 @@ const exportExceptions: Record<string, string> = {
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */
 const listExceptions: Record<string, string> = {
-  "src/client/records.ts": "generated from allResources",
+  "src/client/record-types.ts": "generated from allResources",
   "src/operator/demo.ts": "sample records, which the server can do without",
   "src/resources/all.ts": "the list",
   "test/generated/drivers/openapi-fetch.ts": "a program that a generator's user would write",

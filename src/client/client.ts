@@ -1,30 +1,32 @@
-// The client of the storefront interface, for browsers, Node, Bun and Deno. It depends on nothing.
+// The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options
+// and returns an object with a collection per resource (record-collection.ts; the types of the records are generated, record-types.ts). Each
+// method makes a `ClientRequest`, and `createSend` (send.ts) turns it into HTTP: header fields, time limit, retries (wait.ts), errors.
 
-import { WriteCollection } from "./collection.ts";
 import { type ClientOptions, toSettings } from "./options.ts";
-import { type Collections, paths } from "./records.ts";
+import { WriteCollection } from "./record-collection.ts";
+import { paths, type StorefrontClient } from "./record-types.ts";
 import { createSend } from "./send.ts";
 
+export { etagOf } from "./etag.ts";
+export type { Filter, FilterValue, Query } from "./list-query.ts";
+export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
 export type {
   AllOptions,
   IfNoneMatch,
-  List,
-  Part,
+  PartialRecord,
   ReadCollection,
-  Target,
+  RecordList,
+  RecordOrId,
   UpdateOptions,
   WriteCollection,
   WriteOptions,
-} from "./collection.ts";
-export { type FailureReason, type Fault, StorefrontFailure, StorefrontProblem } from "./errors.ts";
-export { etagOf } from "./etag.ts";
-export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
-export type { Filter, FilterValue, Query } from "./query.ts";
-export type * from "./records.ts";
+} from "./record-collection.ts";
+export type * from "./record-types.ts";
 export type { CallOptions } from "./send.ts";
+export { type FailureReason, type ProblemFault, StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
-/** A client of one website. Throws a TypeError for options that cannot work, such as a `url` that is no address. */
-export function createClient(options: ClientOptions): Collections {
+/** A client of one website. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
+export function createClient(options: ClientOptions): StorefrontClient {
   const send = createSend(toSettings(options));
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
   return Object.fromEntries(collections);

@@ -1,17 +1,17 @@
-// The version of a record or list that the server gave, kept with it. The property is a symbol, so that JSON and loops over names
-// pass it over; it is enumerable, so that `{ ...brand, Name: "New" }` is still known to be made from that version.
+// A record or list carries the version that the server sent with it. The property is a symbol, so JSON and `Object.keys` omit it. It is
+// enumerable, so a copy such as `{ ...brand, Name: "New" }` has it too.
 
 const etag = Symbol.for("storefront.etag");
 
 /**
- * The `ETag` of a record that `get`, `create` or `update` gave, of a copy made by spreading one, or of a list. Undefined for
- * records of a list (a list does not carry the versions of its records) and for copies made through JSON.
+ * The `ETag` of a list, of a record from `get`, `create` or `update`, or of a copy made by spreading such a record. Undefined for
+ * records from a list (the server does not send their versions) and for copies made through JSON.
  */
 export function etagOf(value: object): string | undefined {
   return (value as { [etag]?: string })[etag];
 }
 
-/** Keeps the `ETag` of a response with its content. A proxy that compresses marks it as weak; the version is the same. */
+/** Adds the `ETag` of the response to its content. A proxy that compresses makes the tag weak; the version is the same. */
 export function withEtag<T extends object>(value: T, headers: Headers): T {
   const tag = headers.get("ETag");
   return tag ? Object.assign(value, { [etag]: tag.replace(/^W\//, "") }) : value;

@@ -1,39 +1,39 @@
-import type { StorefrontFailure, StorefrontProblem } from "./errors.ts";
+import type { StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
 
 export interface ClientOptions {
-  /** The website's address, such as `https://shop.example`, with a path if the interface is below one: `https://host.example/shop/`. */
+  /** The URL of the website, such as `https://shop.example`, or `https://host.example/shop/` if the interface is below a path. */
   readonly url: string;
   /** An API key of the website. */
   readonly key: string;
-  /** Milliseconds that one attempt may take, from the request to the end of the response; 10 seconds unless said. */
+  /** Time limit of one attempt, from the request to the end of the response, in milliseconds. Default: 10,000. */
   readonly timeout?: number;
-  /** How often a request that failed is tried again, 0 to 20 times; 3 times unless said. */
+  /** How often to retry a failed request, 0 to 20. Default: 3. */
   readonly retries?: number;
-  /** Milliseconds that a `Retry-After` may ask for; when it asks for more, the problem is thrown. One minute unless said. */
-  readonly longestWait?: number;
+  /** The longest `Retry-After` to wait for, in milliseconds. Beyond it, the call throws the problem. Default: 60,000. */
+  readonly maxRetryAfter?: number;
   /** Sends PUT and DELETE as POST with `X-HTTP-Method-Override`, for proxies that let only GET and POST through. */
   readonly methodOverride?: boolean;
-  /** Takes the place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-  /** Is called with each response, also before a problem is thrown or the request is tried again. What it throws ends the call. */
+  /** Called with every response, before the call throws a problem or retries. An exception in it ends the call. */
   readonly onResponse?: (info: ResponseInfo) => void;
-  /** Is called before the wait for another attempt. What it throws ends the call. */
+  /** Called before the wait for a retry. An exception in it ends the call. */
   readonly onRetry?: (info: RetryInfo) => void;
 }
 
-/** One of the requests of a call. */
+/** One request of a call. */
 export interface AttemptInfo {
   readonly method: string;
   readonly url: string;
-  /** 1 for the first. */
+  /** Counts from 1. */
   readonly attempt: number;
 }
 
 export interface ResponseInfo extends AttemptInfo {
   readonly status: number;
-  /** Names the request in the server's log. */
+  /** The ID of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** What is left of the key's allowance, where it has one. */
+  /** The rest of the key's rate limit. Undefined if it has none. */
   readonly rateLimit: RateLimit | undefined;
 }
 
@@ -44,37 +44,37 @@ export interface RetryInfo extends AttemptInfo {
   readonly wait: number;
 }
 
-/** The `RateLimit` header. */
+/** The `RateLimit` header field. */
 export interface RateLimit {
-  /** Requests that may be sent at once. */
+  /** Requests that you can send at once. */
   readonly remaining: number;
   /** Milliseconds until there are more. */
   readonly reset: number;
 }
 
-/** `ClientOptions` with what they leave out, checked. */
-export interface Settings extends Required<Omit<ClientOptions, "url" | "onResponse" | "onRetry">> {
-  /** The website's address, ending in `/`. */
+/** Checked `ClientOptions`, with the defaults. */
+export interface ClientSettings extends Required<Omit<ClientOptions, "url" | "onResponse" | "onRetry">> {
+  /** The URL of the website, ending in `/`. */
   readonly base: string;
   readonly onResponse: ((info: ResponseInfo) => void) | undefined;
   readonly onRetry: ((info: RetryInfo) => void) | undefined;
 }
 
-/** The longest that a timer can take. */
-const longestTimer = 2 ** 31 - 1;
+/** The longest delay of `setTimeout`, in milliseconds. */
+export const maxDelay = 2 ** 31 - 1;
 
-/** @throws TypeError for an option that cannot work, so that it is not found out by a request */
-export function toSettings(options: ClientOptions): Settings {
-  const { key, timeout = 10_000, retries = 3, longestWait = 60_000, methodOverride = false } = options;
+/** @throws TypeError for an invalid option, so that the mistake shows before the first request */
+export function toSettings(options: ClientOptions): ClientSettings {
+  const { key, timeout = 10_000, retries = 3, maxRetryAfter = 60_000, methodOverride = false } = options;
   if (typeof key !== "string" || key.trim() === "") throw new TypeError("`key` must be an API key of the website");
-  // Throws for what no header can carry.
+  // Throws if the key cannot be sent as a header field.
   new Headers({ "X-API-AUTH": key });
   return {
     base: toBase(options.url),
     key,
-    timeout: inRange("timeout", timeout, 1, longestTimer),
-    retries: inRange("retries", retries, 0, 20),
-    longestWait: inRange("longestWait", longestWait, 0, longestTimer),
+    timeout: checkedInteger("timeout", timeout, 1, maxDelay),
+    retries: checkedInteger("retries", retries, 0, 20),
+    maxRetryAfter: checkedInteger("maxRetryAfter", maxRetryAfter, 0, maxDelay),
     methodOverride,
     fetch: toFetch(options.fetch),
     onResponse: options.onResponse,
@@ -82,13 +82,13 @@ export function toSettings(options: ClientOptions): Settings {
   };
 }
 
-/** @throws TypeError unless `value` is a whole number from `least` to `most` */
-export function inRange(name: string, value: unknown, least: number, most: number): number {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return value as number;
-  throw new TypeError(`\`${name}\` must be a whole number from ${least} to ${most}, not ${shown(value)}`);
+/** @throws TypeError unless `value` is a whole number from `min` to `max` */
+export function checkedInteger(name: string, value: unknown, min: number, max: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= min && value <= max) return value;
+  throw new TypeError(`\`${name}\` must be a whole number from ${min} to ${max}, not ${shown(value)}`);
 }
 
-/** A value as a message shows it. */
+/** A value for an error message. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? `"${value.slice(0, 80)}"` : String(value);
 }
@@ -97,12 +97,12 @@ function toBase(text: string): string {
   const url = new URL(text);
   const isPlain = !url.username && !url.password && !url.search && !url.hash;
   if (!/^https?:$/.test(url.protocol) || !isPlain) {
-    throw new TypeError("`url` must be an http or https address without a user, a query or a fragment");
+    throw new TypeError("`url` must be an http or https URL without a user, a query or a fragment");
   }
   return url.href.replace(/\/*$/, "/");
 }
 
-/** The global `fetch` is looked up at each call: something may replace it later. */
+/** Reads the global `fetch` at each call, because a program may replace it later. */
 function toFetch(fetch: ClientOptions["fetch"] = (url, init) => globalThis.fetch(url, init)) {
   if (typeof fetch === "function") return fetch;
   throw new TypeError("`fetch` must be a function");

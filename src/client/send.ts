@@ -1,17 +1,18 @@
-import { parsed, StorefrontFailure, StorefrontProblem, toProblem } from "./errors.ts";
-import { type AttemptInfo, inRange, type RateLimit, type Settings } from "./options.ts";
+import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelay, type RateLimit } from "./options.ts";
+import { parsed, StorefrontFailure, StorefrontProblem, toProblem } from "./storefront-errors.ts";
 import { pause, waitAfter } from "./wait.ts";
 
 export interface CallOptions {
-  /** Ends the call, and its further attempts; the call then throws the signal's reason. */
+  /** Ends the call and its retries. The call then throws the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that one attempt of this call may take. */
+  /** Time limit of one attempt, in milliseconds. */
   readonly timeout?: number;
 }
 
-interface Call extends CallOptions {
+/** A request before it has a URL and header fields. */
+export interface ClientRequest extends CallOptions {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** Below `/restapi/`. */
+  /** The path below `/restapi/`. */
   readonly path: string;
   readonly body?: unknown;
   readonly ifMatch?: string | undefined;
@@ -19,16 +20,16 @@ interface Call extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface Content {
+export interface ParsedResponse {
   readonly headers: Headers;
-  /** As parsed from JSON. */
+  /** The parsed JSON. */
   readonly body: object;
 }
 
-/** Sends a call; undefined when nothing has changed since `ifNoneMatch`. */
-export type Send = (call: Call) => Promise<Content | undefined>;
+/** Sends a request. Returns undefined if nothing has changed since `ifNoneMatch`. */
+export type Send = (request: ClientRequest) => Promise<ParsedResponse | undefined>;
 
-interface Prepared {
+interface PreparedRequest {
   readonly url: string;
   readonly init: RequestInit & { readonly method: string };
   readonly timeout: number;
@@ -36,13 +37,13 @@ interface Prepared {
 }
 
 /**
- * A function that sends a call, and sends it again when no response comes or the response says to come again. That is safe for
- * writes too: each carries an `Idempotency-Key`, so that the server does it once however often it comes.
+ * A function that sends requests and retries them after temporary failures. Retrying a write is safe: it has an `Idempotency-Key`, so the
+ * server carries it out once.
  */
-export function createSend(settings: Settings): Send {
-  return async (call) => {
-    // Whatever is wrong with the call itself is thrown here, and not tried again.
-    const prepared = prepare(call, settings);
+export function createSend(settings: ClientSettings): Send {
+  return async (request) => {
+    // Throws for mistakes in the request itself, which are not retried.
+    const prepared = prepare(request, settings);
     for (let attempt = 1; ; attempt++) {
       const info = { method: prepared.init.method, url: prepared.url, attempt };
       try {
@@ -50,7 +51,7 @@ export function createSend(settings: Settings): Send {
       } catch (error) {
         const isOurs = error instanceof StorefrontProblem || error instanceof StorefrontFailure;
         if (!isOurs || prepared.signal?.aborted) throw error;
-        const wait = attempt > settings.retries ? undefined : waitAfter(error, attempt, settings.longestWait);
+        const wait = attempt > settings.retries ? undefined : waitAfter(error, attempt, settings.maxRetryAfter);
         if (wait === undefined) throw error;
         settings.onRetry?.({ ...info, error, wait });
         await pause(wait, prepared.signal);
@@ -59,83 +60,85 @@ export function createSend(settings: Settings): Send {
   };
 }
 
-function prepare(call: Call, settings: Settings): Prepared {
-  const { method, body, signal } = call;
+function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequest {
+  const { method, body, signal } = request;
   const isOverridden = settings.methodOverride && (method === "PUT" || method === "DELETE");
   const headers = Object.entries({
     "X-API-AUTH": settings.key,
     "Content-Type": body === undefined ? undefined : "application/json",
-    "If-Match": call.ifMatch,
-    "If-None-Match": call.ifNoneMatch,
-    "Idempotency-Key": method === "GET" ? undefined : (call.idempotencyKey ?? randomName()),
+    "If-Match": request.ifMatch,
+    "If-None-Match": request.ifNoneMatch,
+    "Idempotency-Key": method === "GET" ? undefined : (request.idempotencyKey ?? randomKey()),
     "X-HTTP-Method-Override": isOverridden ? method : undefined,
   }).filter((header): header is [string, string] => header[1] !== undefined);
-  // Throws for what no header can carry.
+  // Throws if a value cannot be sent as a header field.
   new Headers(headers);
   return {
-    url: `${settings.base}restapi/${call.path}`,
+    url: `${settings.base}restapi/${request.path}`,
     init: {
       method: isOverridden ? "POST" : method,
       headers: Object.fromEntries(headers),
       redirect: "manual",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     },
-    timeout: call.timeout === undefined ? settings.timeout : inRange("timeout", call.timeout, 1, 2 ** 31 - 1),
+    timeout: request.timeout === undefined ? settings.timeout : checkedInteger("timeout", request.timeout, 1, maxDelay),
     signal,
   };
 }
 
-/** `crypto.randomUUID` is missing on pages that came without TLS. */
-function randomName(): string {
+/** Not `crypto.randomUUID`, which is missing on pages without TLS. */
+function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-async function sendOnce(prepared: Prepared, info: AttemptInfo, settings: Settings): Promise<Content | undefined> {
+async function sendOnce(
+  prepared: PreparedRequest,
+  info: AttemptInfo,
+  settings: ClientSettings,
+): Promise<ParsedResponse | undefined> {
   const { url, init, timeout, signal } = prepared;
   // Not called as a method: browsers refuse a `fetch` whose `this` is another object.
   const { fetch, onResponse } = settings;
   const limit = AbortSignal.timeout(timeout);
   const either = signal ? AbortSignal.any([signal, limit]) : limit;
-  const explain = (error: unknown): never => {
-    throw explained(error, signal, limit);
+  const rethrow = (error: unknown): never => {
+    throw toThrown(error, signal, limit);
   };
-  const response = await fetch(url, { ...init, signal: either }).catch(explain);
+  const response = await fetch(url, { ...init, signal: either }).catch(rethrow);
   onResponse?.({
     ...info,
     status: response.status,
     requestId: response.headers.get("X-Request-Id") ?? undefined,
     rateLimit: toRateLimit(response.headers.get("RateLimit")),
   });
-  return toContent(response, await response.text().catch(explain), settings.base);
+  return toParsed(response, await response.text().catch(rethrow), settings.base);
 }
 
-/** What to throw when the platform threw `error` instead of giving a response. */
-function explained(error: unknown, signal: AbortSignal | undefined, limit: AbortSignal): unknown {
+/** What the call throws if the platform threw `error` in place of a response. */
+function toThrown(error: unknown, signal: AbortSignal | undefined, limit: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
-  if (limit.aborted) return new StorefrontFailure("timeout", "no complete response came in time", { cause: error });
+  if (limit.aborted)
+    return new StorefrontFailure("timeout", "no complete response within the timeout", { cause: error });
   if (isMistake(error)) return error;
-  const message = `no response came: ${error instanceof Error ? error.message : error}`;
+  const message = `no response: ${error instanceof Error ? error.message : error}`;
   return new StorefrontFailure("network", message, { cause: error });
 }
 
-/** How browsers report that the network failed; other platforms give a cause or a code. */
+/** Messages of browsers for network failures. Other platforms set a cause or a code. */
 const networkMessages = /fetch|network|load failed|connection|offline|terminated|error sending request/i;
 
-/** Whether it is a mistake in a program, such as a `fetch` of the caller's own. Platforms throw TypeErrors for network failures, too. */
+/** Whether the error is a mistake in the program, such as one in the caller's own `fetch`. Platforms throw TypeErrors for network failures, too. */
 function isMistake(error: unknown): boolean {
   if (!(error instanceof TypeError)) return error instanceof ReferenceError || error instanceof RangeError;
   return error.cause === undefined && !("code" in error) && !networkMessages.test(error.message);
 }
 
-function toContent(response: Response, text: string, base: string): Content | undefined {
+function toParsed(response: Response, text: string, base: string): ParsedResponse | undefined {
   const { status, headers, type } = response;
   if (status === 304) return undefined;
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
-    const target = headers.get("Location") ?? "another address";
-    throw new StorefrontFailure(
-      "redirect",
-      `\`${base}\` redirects to ${target}: is that the address to use as \`url\`?`,
-    );
+    const target = headers.get("Location") ?? "another URL";
+    throw new StorefrontFailure("redirect", `\`${base}\` redirects to ${target}; set \`url\` to the right address`);
   }
   if (!response.ok) throw toProblem(response, text, base);
   const body = parsed(text);
@@ -143,7 +146,7 @@ function toContent(response: Response, text: string, base: string): Content | un
   throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);
 }
 
-/** The `RateLimit` header: `"key";r=99;t=1`. */
+/** The `RateLimit` header field: `"key";r=99;t=1`. */
 function toRateLimit(header: string | null): RateLimit | undefined {
   const [, remaining, seconds] = /;r=(\d+);t=(\d+)/.exec(header ?? "") ?? [];
   return seconds === undefined ? undefined : { remaining: Number(remaining), reset: Number(seconds) * 1000 };

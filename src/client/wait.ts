@@ -1,27 +1,28 @@
-import { StorefrontFailure, type StorefrontProblem } from "./errors.ts";
+import { StorefrontFailure, type StorefrontProblem } from "./storefront-errors.ts";
 
 /** Statuses after which the same request may succeed. */
-const passing = [409, 429, 502, 503, 504];
+const retriedStatuses = [409, 429, 502, 503, 504];
 
-/** The first wait and the longest, in milliseconds, before half of it is left to chance. */
-const [firstWait, mostWait] = [200, 10_000];
+/** Milliseconds before the random factor of 0.5 to 1.5: the first wait, and the bound of the doubling. */
+const [firstWait, maxWait] = [200, 10_000];
 
 /**
- * Milliseconds to wait after the failure of `attempt` (from 1): longer each time, at most 15 seconds, and never a round number, so that many
- * clients do not come back at the same moment. What `Retry-After` says comes first. Undefined when the request would fail again, or would
- * have to wait longer than `longestWait`.
+ * Milliseconds to wait after a failed attempt. Each wait is twice as long as the one before, up to 15 seconds, with a random factor so that
+ * many clients do not return at the same moment. `Retry-After` is added.
+ * @param attempt counts from 1
+ * @returns undefined if a retry cannot help, or if `Retry-After` is longer than `maxRetryAfter`
  */
 export function waitAfter(
   error: StorefrontProblem | StorefrontFailure,
   attempt: number,
-  longestWait: number,
+  maxRetryAfter: number,
 ): number | undefined {
-  const backOff = Math.min(firstWait * 2 ** (attempt - 1), mostWait) * (0.5 + Math.random());
+  const backOff = Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
   if (error instanceof StorefrontFailure) {
     return error.reason === "network" || error.reason === "timeout" ? backOff : undefined;
   }
   const { status, retryAfter = 0 } = error;
-  return passing.includes(status) && retryAfter <= longestWait ? retryAfter + backOff : undefined;
+  return retriedStatuses.includes(status) && retryAfter <= maxRetryAfter ? retryAfter + backOff : undefined;
 }
 
 /** Waits. Throws the reason of `signal` as soon as it is aborted. */

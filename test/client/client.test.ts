@@ -1,13 +1,13 @@
 // What the client does with records, against a real server.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { type Brand, type Collections, createClient, etagOf, StorefrontProblem } from "../../src/client/client.ts";
+import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;
-let client: Collections;
+let client: StorefrontClient;
 beforeAll(async () => {
   server = await startTestServer();
   proxy = await startFlakyProxy(server.url);

@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   type ClientOptions,
-  type Collections,
   createClient,
   type ResponseInfo,
   type RetryInfo,
+  type StorefrontClient,
   StorefrontFailure,
   StorefrontProblem,
 } from "../../src/client/client.ts";
@@ -16,7 +16,7 @@ import { startTestServer, type TestServer } from "../support/server.ts";
 
 let server: TestServer;
 let proxy: FlakyProxy;
-let client: Collections;
+let client: StorefrontClient;
 beforeAll(async () => {
   server = await startTestServer();
   proxy = await startFlakyProxy(server.url);
@@ -114,7 +114,7 @@ describe("a network that fails", () => {
     ]) {
       const controller = new AbortController();
       const { client: leaving, urls } = scripted([() => busy({ "Retry-After": "300" })], {
-        longestWait: 600_000,
+        maxRetryAfter: 600_000,
         onRetry: () => void abort(controller),
       });
       await expect(leaving.brands.list({}, { signal: controller.signal })).rejects.toBe(reason);
@@ -380,7 +380,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
     ["a timeout that no timer takes", { timeout: 2 ** 31 }],
     ["retries without end", { retries: Number.POSITIVE_INFINITY }],
     ["21 retries", { retries: 21 }],
-    ["a negative longestWait", { longestWait: -1 }],
+    ["a negative maxRetryAfter", { maxRetryAfter: -1 }],
     ["a fetch that is none", { fetch: "fetch" }],
   ];
   test.each(options)("of its options: %s", (_, change) => {

@@ -1,29 +1,29 @@
-import type { ProblemCode } from "./records.ts";
+import type { ProblemCode } from "./record-types.ts";
 
-/** One fault of a rejected record: where (a dotted path such as `Address.Town`) and what. */
-export interface Fault {
+/** One fault of a rejected record: its field (a dotted path such as `Address.Town`) and what is wrong with it. */
+export interface ProblemFault {
   readonly field: string;
   readonly detail: string;
-  /** Where in the body, both counted from 1, when it could not be parsed. */
+  /** The place in the body if it could not be parsed. Both count from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** A response that refuses the request (RFC 9457). `message` is its detail. */
+/** The server refused the request with a problem document (RFC 9457). `message` is its `detail`. */
 export class StorefrontProblem extends Error {
   override readonly name = "StorefrontProblem";
   readonly status: number;
-  /** What kind of problem; undefined when something between here and the server responded. */
+  /** The kind of problem. Undefined if the response came from an intermediary, such as a proxy. */
   readonly code: ProblemCode | undefined;
   /** The kind of problem in words. */
   readonly title: string;
-  /** The page about this kind of problem. */
+  /** The URL of the page about this kind of problem. */
   readonly type: string;
-  /** Names the request in the server's log. */
+  /** The ID of the request in the server's log. */
   readonly requestId: string | undefined;
-  /** Every fault of a rejected record; empty for other problems. */
-  readonly faults: readonly Fault[];
-  /** Milliseconds after which trying again makes sense. */
+  /** All faults of a rejected record. Empty for other problems. */
+  readonly faults: readonly ProblemFault[];
+  /** `Retry-After` in milliseconds. */
   readonly retryAfter: number | undefined;
 
   constructor(response: Response, body: Partial<Record<string, unknown>>, base: string) {
@@ -35,23 +35,23 @@ export class StorefrontProblem extends Error {
     this.title = String(body.title ?? response.statusText);
     this.type = path ? base + path[1] : type;
     this.requestId = response.headers.get("X-Request-Id") ?? undefined;
-    this.faults = Array.isArray(body.errors) ? (body.errors as Fault[]) : [];
+    this.faults = Array.isArray(body.errors) ? body.errors : [];
     this.retryAfter = toMilliseconds(response.headers.get("Retry-After"));
   }
 }
 
-/** Why no response could be used. */
+/** Why there is no usable response. */
 export type FailureReason =
   /** The connection failed, or ended too early. */
   | "network"
-  /** No complete response within `timeout`. */
+  /** There was no complete response within `timeout`. */
   | "timeout"
-  /** The address redirects elsewhere. Redirects are not followed: they would give the API key to another address, and make a GET of a POST. */
+  /** The URL redirects. The client does not follow redirects: that could send the API key to another host, or turn a POST into a GET. */
   | "redirect"
-  /** What responded does not speak this interface. */
+  /** The response did not come from this interface. */
   | "unreadable";
 
-/** There was no response, or none that could be used. `cause` is what the platform threw, if it threw. */
+/** There is no usable response. `cause` is what the platform threw, if anything. */
 export class StorefrontFailure extends Error {
   override readonly name = "StorefrontFailure";
   readonly reason: FailureReason;
@@ -62,13 +62,13 @@ export class StorefrontFailure extends Error {
   }
 }
 
-/** The problem that a response tells, whatever its body is. @param base the website's address, ending in `/` */
+/** The problem of an error response, whatever its body contains. @param base the URL of the website, ending in `/` */
 export function toProblem(response: Response, text: string, base: string): StorefrontProblem {
   const body = parsed(text);
   return new StorefrontProblem(response, typeof body === "object" && body !== null ? body : {}, base);
 }
 
-/** What JSON text stands for; undefined when it is none. */
+/** The value of a JSON text, or undefined if the text is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -77,7 +77,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** `Retry-After`: seconds or a date (RFC 9110 section 10.2.3). */
+/** `Retry-After` is a number of seconds or a date (RFC 9110 section 10.2.3). */
 function toMilliseconds(header: string | null): number | undefined {
   if (header === null) return undefined;
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();

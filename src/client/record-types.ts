@@ -1,6 +1,6 @@
-// Made from the declarations of the resources by `npm run openapi`; not to be edited.
+// Generated from the declarations of the resources by `npm run openapi`. Do not edit.
 
-import type { ReadCollection, WriteCollection } from "./collection.ts";
+import type { ReadCollection, WriteCollection } from "./record-collection.ts";
 
 /** Telephone numbers, as people write them. */
 export interface Telephone {
@@ -36,7 +36,7 @@ export interface Address {
 
 /** A manufacturer. Catalog items can be allocated to it, for shopping and reporting. */
 export interface Brand {
-  /** Given by the server, and never used twice. */
+  /** Assigned by the server and never reused. */
   readonly ID: number;
   /** Brand name. Need not be unique. At most 255 characters. */
   Name: string;
@@ -48,7 +48,7 @@ export interface Brand {
   Address: Address;
 }
 
-/** What creates it. */
+/** The fields of a new record. Missing fields are stored empty. */
 export interface NewBrand {
   /** Brand name. Need not be unique. At most 255 characters. */
   Name: string;
@@ -60,10 +60,10 @@ export interface NewBrand {
   Address?: Partial<Address>;
 }
 
-/** What changes of it; fields that are left out keep their value. */
+/** The fields to change. Missing fields keep their values. */
 export type BrandChanges = Partial<NewBrand>;
 
-/** The fields that Brand can be sorted and filtered by. */
+/** A field to sort or filter Brand records by. */
 export type BrandPath =
   | "ID"
   | "Name"
@@ -83,29 +83,29 @@ export type BrandPath =
 
 /** A label that can be assigned to orders. */
 export interface OrderStatus {
-  /** Given by the server, and never used twice. */
+  /** Assigned by the server and never reused. */
   readonly ID: number;
   /** Label of the status. At most 255 characters. */
   Name: string;
 }
 
-/** What creates it. */
+/** The fields of a new record. Missing fields are stored empty. */
 export interface NewOrderStatus {
   /** Label of the status. At most 255 characters. */
   Name: string;
 }
 
-/** What changes of it; fields that are left out keep their value. */
+/** The fields to change. Missing fields keep their values. */
 export type OrderStatusChanges = Partial<NewOrderStatus>;
 
-/** The fields that OrderStatus can be sorted and filtered by. */
+/** A field to sort or filter OrderStatus records by. */
 export type OrderStatusPath =
   | "ID"
   | "Name";
 
 /** A place where the shop sells. The operator maintains it; clients read it. */
 export interface Location {
-  /** Given by the server, and never used twice. */
+  /** Assigned by the server and never reused. */
   readonly ID: number;
   /** The operator's own code for the place. At most 64 characters. */
   Code: string;
@@ -121,7 +121,7 @@ export interface Location {
   Address: Address;
 }
 
-/** The fields that Location can be sorted and filtered by. */
+/** A field to sort or filter Location records by. */
 export type LocationPath =
   | "ID"
   | "Code"
@@ -141,7 +141,7 @@ export type LocationPath =
   | "Address.Postcode"
   | "Address.Country";
 
-/** The last part of a problem's `type`. */
+/** The last segment of a problem's `type`. */
 export type ProblemCode =
   | "bad-request"
   | "invalid-record"
@@ -163,8 +163,8 @@ export type ProblemCode =
   | "internal"
   | "unavailable";
 
-/** The records of a website. */
-export interface Collections {
+/** A client of one website: a collection per resource. */
+export interface StorefrontClient {
   /** The brands. */
   readonly brands: WriteCollection<Brand, BrandPath, NewBrand>;
   /** The order statuses. */
@@ -173,8 +173,8 @@ export interface Collections {
   readonly locations: ReadCollection<Location, LocationPath>;
 }
 
-/** Each collection's path below `/restapi/`. */
-export const paths: Readonly<Record<keyof Collections, string>> = {
+/** The path of each collection below `/restapi/`. */
+export const paths: Readonly<Record<keyof StorefrontClient, string>> = {
   brands: "brands",
   orderStatuses: "orderstatuses",
   locations: "locations",

@@ -1,0 +1,57 @@
+import { checkedInteger, shown } from "./options.ts";
+
+/** The value that a field must equal, or a text that it must contain (ignoring case). */
+export type FilterValue = string | number | { readonly contains: string };
+
+/** Filters by field, at most 16. A record must match all of them. `ID` also accepts a list of at most 1000 IDs. */
+export type Filter<Path extends string> = { readonly [P in Exclude<Path, "ID">]?: FilterValue } & {
+  readonly ID?: FilterValue | { readonly in: readonly number[] };
+};
+
+/** Which records a list contains, and in which order. Fields are named by their paths, such as `Address.Town`. */
+export interface Query<Path extends string> {
+  readonly filter?: Filter<Path>;
+  /** Fields to sort by. A leading `-` means descending. */
+  readonly sort?: Path | `-${Path}` | readonly (Path | `-${Path}`)[];
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+type AnyQuery = Query<string> & { readonly fields?: readonly unknown[] };
+
+const queryMembers = ["filter", "sort", "fields", "limit", "offset"];
+
+/**
+ * The query string with its `?`, or an empty string.
+ * @throws TypeError for a member that is not in `allowed` or a filter of a wrong type, so that a mistake does not return every record
+ */
+export function toSearch(query: AnyQuery, allowed: readonly string[] = queryMembers): string {
+  const unknown = Object.keys(query).find((name) => !allowed.includes(name));
+  if (unknown !== undefined) throw new TypeError(`\`${unknown}\` is not one of ${allowed.join(", ")}`);
+  const { filter = {}, sort = [], fields = [], limit, offset } = query;
+  const search = new URLSearchParams();
+  for (const [path, value] of Object.entries(filter)) search.append(...toFilter(path, value));
+  const order = [sort].flat().join();
+  if (order) search.set("sort", order);
+  if (fields.length > 0) search.set("fields", fields.join());
+  if (limit !== undefined) search.set("limit", String(checkedInteger("limit", limit, 1, 1000)));
+  if (offset) search.set("offset", String(checkedInteger("offset", offset, 0, Number.MAX_SAFE_INTEGER)));
+  const text = search.toString();
+  return text && `?${text}`;
+}
+
+function toFilter(path: string, value: unknown): [string, string] {
+  if (typeof value === "string" || typeof value === "number") return [`filter[${path}]`, String(value)];
+  const { contains, in: ids } = (value ?? {}) as { contains?: unknown; in?: unknown };
+  if (typeof contains === "string") return [`filter[${path}][contains]`, contains];
+  if (Array.isArray(ids)) return [`filter[${path}][in]`, ids.map(checkedId).join()];
+  throw new TypeError(
+    `the filter of \`${path}\` must be a string, a number, { contains } or { in }, not ${shown(value)}`,
+  );
+}
+
+/** @throws TypeError unless `id` is a whole number from 1. Other values could change the path to that of another record. */
+export function checkedId(id: unknown): number {
+  if (typeof id === "number" && Number.isSafeInteger(id) && id >= 1) return id;
+  throw new TypeError(`an ID must be a whole number from 1, not ${shown(id)}`);
+}

@@ -1,0 +1,189 @@
+import { etagOf, withEtag } from "./etag.ts";
+import { checkedId, type Query, toSearch } from "./list-query.ts";
+import { checkedInteger } from "./options.ts";
+import type { CallOptions, ClientRequest, ParsedResponse, Send } from "./send.ts";
+import { StorefrontFailure } from "./storefront-errors.ts";
+
+/**
+ * Records, and the number of matching records on all pages. `total` is undefined if `limit` may have cut the list short and a
+ * proxy removed the header field with the number.
+ */
+export type RecordList<Item> = Item[] & { readonly total: number | undefined };
+
+/** A record with the requested fields only. */
+export type PartialRecord<Item extends { readonly ID: number }> = Pick<Item, "ID"> & Partial<Item>;
+
+/** Selects the fields that the records of a list have. */
+type FieldSelection<Item, Path extends string> = { readonly fields: readonly (Path | keyof Item)[] };
+
+/** The `ETag` of what you already have (see `etagOf`). The call returns undefined if it is still current. */
+export type IfNoneMatch = { readonly ifNoneMatch: string | undefined };
+
+export interface AllOptions extends CallOptions {
+  /** Records per request, 2 to 1000. Default: 500. */
+  readonly pageSize?: number;
+}
+
+/** A record, or its ID. */
+export type RecordOrId<Item> = number | Item;
+
+export interface WriteOptions extends CallOptions {
+  /**
+   * The `Idempotency-Key`, 1 to 255 printable ASCII characters. Default: a random one. If any process repeats the write with the
+   * same key within 24 hours, the server carries it out once.
+   */
+  readonly idempotencyKey?: string;
+}
+
+export interface UpdateOptions extends WriteOptions {
+  /** The `ETag` that the record must still have (see `etagOf`), or `*` to overwrite any version. */
+  readonly ifMatch?: string;
+}
+
+/** A collection of records that clients can read. */
+export class ReadCollection<Item extends { readonly ID: number }, Path extends string> {
+  protected readonly send: Send;
+  protected readonly path: string;
+
+  constructor(send: Send, path: string) {
+    this.send = send;
+    this.path = path;
+  }
+
+  /**
+   * All records, or those that match `query`. With `fields`, the records have only these fields. With `ifNoneMatch`, returns
+   * undefined if nothing has changed.
+   */
+  list(
+    query: Query<Path> & FieldSelection<Item, Path>,
+    options: CallOptions & IfNoneMatch,
+  ): Promise<RecordList<PartialRecord<Item>> | undefined>;
+  list(
+    query: Query<Path> & FieldSelection<Item, Path>,
+    options?: CallOptions,
+  ): Promise<RecordList<PartialRecord<Item>>>;
+  list(query: Query<Path>, options: CallOptions & IfNoneMatch): Promise<RecordList<Item> | undefined>;
+  list(query?: Query<Path>, options?: CallOptions): Promise<RecordList<Item>>;
+  async list(
+    query: Query<Path> & Partial<FieldSelection<Item, Path>> = {},
+    options: CallOptions = {},
+  ): Promise<RecordList<Item | PartialRecord<Item>> | undefined> {
+    const response = await this.send({ ...options, method: "GET", path: `${this.path}.json${toSearch(query)}` });
+    return response && this.#toList(response, query);
+  }
+
+  #toList({ headers, body }: ParsedResponse, { limit, offset = 0 }: Query<Path>): RecordList<Item> {
+    if (!Array.isArray(body)) throw new StorefrontFailure("unreadable", "the response is not a list");
+    const header = headers.get("X-Total-Count") ?? "";
+    // Without the header field, the total follows from a list without `limit`, and from a page that is not full.
+    const isEnd = (limit === undefined || body.length < limit) && (body.length > 0 || offset === 0);
+    const total = /^\d+$/.test(header) ? Number(header) : isEnd ? offset + body.length : undefined;
+    return withEtag(Object.assign(body, { total }), headers);
+  }
+
+  /**
+   * All records that match `query`, in ID order, one page per request. It neither misses nor repeats a record if other clients
+   * change the list in the meantime.
+   */
+  async *all(query: Pick<Query<Path>, "filter"> = {}, options: AllOptions = {}): AsyncGenerator<Item, void> {
+    const { pageSize = 500, ...rest } = options;
+    const limit = checkedInteger("pageSize", pageSize, 2, 1000);
+    toSearch(query, ["filter"]);
+    let last = 0;
+    for (let offset = 0; ; ) {
+      const page = await this.list({ ...query, limit, offset }, rest);
+      const [first] = page;
+      // Pages overlap by one record. If this page does not begin with the last record seen, earlier records were deleted.
+      if (offset > 0 && (!first || first.ID > last)) {
+        offset = Math.max(0, offset - limit);
+        continue;
+      }
+      for (const item of page) if (item.ID > last) yield item;
+      last = Math.max(last, page.at(-1)?.ID ?? 0);
+      // `total` does not decide: a proxy may have removed its header field.
+      if (page.length < limit) return;
+      offset += page.length - 1;
+    }
+  }
+
+  /**
+   * The record with this ID. With `ifNoneMatch`, returns undefined if the record has not changed. Throws a StorefrontProblem with
+   * the code `not-found` if there is no such record.
+   */
+  get(id: number, options: CallOptions & IfNoneMatch): Promise<Item | undefined>;
+  get(id: number, options?: CallOptions): Promise<Item>;
+  async get(id: number, options: CallOptions = {}): Promise<Item | undefined> {
+    const response = await this.send({ ...options, method: "GET", path: this.pathOf(id) });
+    return response && this.toItem(response);
+  }
+
+  protected pathOf(id: unknown): string {
+    return `${this.path}/${checkedId(id)}.json`;
+  }
+
+  /** The record of a response, with its ETag. */
+  protected toItem(response: ParsedResponse | undefined): Item {
+    if (!response || !("ID" in response.body)) {
+      throw new StorefrontFailure("unreadable", "the response is not a record");
+    }
+    return withEtag(response.body as Item, response.headers);
+  }
+}
+
+/** A collection of records that clients can read and write. */
+export class WriteCollection<
+  Item extends { readonly ID: number },
+  Path extends string,
+  New extends object,
+> extends ReadCollection<Item, Path> {
+  /** Creates a record. Fields missing from `values` are stored empty. */
+  create(values: New, options: WriteOptions = {}): Promise<Item> {
+    return this.#write({ ...options, method: "POST", path: `${this.path}.json`, body: values });
+  }
+
+  /**
+   * Changes the fields in `changes`, and returns the updated record.
+   *
+   * With an ID, it updates any version of the record. With a record (as the target or as the changes), it updates only the version
+   * that you read: if the record has changed on the server since then, it throws a StorefrontProblem with the code
+   * `precondition-failed`. Throws a TypeError for a record of unknown version, such as one from a list, unless you pass `ifMatch`.
+   */
+  update(id: number, changes: Partial<New>, options?: UpdateOptions): Promise<Item>;
+  update(record: Item, changes?: Partial<New>, options?: UpdateOptions): Promise<Item>;
+  async update(target: RecordOrId<Item>, changes: object = target as Item, options: UpdateOptions = {}): Promise<Item> {
+    const ifMatch = toIfMatch([target, changes], options);
+    return this.#write({ ...options, ifMatch, method: "PUT", path: this.pathOf(idOf(target)), body: changes });
+  }
+
+  /** Deletes the record, and returns it as it was. For an ID and a record, the same rules apply as for `update`. */
+  async delete(target: RecordOrId<Item>, options: UpdateOptions = {}): Promise<Item> {
+    const ifMatch = toIfMatch([target], options);
+    return this.#write({ ...options, ifMatch, method: "DELETE", path: this.pathOf(idOf(target)) });
+  }
+
+  async #write(request: ClientRequest): Promise<Item> {
+    return this.toItem(await this.send(request));
+  }
+}
+
+function idOf(target: unknown): unknown {
+  return isRecord(target) ? target.ID : target;
+}
+
+function isRecord(value: unknown): value is { ID: unknown } {
+  return typeof value === "object" && value !== null && "ID" in value;
+}
+
+/** The `If-Match` of a write. Undefined if `targets` contain no record, only an ID. */
+function toIfMatch(targets: readonly unknown[], options: UpdateOptions): string | undefined {
+  if ("ifMatch" in options) {
+    if (typeof options.ifMatch === "string") return options.ifMatch;
+    throw new TypeError('`ifMatch` must be an ETag or "*"; the version of the record is unknown');
+  }
+  const records = targets.filter(isRecord);
+  const etag = records.map(etagOf).find((tag) => tag !== undefined);
+  if (etag !== undefined || records.length === 0) return etag;
+  throw new TypeError(
+    'the version of this record is unknown: read it with get(), or pass { ifMatch: etag }, or { ifMatch: "*" } to overwrite any version',
+  );
+}
