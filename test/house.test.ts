@@ -1,11 +1,12 @@
 // The rules of the source layout: imports, exports, names, sizes and references.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { servedOf } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
+import { tables } from "../src/store/tables.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -173,6 +174,33 @@ describe("the source layout", () => {
     expect(faults).toEqual([]);
   });
 
+  test("docs/architecture.md has the arrows too", () => {
+    const rows = readFileSync(join(root, "docs/architecture.md"), "utf8").matchAll(
+      /^\| `([a-z/]+)` \|[^|]*\|([^|]*)\|$/gm,
+    );
+    const documented = [...rows].map(([, part = "", list = ""]): [string, string[]] => [
+      part,
+      [...list.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+    ]);
+    const parts = documented.filter(([part]) => !Object.hasOwn(tables, part));
+    expect(Object.fromEntries(parts)).toEqual(arrows as Record<string, string[]>);
+  });
+
+  test("every source file that a page names exists; benchmark reports name those of their commit", () => {
+    const named = ["*.md", "docs/*.md", "test/*.md", "src/client/*.md"]
+      .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(root)])
+      .flatMap((page) =>
+        [
+          ...readFileSync(join(root, page), "utf8").matchAll(
+            /(?<![\w/.@-])((?:[a-z0-9-]+\/)+[a-z0-9.-]+\.(?:ts|mjs|sql))\b/g,
+          ),
+        ].map(([, file = ""]) => ({ page, file })),
+      );
+    expect(named.length).toBeGreaterThan(20);
+    const places = ["", "src"];
+    expect(named.filter(({ file }) => !places.some((place) => existsSync(join(root, place, file))))).toEqual([]);
+  });
+
   test("only the wiring opens an engine", () => {
     const opens = sources.filter(({ imports }) => imports.includes("store/open.ts")).map(({ file }) => partOf(file));
     expect([...new Set(opens)].sort()).toEqual(["commands", "start"]);
@@ -213,7 +241,7 @@ describe("the source layout", () => {
 
   test("no two exported names are alike", () => {
     const files = new Map<string, string[]>();
-    for (const { file, text } of sources.filter((source) => partOf(source.file) !== "client"))
+    for (const { file, text } of sources)
       for (const name of exportedNames(text)) files.set(name, [...(files.get(name) ?? []), file]);
     const alike = [...files].filter(([, all]) => new Set(all.map(withoutEngine)).size > 1);
     expect(alike).toEqual([]);
