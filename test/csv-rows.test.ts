@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { readCsvRows, toCsvRow } from "../src/formats/csv-rows.ts";
 
-/** `text` cut where `cuts` say, at most as many pieces as there are. */
+/** Splits `text` into pieces of the lengths `cuts`, and the rest. */
 async function* pieces(text: string, cuts: readonly number[]): AsyncGenerator<string> {
   let rest = text;
   for (const cut of cuts) {
@@ -22,7 +22,7 @@ const cell = fc.string({ unit: fc.constantFrom('"', ",", "\r", "\n", " ", "a", "
 const table = fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 6 });
 const cuts = fc.array(fc.integer({ min: 0, max: 9 }));
 
-test("whatever is written as CSV is read back, wherever the text is cut", async () => {
+test("cells written as CSV are read back unchanged, wherever the text is split", async () => {
   await fc.assert(
     fc.asyncProperty(table, cuts, async (cells, places) => {
       const rows = await read(cells.map(toCsvRow).join(""), places);
@@ -32,7 +32,7 @@ test("whatever is written as CSV is read back, wherever the text is cut", async 
   );
 });
 
-test("any text at all is read the same in one piece and in many", async () => {
+test("any text gives the same rows in one piece and in many", async () => {
   await fc.assert(
     fc.asyncProperty(cell, cuts, async (text, places) => {
       expect(await read(text, places)).toEqual(await read(text));
@@ -59,12 +59,12 @@ test.each(cases)("%s", async (_, text, rows) => {
   expect((await read(text)).map(({ cells }) => cells)).toEqual(rows);
 });
 
-test("text after a closing quote, and a quote that never closes, are faults of their row", async () => {
+test("text after a closing quote, and a quoted cell that is not closed, are faults of their row", async () => {
   const rows = await read('"a"b,c\nd\n"e\nf\n');
   expect(rows.map(({ fault }) => fault?.slice(0, 20))).toEqual([
     "text follows a closi",
     undefined,
-    "a quote opens in thi",
+    "a quoted cell of thi",
   ]);
 });
 

@@ -84,8 +84,8 @@ test.each<[string, string, string]>([
   ["CDATA sections", filled("<Brand><Name>", "<![CDATA[x]]>", "</Name></Brand>"), "at most 255 characters"],
   ["entities", filled("<Brand><Name>", "&lt;", "</Name></Brand>"), "at most 255 characters"],
   ["character references", filled("<Brand><Name>", "&#9;", "</Name></Brand>"), "at most 255 characters"],
-  ["one long reference", `<Brand>&#${"9".repeat(size)};</Brand>`, "is no reference"],
-  ["ampersands", `<Brand>${"&".repeat(size)}`, "is no reference"],
+  ["one long reference", `<Brand>&#${"9".repeat(size)};</Brand>`, "is not a reference"],
+  ["ampersands", `<Brand>${"&".repeat(size)}`, "is not a reference"],
   ["line ends", filled("<Brand><Name>", "\r", "</Name></Brand>"), "at most 255 characters"],
   ["characters of four bytes", filled("<Brand><Name>", emoji, "</Name></Brand>"), "at most 255 characters"],
   ["blanks", filled("<Brand>", " ", "</Brand>"), "is required"],
@@ -95,7 +95,7 @@ test.each<[string, string, string]>([
   ["comments that never end", "<!--".repeat(size / 4), "must not contain `--`"],
   ["CDATA that never ends", `<Brand>${"<![CDATA[".repeat(size / 9)}`, "not closed"],
   ["instructions that never end", "<?a ".repeat(size / 4), "not closed"],
-  ["end tags", "</a>".repeat(size / 4), "does not begin"],
+  ["end tags", "</a>".repeat(size / 4), "has no start tag"],
   ["less-than signs", "<".repeat(size), "expected an element's name"],
 ])("XML of %s is refused in time", (_, body, detail) => {
   expectRefusal(xml, body, detail);

@@ -1,5 +1,4 @@
-// What goes over the wire, byte for byte. A change here is a change that every client sees.
-// UPDATE_GOLDEN=1 writes the files anew.
+// The bytes of each resource in each format. Every client sees a change here. UPDATE_GOLDEN=1 rewrites the files.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -43,7 +42,7 @@ const paths = samples.flatMap(([{ path }]) =>
   ["json", "xml"].flatMap((format) => [`${path}.${format}`, `${path}/1.${format}`]),
 );
 
-test.each(paths)("%s is as it always was", async (path) => {
+test.each(paths)("%s has not changed", async (path) => {
   const response = await server.call("GET", `/restapi/${path}`);
   const file = join(import.meta.dir, "golden", path.replace("/", "-"));
   if (process.env.UPDATE_GOLDEN) await Bun.write(file, response.text);

@@ -1,4 +1,4 @@
-// The readers of JSON and XML against readers by other hands: they accept the same texts, and read the same from them.
+// The parsers of JSON and XML against other parsers: they accept the same texts, and return the same values.
 
 import { describe, expect, test } from "bun:test";
 import { XML } from "bun";
@@ -8,7 +8,7 @@ import { readJson } from "../src/formats/json-reader.ts";
 import { readXml, type XmlElement } from "../src/formats/xml-reader.ts";
 import { Refusal } from "../src/model/errors.ts";
 
-/** What `read` gives; undefined when it refuses the text. */
+/** The result of `read`, or undefined if it refuses the text. */
 function attempt<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -18,13 +18,13 @@ function attempt<T>(read: () => T): T | undefined {
   }
 }
 
-/** `pieces` put together in any order, with a few of them cut: nearly right, or right by chance. */
+/** Texts of `pieces` in any order: nearly valid, or valid by chance. */
 function nearly(...pieces: string[]): fc.Arbitrary<string> {
   return fc.array(fc.constantFrom(...pieces), { maxLength: 14 }).map((parts) => parts.join(""));
 }
 
 describe("JSON", () => {
-  test("of any value is read as JSON.parse reads it", () => {
+  test("of any value gives the value that JSON.parse gives", () => {
     const value = fc.jsonValue({ maxDepth: 3, stringUnit: "binary" });
     const property = fc.property(value, fc.constantFrom(0, 2), (any, indent) => {
       const text = JSON.stringify(any, null, indent);
@@ -150,7 +150,7 @@ describe("XML", () => {
       return `${start}${open}${middle}${open === "" ? "" : "</a>"}`;
     });
 
-  test("is read as the runtime's reader reads it", () => {
+  test("gives the elements that the parser of the runtime gives", () => {
     const property = fc.property(whole, (any) => {
       const theirs = attempt(() => JSON.stringify(plain(XML.parse(any, { compact: false }) as unknown as Their)));
       expect(attempt(() => JSON.stringify(plain(readXml(any).root)))).toBe(theirs as string);
@@ -222,15 +222,15 @@ describe("XML", () => {
   test.each<[string, number, number, string]>([
     ["<a>\n  <b>\n</a>", 3, 1, "expected `</b>`, not `</a>`"],
     ["<a>x", 1, 5, "`</a>` is missing"],
-    ["<a>Smith & Sons</a>", 1, 10, "`&` is no reference; write `&` as `&amp;`"],
-    ["<a>\r\n\r\n é &auml;</a>", 3, 4, "`&auml;` is no reference; write `&` as `&amp;`"],
+    ["<a>Smith & Sons</a>", 1, 10, "`&` is not a reference; write `&` as `&amp;`"],
+    ["<a>\r\n\r\n é &auml;</a>", 3, 4, "`&auml;` is not a reference; write `&` as `&amp;`"],
     ["<a><b c=1/></a>", 1, 9, "expected a value in quotes, not `1`"],
     ["<a b='1' b='2'/>", 1, 10, "the attribute `b` appears more than once"],
     ["<a>1 < 2</a>", 1, 7, "expected an element's name after `<`, not U+0020"],
-    ["<a/><b/>", 1, 5, "a document has one root element, and this is another"],
+    ["<a/><b/>", 1, 5, "a document has one root element; this is the second"],
     ['{"Name":"x"}', 1, 1, "expected an element, not `{`"],
-    ["<a>\n\u0007</a>", 2, 1, "U+0007 cannot be in XML"],
-    ["<!-- x -->", 1, 11, "there is no element"],
+    ["<a>\n\u0007</a>", 2, 1, "XML cannot contain U+0007"],
+    ["<!-- x -->", 1, 11, "the document has no element"],
   ])("%j is wrong at line %i, column %i", (any, line, column, detail) => {
     expectPlace(() => readXml(any), { field: "", line, column, detail });
   });
@@ -252,7 +252,7 @@ interface Their {
   readonly children: readonly (Their | string)[];
 }
 
-/** An element of either reader, neighbouring texts joined. Comments and instructions of the runtime's reader are left out. */
+/** An element of either parser, with adjacent texts joined and without the comments and instructions of the runtime's parser. */
 function plain({ name, attributes, children }: XmlElement | Their): unknown {
   const joined: unknown[] = [];
   for (const child of children) {

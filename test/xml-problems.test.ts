@@ -1,4 +1,4 @@
-// A problem in XML may quote what a client sent, and is an XML document whatever that was.
+// A problem in XML quotes what the client sent, and is well-formed whatever that is.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { xml } from "../src/formats/xml.ts";
@@ -7,8 +7,8 @@ import { startTestServer, type TestServer } from "./support/server.ts";
 const cases: [string, string, string][] = [
   ["a control", "\u0000\u0001\u0008\u000b\u000c\u000e\u001f", "\ufffd".repeat(7)],
   ["a noncharacter", "\ufffe\uffff", "\ufffd\ufffd"],
-  ["half of a surrogate pair", "a\ud83d b\ude00 c", "a\ufffd b\ufffd c"],
-  ["what XML can carry", "\t\n \u007f\u0085\ud7ff\ue000\ufffd😀", "\t\n \u007f\u0085\ud7ff\ue000\ufffd😀"],
+  ["an unpaired surrogate", "a\ud83d b\ude00 c", "a\ufffd b\ufffd c"],
+  ["characters that XML can contain", "\t\n \u007f\u0085\ud7ff\ue000\ufffd😀", "\t\n \u007f\u0085\ud7ff\ue000\ufffd😀"],
   ["markup", `<a>&"'\r]]>`, `&lt;a&gt;&amp;"'&#13;]]&gt;`],
 ];
 
@@ -35,7 +35,7 @@ describe("over HTTP", () => {
   });
   afterAll(() => server.stop());
 
-  // The test's own client holds every problem against the XSD, by another reader of XML.
+  // The test client checks every problem against the XSD with libxml2.
   test.each(cases)("%s", async (_, quoted) => {
     const wellFormed = encodeURIComponent(quoted.toWellFormed());
     const response = await server.call("GET", `/restapi/brands.xml?sort=${wellFormed}`);

@@ -1,15 +1,15 @@
-// CSV as text (RFC 4180), row by row. Line ends may be CRLF, LF or CR, also mixed; a chunk of text may end anywhere.
+// Rows of CSV text (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
 
-/** A row, and what is wrong with its quotes. */
+/** A row, and the fault in its quoting, if any. */
 interface CsvRow {
   readonly cells: string[];
   readonly fault: string | undefined;
 }
 
-/** Longest row, in characters. It bounds what a quote that never closes keeps in memory. */
-export const longestRow = 1 << 20;
+/** In characters. Bounds the memory for a quoted cell that is never closed. */
+export const maxRowLength = 1 << 20;
 
-/** The rows of the text that `chunks` make, those of a chunk together; undefined once a row is too long. */
+/** The rows of a text. Yields the rows that each chunk completes, and `undefined` as the last value if a row is longer than `maxRowLength`. */
 export async function* readCsvRows(chunks: AsyncIterable<string>): AsyncGenerator<CsvRow[] | undefined> {
   let rest = "";
   for await (const chunk of chunks) {
@@ -17,22 +17,22 @@ export async function* readCsvRows(chunks: AsyncIterable<string>): AsyncGenerato
     const { rows, next } = takeRows(text, false);
     rest = text.slice(next);
     yield rows;
-    if (rest.length > longestRow) return void (yield undefined);
+    if (rest.length > maxRowLength) return void (yield undefined);
   }
   yield takeRows(rest, true).rows;
 }
 
-/** A row, with its line end. */
+/** A row of text with its line end. */
 export function toCsvRow(cells: readonly (string | number)[]): string {
   return `${cells.map((cell) => quoted(String(cell))).join(",")}\r\n`;
 }
 
-/** Blanks at the ends are quoted as well, since some programs drop them otherwise. */
+/** Also quotes cells that begin or end with white space, because some programs trim them. */
 function quoted(cell: string): string {
   return /[",\r\n\ufeff]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }
 
-/** Every row of `text` that is there whole, and where the next one begins. */
+/** The complete rows of `text`, and the start of the next one. */
 function takeRows(text: string, isEnd: boolean): { rows: CsvRow[]; next: number } {
   const rows: CsvRow[] = [];
   let next = 0;
@@ -47,7 +47,7 @@ function takeRows(text: string, isEnd: boolean): { rows: CsvRow[]; next: number 
 
 const cellEnd = /[,\r\n]/g;
 
-/** The row that begins at `start`; undefined when more text is needed to know where it ends. */
+/** The row at `start`, or undefined if its end is not in `text` yet. */
 function takeRow(text: string, start: number, isEnd: boolean): { row: CsvRow; next: number } | undefined {
   const cells: string[] = [];
   let fault: string | undefined;
@@ -58,7 +58,8 @@ function takeRow(text: string, start: number, isEnd: boolean): { row: CsvRow; ne
     cellEnd.lastIndex = inside.next;
     const end = cellEnd.exec(text)?.index ?? text.length;
     if (!isEnd && (end === text.length || (text[end] === "\r" && end + 1 === text.length))) return undefined;
-    if (!inside.isClosed) fault ??= "a quote opens in this row and never closes; what follows was read as part of it";
+    if (!inside.isClosed)
+      fault ??= "a quoted cell of this row is never closed; the rest of the file was read as part of it";
     else if (isQuoted && end > inside.next) fault ??= 'text follows a closing quote; write a quote inside as ""';
     cells.push(inside.cell + text.slice(inside.next, end));
     if (text[end] !== ",") return { row: { cells, fault }, next: end + (text.startsWith("\r\n", end) ? 2 : 1) };
@@ -66,7 +67,7 @@ function takeRow(text: string, start: number, isEnd: boolean): { row: CsvRow; ne
   }
 }
 
-/** What stands between the quotes, and where the text goes on after them. */
+/** The content of a quoted cell, and the position after its closing quote. */
 function takeQuoted(text: string, start: number): { cell: string; next: number; isClosed: boolean } {
   let cell = "";
   let at = start;

@@ -1,4 +1,4 @@
-// CSV (RFC 4180) for people with spreadsheets: one column per text field, named by its dotted path.
+// Records as rows of CSV (RFC 4180): one column per text field, named by its dotted path.
 
 import { nearestPath } from "../lib/nearest.ts";
 import type { Fault } from "../model/errors.ts";
@@ -7,23 +7,23 @@ import type { Resource } from "../model/resource.ts";
 import { toCsvRow } from "./csv-rows.ts";
 import type { Decoded } from "./format.ts";
 
-/** The names of the columns in their order: ID, then every text field. */
+/** The column names: ID, then every text field. */
 function csvColumns(resource: Resource): string[] {
   return ["ID", ...resource.leaves.map((leaf) => leaf.path)];
 }
 
-/** The header line, with its line end. */
+/** The header row with its line end. */
 export function csvHeader(resource: Resource): string {
   return toCsvRow(csvColumns(resource));
 }
 
-/** A line for each of `records`, with line ends. */
+/** A row per record, with line ends. */
 export function csvLines(resource: Resource, records: readonly StorefrontRecord[]): string {
   const rows = records.map((record) => [record.ID, ...resource.leaves.map((leaf) => valueAt(record, leaf))]);
   return rows.map(toCsvRow).join("");
 }
 
-/** What is wrong with a header line: columns that are no fields, or stand there twice. */
+/** The faults of a header row: unknown and repeated columns. */
 export function headerFaults(resource: Resource, header: readonly string[]): Fault[] {
   const columns = csvColumns(resource);
   return header.flatMap((name, index) => {
@@ -35,29 +35,32 @@ export function headerFaults(resource: Resource, header: readonly string[]): Fau
   });
 }
 
-/** A record from a line's cells. An empty ID is none. */
+/** The record in the cells of a row. An empty ID counts as no ID. */
 export function decodeCsvLine(header: readonly string[], cells: readonly string[]): Decoded {
   const input: Record<string, unknown> = {};
   if (cells.length !== header.length) {
     return {
       input,
-      faults: [{ field: "", detail: `has ${cells.length} cells where the header has ${header.length}` }],
+      faults: [{ field: "", detail: `has ${cells.length} cells, but the header has ${header.length}` }],
     };
   }
   header.forEach((name, index) => {
     const cell = cells[index] ?? "";
     if (name === "ID") {
       if (cell !== "") input.ID = toId(cell) ?? cell;
-    } else place(input, name.split("."), cell);
+    } else setPath(input, name.split("."), cell);
   });
   return { input, faults: [] };
 }
 
-function place(input: Record<string, unknown>, path: readonly string[], cell: string): void {
-  let target = input;
-  for (const name of path.slice(0, -1)) {
-    target[name] ??= {};
-    target = target[name] as Record<string, unknown>;
+/** Sets the value at `path`, and creates the objects on the way. */
+function setPath(target: Record<string, unknown>, path: readonly string[], value: string): void {
+  const [name = "", ...rest] = path;
+  if (rest.length === 0) {
+    target[name] = value;
+    return;
   }
-  target[path.at(-1) as string] = cell;
+  const inner = target[name] ?? {};
+  target[name] = inner;
+  setPath(inner as Record<string, unknown>, rest, value);
 }

@@ -1,22 +1,43 @@
+// How records travel: JSON and XML over HTTP, and CSV in files. A format writes records and problem documents (json.ts, xml.ts), and decodes a
+// body into plain values and the faults of its form; what the values mean is checked by model/record.ts, for all formats alike. Bodies are parsed by
+// our own code (json-reader.ts, xml-reader.ts), which reports the position of an error and has a bound on depth and size (malformed.ts).
+
 import type { Encoding } from "../model/encoding.ts";
 import type { Fault } from "../model/errors.ts";
 import type { StorefrontRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Problem } from "./problem.ts";
+import { json } from "./json.ts";
+import { xml } from "./xml.ts";
 
-/** What a body said, in the shape of a record but not yet believed, and what is wrong with its form. */
+/** The decoded content of a body, not yet validated, and the faults of its form. */
 export interface Decoded {
   readonly input: unknown;
   readonly faults: readonly Fault[];
 }
 
-/** A format of the wire: everything that JSON and XML do differently. Its name is the suffix of the path. */
+/** A format of request and response bodies. Its name is the suffix of the path. */
 export interface Format extends Encoding {
   readonly contentType: string;
+  /** The content type of a problem document. */
   readonly problemType: string;
-  /** Reads a request body. @throws Refusal `bad-request` or `unsupported-media-type` */
+  /** Decodes a request body. @throws Refusal `bad-request` or `unsupported-media-type` */
   decode(resource: Resource, body: Uint8Array): Decoded;
-  /** A record, or a part of its fields, as it stands in a list. */
+  /** A record, or some of its fields, as an item of a list. */
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
   problem(problem: Problem): string;
 }
+
+/** A problem document (RFC 9457 section 3). */
+export interface Problem {
+  /** The path of the page about this kind of problem. */
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  /** The ID of the request, as in `X-Request-Id`. */
+  readonly instance: string;
+  readonly errors?: readonly Fault[];
+}
+
+/** All formats of request and response bodies, the default first. */
+export const formats: readonly Format[] = [json, xml];

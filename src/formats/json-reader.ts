@@ -2,7 +2,7 @@
 // text is malformed, and reads all of it, however deep or full of values that no record has.
 
 import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
-import { deepest, malformed, shownAt, tooDeep } from "./malformed.ts";
+import { malformed, maxDepth, shownAt, tooDeep } from "./malformed.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a string
 const plain = /[^"\\\u0000-\u001f]*/y;
@@ -51,7 +51,7 @@ class JsonReader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
-      if (depth > deepest) throw tooDeep(this.#text, this.#at);
+      if (depth > maxDepth) throw tooDeep(this.#text, this.#at);
       return first === "{" ? this.#object(depth) : this.#array(depth);
     }
     const literal = this.#take(word);

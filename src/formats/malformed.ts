@@ -1,15 +1,17 @@
+// Bounds on request bodies, and the refusals of texts that cannot be parsed.
+
 import { Refusal } from "../model/errors.ts";
 
-/** How deep a body may nest: more than any record does. */
-export const deepest = 8;
+/** Nesting levels of a text; more than any record has. */
+export const maxDepth = 8;
 
-/** How many values (JSON) or elements (XML) of a request body are read: more than any record has, so a body with more has faults. */
-export const mostValues = 1000;
+/** Values (JSON) or elements (XML) that are read of a request body; more than any record has. */
+export const maxValues = 1000;
 
 /**
  * The refusal of a text that cannot be parsed.
- * @param form what the text is not, such as `valid JSON`
- * @param at where in `text` it goes wrong
+ * @param form the form that the text lacks, such as `valid JSON`
+ * @param at the index of the error in `text`
  */
 export function malformed(form: string, text: string, at: number, detail: string): Refusal {
   const { line, column } = positionOf(text, at);
@@ -18,7 +20,7 @@ export function malformed(form: string, text: string, at: number, detail: string
   });
 }
 
-/** The refusal of a text that nests deeper than `deepest` at `at`. */
+/** The refusal of a text that exceeds `maxDepth` at index `at`. */
 export function tooDeep(text: string, at: number): Refusal {
   const { line, column } = positionOf(text, at);
   const detail = "the body is nested too deeply";
@@ -27,7 +29,7 @@ export function tooDeep(text: string, at: number): Refusal {
   });
 }
 
-/** What stands at `at`, as a message can show it. */
+/** The character at index `at`, for a message. */
 export function shownAt(text: string, at: number): string {
   const code = text.codePointAt(at);
   if (code === undefined) return "the end of the text";
@@ -35,7 +37,7 @@ export function shownAt(text: string, at: number): string {
   return isVisible ? `\`${String.fromCodePoint(code)}\`` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Both count from 1; a column is a character (code point), and a line ends as editors see it: CRLF, LF or CR. */
+/** Line and column count from 1. A column is a code point; a line ends with CRLF, LF or CR, as in editors. */
 function positionOf(text: string, at: number): { line: number; column: number } {
   let line = 1;
   let column = 1;

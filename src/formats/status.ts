@@ -22,7 +22,7 @@ const statuses: Record<Code, number> = {
   unavailable: 503,
 };
 
-/** The status code of a refusal (RFC 9110 section 15; 429 and 431 from RFC 6585). */
+/** The status code for an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
 export function statusOf(code: Code): number {
   return statuses[code];
 }

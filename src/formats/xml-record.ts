@@ -1,4 +1,4 @@
-// Records from XML (contract section 5).
+// Decodes records from XML (contract section 5).
 
 import { nearestPath } from "../lib/nearest.ts";
 import { exceedsMaxFaults, type Fault, Refusal } from "../model/errors.ts";
@@ -6,47 +6,47 @@ import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
 import type { Decoded } from "./format.ts";
-import { mostValues } from "./malformed.ts";
+import { maxValues } from "./malformed.ts";
 import { fromUtf8 } from "./utf8.ts";
 import { readXml, type XmlDocument, type XmlElement } from "./xml-reader.ts";
 
 /**
- * Parses a document by the rules of contract section 5.
- * @param most after so many elements the rest is not read
- * @throws Refusal `bad-request` when it is malformed or has a DOCTYPE, `unsupported-media-type` when it is not UTF-8
+ * Parses a document.
+ * @param maxCount reading stops after this number of elements
+ * @throws Refusal `bad-request` if it is malformed or has a DOCTYPE, `unsupported-media-type` if it is not UTF-8
  */
-export function parseXml(body: Uint8Array, most?: number): XmlDocument {
+export function parseXml(body: Uint8Array, maxCount?: number): XmlDocument {
   refuseOtherEncodings(body);
   const text = fromUtf8(body);
-  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; an XML document is needed");
-  return readXml(text, most);
+  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send an XML document");
+  return readXml(text, maxCount);
 }
 
-/** A record from a request body, of which no more is read than any record has. @throws as `parseXml` */
+/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws Refusal as `parseXml` and `decodeRecord` do */
 export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
-  const { root, isCut } = parseXml(body, mostValues);
+  const { root, isCut } = parseXml(body, maxValues);
   const { input, faults } = decodeRecord(resource, root);
   if (!isCut) return { input, faults };
-  const cut = { field: "", detail: `has more than ${mostValues} elements; what follows was not read` };
+  const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
   return { input, faults: [cut, ...faults] };
 }
 
-/** A record from its element. @throws Refusal `bad-request` when that has another name */
+/** Decodes the element of a record. @throws Refusal `bad-request` if it has another name */
 export function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   if (root.name !== resource.element) throw otherRoot(resource, root);
   const faults: Fault[] = [];
   const input: Record<string, unknown> = Object.create(null);
   let attribute: unknown;
-  const place = { resource, fields: { ID: idElement, ...resource.fields }, above: "", faults };
-  readAttributes(root, place, (id) => {
+  const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", faults };
+  readAttributes(root, position, (id) => {
     attribute = toId(id) ?? id;
   });
-  readChildren(root, place, input);
+  readChildren(root, position, input);
   agreeOnId(input, attribute, faults);
   return { input, faults };
 }
 
-/** The records of a list document: the children of `<Results>`. */
+/** Decodes the records of a list: the children of `<Results>`. @throws Refusal `bad-request` if the root element has another name */
 export function decodeList(resource: Resource, root: XmlElement): Decoded[] {
   if (root.name !== "Results")
     throw new Refusal("bad-request", `the root element must be <Results>, not <${root.name.slice(0, 100)}>`);
@@ -77,43 +77,43 @@ function otherRoot({ element }: Resource, root: XmlElement): Refusal {
   return new Refusal("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
 }
 
-/** Where reading is: at the record's element or at one of its groups. */
-interface Place {
+/** The element that is read: that of the record, or of a group in it. */
+interface Position {
   readonly resource: Resource;
   readonly fields: Fields;
-  /** The dotted path to here, with its last dot. */
-  readonly above: string;
+  /** The dotted path of the element with a dot at its end; empty for the record. */
+  readonly prefix: string;
   readonly faults: Fault[];
 }
 
-/** `xmlns:x="..."` declares a prefix and says nothing of the record; serialisers put it there unasked. */
-function readAttributes(node: XmlElement, { above, faults }: Place, onId?: (id: string) => void): void {
+/** Ignores `xmlns:x="..."`, which some serialisers add. */
+function readAttributes(node: XmlElement, { prefix, faults }: Position, onId?: (id: string) => void): void {
   for (const [name, value] of node.attributes) {
     if (name === "ID" && onId) onId(value);
     else if (!name.startsWith("xmlns:")) {
       const hint = onId && /^id$/i.test(name) ? "; did you mean `ID`?" : "";
-      faults.push({ field: above + name.slice(0, 100), detail: `no such attribute${hint}` });
+      faults.push({ field: prefix + name.slice(0, 100), detail: `no such attribute${hint}` });
     }
   }
 }
 
-function readChildren(node: XmlElement, place: Place, into: Record<string, unknown>): void {
-  const { above, faults } = place;
+function readChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
+  const { prefix, faults } = position;
   for (const child of node.children) {
     if (exceedsMaxFaults(faults)) return;
-    if (isElement(child)) readChild(child, place, into);
+    if (isElement(child)) readChild(child, position, into);
     else if (/[^ \t\r\n]/.test(child)) {
-      faults.push({ field: above.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
+      faults.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
     }
   }
 }
 
-function readChild(child: XmlElement, place: Place, into: Record<string, unknown>): void {
-  const { fields, above, faults } = place;
-  const path = above + child.name.slice(0, 100);
+function readChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
+  const { fields, prefix, faults } = position;
+  const path = prefix + child.name.slice(0, 100);
   const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
-  if (!field) return void faults.push({ field: path, detail: `no such element${hintFor(path, place)}` });
-  const inside = { ...place, above: `${path}.` };
+  if (!field) return void faults.push({ field: path, detail: `no such element${hintFor(path, position)}` });
+  const inside = { ...position, prefix: `${path}.` };
   readAttributes(child, inside);
   if (Object.hasOwn(into, child.name)) faults.push({ field: path, detail: "appears more than once" });
   else if (field.kind === "text") into[child.name] = textOf(child, path, faults);
@@ -124,14 +124,14 @@ function readChild(child: XmlElement, place: Place, into: Record<string, unknown
   }
 }
 
-/** The element that was probably meant, and around it the groups that it belongs in when they are others than here. */
-function hintFor(path: string, { resource, above }: Place): string {
+/** A suggestion for an unknown element. It names the groups around the element if they differ from the present ones. */
+function hintFor(path: string, { resource, prefix }: Position): string {
   const meant = nearestPath(path, fieldPaths(resource));
   if (!meant) return "";
   const names = meant.split(".");
   const name = names.pop();
   const group = names.map((part) => `${part}.`).join("");
-  if (group === above) return `; did you mean <${name}>?`;
+  if (group === prefix) return `; did you mean <${name}>?`;
   return `; did you mean <${name}> in <${names.join("><") || resource.element}>?`;
 }
 

@@ -1,7 +1,7 @@
 // Responses. Each is readable from any web page and says which request it belongs to; none may be kept, but for
 // documentation (contract section 3).
 
-import { formats } from "../formats/all.ts";
+import { formats } from "../formats/format.ts";
 import { statusOf } from "../formats/status.ts";
 import { type Fault, Refusal, refusals } from "../model/errors.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";

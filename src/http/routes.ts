@@ -1,5 +1,4 @@
-import { formats } from "../formats/all.ts";
-import type { Format } from "../formats/format.ts";
+import { type Format, formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { lettersOf, nearest } from "../lib/nearest.ts";
 import { toId } from "../model/record.ts";

@@ -1,7 +1,7 @@
 // The rows of a file to import, one by one, in any of the three formats.
 
 import { decodeCsvLine, headerFaults } from "../formats/csv.ts";
-import { longestRow, readCsvRows } from "../formats/csv-rows.ts";
+import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
 import type { Decoded } from "../formats/format.ts";
 import { decodeJson } from "../formats/json.ts";
 import { fromUtf8 } from "../formats/utf8.ts";
@@ -65,7 +65,7 @@ function readHeader(resource: Resource, cells: string[], fault: string | undefin
 function tooLong(row: number): Refusal {
   return new Refusal(
     "bad-request",
-    `row ${row} is longer than ${longestRow} characters; perhaps a quote opens there and never closes`,
+    `row ${row} is longer than ${maxRowLength} characters; perhaps a quote opens there and never closes`,
   );
 }
 

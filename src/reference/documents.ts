@@ -1,7 +1,7 @@
 // What describes the interface to machines: OpenAPI, JSON Schema and XSD.
 
 import { version } from "../../package.json" with { type: "json" };
-import { formats } from "../formats/all.ts";
+import { formats } from "../formats/format.ts";
 import { statusOf } from "../formats/status.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { type Schema, schemaDocument } from "./json-schema.ts";

@@ -81,8 +81,8 @@ describe("a row with a fault", () => {
     expect(JSON.parse(stdout)).toMatchObject({ rows: 6, created: 2, rejected: 4 });
     expect(stderr).toContain("row 3: Name: must not be empty");
     expect(stderr).toContain("row 4: Address.Country: must be empty or a country code");
-    expect(stderr).toContain("row 5: has 3 cells where the header has 2");
-    expect(stderr).toContain("row 6: has 1 cells where the header has 2");
+    expect(stderr).toContain("row 5: has 3 cells, but the header has 2");
+    expect(stderr).toContain("row 6: has 1 cells, but the header has 2");
     expect(await names(site)).toEqual(["1 Good", "2 Last"]);
   });
 
@@ -240,7 +240,7 @@ describe("a file", () => {
   test("whose quote never closes brings the rows before it", async () => {
     const site = await newSite();
     const { stderr } = await load(site, 'Name\nA\n"B\nC\nD\n');
-    expect(stderr).toContain("row 3: a quote opens in this row and never closes");
+    expect(stderr).toContain("row 3: a quoted cell of this row is never closed");
     expect(await names(site)).toEqual(["1 A"]);
     const huge = await load(site, `Name\nB\n"${"x".repeat(1_500_000)}`);
     expect(huge.stderr).toContain("row 3 is longer than 1048576 characters; perhaps a quote opens there");
