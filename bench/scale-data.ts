@@ -43,7 +43,7 @@ async function* rowsOf(
 }
 
 function siteRow(id: number, revision: number, counters: Record<string, number>): DumpedRow {
-  return { table: "sites", row: { id, epoch: "", revision, counters: JSON.stringify(counters) } };
+  return { table: "sites", row: { id, epoch: "filled", revision, counters: JSON.stringify(counters) } };
 }
 
 function record(site: number, resource: string, id: number, body: object): DumpedRow {

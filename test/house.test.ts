@@ -74,7 +74,6 @@ const longFunctions: Record<string, number> = {
   "http/server.ts serveHttp": 132,
   "operator/import.ts importRecords": 72,
   "reference/openapi/parameters.ts fieldParameters": 43,
-  "store/check.ts createChecker": 65,
   "store/postgres/engine.ts openPostgres": 65,
   "store/postgres/pool.ts createPool": 152,
   "store/postgres/postgres-connection.ts connect": 103,

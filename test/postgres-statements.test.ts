@@ -38,7 +38,8 @@ test("none uses what a distributed engine lacks", () => {
 });
 
 test("every write and every read of one site names the site", () => {
-  const whole = /storefront_(unused|replaced)_|^(select [a-z_, ]+ from \w+ order by|select key_id, at from key_uses)/;
+  const whole =
+    /storefront_(unused|replaced)_|^(select [a-z_, ]+ from \w+ order by|select key_id, at from key_uses)|from storefront_schema/;
   const data = statements
     .map((statement) => statement.replace(/^declare pages no scroll cursor for /, ""))
     .filter(
@@ -123,7 +124,7 @@ function statementsIn(log: string): string[] {
 function normalised(text: string): string {
   return (
     text
-      .replace(/^--.*$/gm, "")
+      .replace(/^\s*--.*$/gm, "")
       .replace(/'[0-9a-f]{64}'/g, "'<digest>'")
       // As PostgreSQL words the definition of a view.
       .replace(/(?<=^create or replace view \w+ as)\s+SELECT [\s\S]*/, " <definition>")

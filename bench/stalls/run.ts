@@ -86,7 +86,7 @@ async function storefront(database: string, args: readonly string[]): Promise<vo
   const cmd = ["node", join(root, "bin/storefront.js"), ...args, "--database", database];
   const child = tracked(Bun.spawn(cmd, { stdio: ["ignore", "ignore", "pipe"] }));
   const problem = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new Error(`storefront ${args.join(" ")}: ${problem}`);
+  if ((await child.exited) !== 0) throw new Error(`storefront ${args.join(" ")}: ${problem.slice(0, 1000)}`);
 }
 
 function report(brands: number, rows: readonly string[]): string {

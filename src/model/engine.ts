@@ -19,6 +19,15 @@ export interface RecordRow {
   readonly body: string | null;
 }
 
+/** How many records of a resource there are, and the revision of the last change to any of them. */
+export interface RecordCount {
+  readonly count: number;
+  readonly revision: number;
+}
+
+/** By the resource's name; none for a resource without records. */
+export type RecordCounts = Readonly<Record<string, RecordCount>>;
+
 export interface SinceOptions {
   readonly epoch?: string;
   readonly limit?: number;

@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { columnsOf, type TableName, tables } from "../store/tables.ts";
+import { columnsOf, isRequired, type TableName, tables } from "../store/tables.ts";
 import { isStandardInput } from "./standard-streams.ts";
 
 const formatVersion = 1;
@@ -66,7 +66,9 @@ export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
 
 function isRow([table, row]: unknown[]): boolean {
   if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
-  return columnsOf(table as TableName).every((column) => Object.hasOwn(row, column) && isCell(Object(row)[column]));
+  return columnsOf(table as TableName).every((column) =>
+    Object.hasOwn(row, column) ? isCell(Object(row)[column]) : !isRequired(column),
+  );
 }
 
 function isCell(value: unknown): boolean {

@@ -3,6 +3,7 @@
 
 import { randomText } from "../lib/base62.ts";
 import type { Change, Operation } from "../model/change.ts";
+import type { RecordCounts } from "../model/engine.ts";
 import {
   type Aftermath,
   decide,
@@ -12,16 +13,18 @@ import {
   type StoredRow,
   versionOf,
 } from "../model/intent.ts";
+import { withChange } from "./record-counts.ts";
 import { removedEpoch } from "./removed-sites.ts";
 
 /** How long an idempotency key is remembered, in milliseconds. */
 export const idempotencyLifetime = 24 * 60 * 60 * 1000;
 
-/** A site's row: where its journal stands and the last ID given per resource. */
+/** A site's row: where its journal stands, the last ID given per resource, and how many records there are if that is known. */
 export interface SiteState {
   epoch: string;
   revision: number;
   counters: Record<string, number>;
+  counts: RecordCounts | undefined;
 }
 
 /** The response that an idempotency key stands for. */
@@ -62,7 +65,7 @@ export function responseKey(site: number, keyId: number, name: string): string {
 
 /** The state of a site that was never written to. */
 export function newSite(): SiteState {
-  return { epoch: randomText(8), revision: 0, counters: {} };
+  return { epoch: randomText(8), revision: 0, counters: {}, counts: {} };
 }
 
 /** Decides `intents` in order; each sees what those before it did. With `atomic`, stops at the first refusal with nothing to write. */
@@ -123,10 +126,10 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   const change = toChange(intent, decision, site.revision);
   written.changes.push(change);
   const { id, revision, body } = change;
-  stored.rows.set(rowKey(intent.site, change.resource, id), {
-    revision,
-    body: change.operation === "delete" ? null : body,
-  });
+  const isThere = change.operation !== "delete";
+  const wasThere = row !== undefined && row.body !== null;
+  site.counts = withChange(site.counts, { resource: change.resource, revision, added: +isThere - +wasThere });
+  stored.rows.set(rowKey(intent.site, change.resource, id), { revision, body: isThere ? body : null });
   remember(intent, change, stored, written);
   return { kind: "done", ...aftermath(intent, change, site), change };
 }

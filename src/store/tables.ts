@@ -23,6 +23,10 @@ export const tables = {
       epoch: "text",
       revision: "integer",
       counters: "text",
+      floor: "integer",
+      last_at: "integer",
+      live: "text",
+      live_revision: "integer",
     },
   },
   records: {
@@ -46,6 +50,8 @@ export const tables = {
       id: "integer",
       operation: "text",
       body: "text",
+      run: "text",
+      before: "text",
     },
   },
   idempotency: {
@@ -74,6 +80,17 @@ export const tables = {
 export type TableName = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as TableName[];
+
+/** Columns that came later: the dumps of programs that did not know them lack them, and they may be empty. */
+const addedColumns: ReadonlySet<string> = new Set(["floor", "last_at", "live", "live_revision", "run", "before"]);
+
+/** Whether every row of a dump has the column. */
+export function isRequired(column: string): boolean {
+  return !addedColumns.has(column);
+}
+
+/** The table and column by which it is recognised that the columns of `002-added-columns.sql` are there. */
+export const lastAdded = { table: "sites", column: "live_revision" } as const;
 
 /** The columns of a table without those of `except`, in the order of a dump. */
 export function columnsOf(table: TableName, except: readonly string[] = []): string[] {

@@ -1,12 +1,22 @@
--- was deleted keeps its row without a body: its ID is never used again. create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
-
 alter table idempotency rename to storefront_replaced_<run>_idempotency;
+
+alter table journal add column before text;
+
+alter table journal add column run text;
 
 alter table journal rename to storefront_replaced_<run>_journal;
 
 alter table key_uses rename to storefront_replaced_<run>_key_uses;
 
 alter table records rename to storefront_replaced_<run>_records;
+
+alter table sites add column floor bigint;
+
+alter table sites add column last_at bigint;
+
+alter table sites add column live text;
+
+alter table sites add column live_revision bigint;
 
 alter table sites rename to storefront_replaced_<run>_sites;
 
@@ -62,6 +72,8 @@ create table key_uses ( key_id bigint primary key, at bigint not null );
 
 create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
 
+create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
+
 create table storefront_unused_<run>_idempotency (like idempotency including all);
 
 create table storefront_unused_<run>_journal (like journal including all);
@@ -72,7 +84,7 @@ create table storefront_unused_<run>_records (like records including all);
 
 create table storefront_unused_<run>_sites (like sites including all);
 
-declare pages no scroll cursor for select id, epoch, revision, counters from sites order by id;
+declare pages no scroll cursor for select id, epoch, revision, counters, floor, last_at, live, live_revision from sites order by id;
 
 declare pages no scroll cursor for select key_id, at from key_uses order by key_id;
 
@@ -82,7 +94,7 @@ declare pages no scroll cursor for select site_id, key_id, name, digest, at, ope
 
 declare pages no scroll cursor for select site_id, resource, id, revision, body from records order by site_id, resource, id;
 
-declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body from journal order by site_id, revision;
+declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body, run, before from journal order by site_id, revision;
 
 delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
@@ -110,29 +122,29 @@ fetch <number> from pages;
 
 insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
 
-insert into journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+insert into journal (site_id, revision, at, actor, resource, id, operation, body, run, before) select site_id, revision, at, actor, resource, id, operation, body, run, before from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text, run text, before text);
 
-insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>));
+insert into journal (site_id, revision, at, actor, resource, id, operation, body, run, before) values (<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>), '', '');
 
 insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as given (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
 
 insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
 
-insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text) on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters;
+insert into sites (id, epoch, revision, counters, floor, last_at, live, live_revision) select id, epoch, revision, counters, floor, last_at, live, live_revision from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text, floor bigint, last_at bigint, live text, live_revision bigint) on conflict (id) do update set epoch = excluded.epoch, revision = excluded.revision, counters = excluded.counters, floor = excluded.floor, last_at = excluded.last_at, live = excluded.live, live_revision = excluded.live_revision;
 
-insert into sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text) order by id on conflict (id) do nothing;
+insert into sites (id, epoch, revision, counters, floor, last_at, live, live_revision) select id, epoch, revision, counters, floor, last_at, live, live_revision from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text, floor bigint, last_at bigint, live text, live_revision bigint) order by id on conflict (id) do nothing;
 
 insert into storefront_schema values (<number>, '') on conflict (id) do nothing;
 
 insert into storefront_unused_<run>_idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
 
-insert into storefront_unused_<run>_journal (site_id, revision, at, actor, resource, id, operation, body) select site_id, revision, at, actor, resource, id, operation, body from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text);
+insert into storefront_unused_<run>_journal (site_id, revision, at, actor, resource, id, operation, body, run, before) select site_id, revision, at, actor, resource, id, operation, body, run, before from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text, run text, before text);
 
 insert into storefront_unused_<run>_key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as given (key_id bigint, at bigint);
 
 insert into storefront_unused_<run>_records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text);
 
-insert into storefront_unused_<run>_sites (id, epoch, revision, counters) select id, epoch, revision, counters from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text);
+insert into storefront_unused_<run>_sites (id, epoch, revision, counters, floor, last_at, live, live_revision) select id, epoch, revision, counters, floor, last_at, live, live_revision from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text, floor bigint, last_at bigint, live text, live_revision bigint);
 
 rollback;
 
@@ -142,9 +154,11 @@ select c.relname as name, a.privilege_type as privilege, a.is_grantable, case wh
 
 select distinct v.oid, v.relkind, v.oid::regclass::text as name, pg_has_role(v.relowner, 'USAGE') as is_own, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
 
+select id from storefront_schema where id = <number> for update;
+
 select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;
 
-select id, epoch, revision, counters from sites where id in (<number>) order by id for update;
+select id, epoch, revision, counters, floor, last_at, live, live_revision from sites where id in (<number>) order by id for update;
 
 select id, revision, epoch from sites where id in (<number>);
 
@@ -168,9 +182,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views from storefront_schema where id = <number>;
-
-select version, views from storefront_schema where id = <number> for update;
+select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as has_added_columns from storefront_schema where id = <number>;
 
 set local idle_in_transaction_session_timeout = 10000;
 
@@ -183,5 +195,7 @@ set local statement_timeout = 0;
 set local statement_timeout = 2000;
 
 set local synchronous_commit = off;
+
+update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);
 
 update storefront_schema set version = <number>, views = $1 where id = <number>;

@@ -12,6 +12,7 @@ import {
   type StoredResponse,
   type Written,
 } from "../batch.ts";
+import { readCounts, writeCounts } from "../record-counts.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -104,13 +105,15 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   return locked.map((row) => [row.id as number, toState(row)]);
 }
 
-function toState({ id: _, counters, ...state }: ResultRow): SiteState {
-  return { ...state, counters: JSON.parse(counters) } as SiteState;
+/** The state of a site's row, and with it the columns that a batch leaves as they are. */
+function toState({ id: _, counters, live, live_revision, ...state }: ResultRow): SiteState {
+  const counts = readCounts({ revision: state.revision, live, live_revision });
+  return { ...state, counters: JSON.parse(counters), counts } as SiteState;
 }
 
 /** A row of `sites`. */
-export function toSiteRow(id: number, state: SiteState): object {
-  return { id, ...state, counters: JSON.stringify(state.counters) };
+export function toSiteRow(id: number, { counters, counts, ...state }: SiteState): object {
+  return { id, ...state, counters: JSON.stringify(counters), ...writeCounts(state.revision, counts) };
 }
 
 async function write(

@@ -1,7 +1,7 @@
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordRow, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
-import { createChecker } from "../check.ts";
+import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
 import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
@@ -83,7 +83,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     dump: () => dumpRows(primary),
     refill: (rows, keep) => refillTables(primary, rows, keep),
     check: async () => {
-      const checker = createChecker();
+      const checker = new Checker();
       for await (const { table, row } of dumpRows(primary)) checker.see(table, row);
       return [...checker.end(), ...leftovers(await pool.read(readTableNames))];
     },

@@ -1,13 +1,15 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
 import type { Resource } from "../../model/resource.ts";
-import { madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
+import { lastAdded, madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
+import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import { codeOf } from "./errors.ts";
 import { createPool, type Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 
+/** What raises the version, which programs that do not know it refuse. What only adds columns does not. */
 const migrations: readonly string[] = [first];
 
 /** What a database says of its own tables. */
@@ -15,6 +17,8 @@ interface Schema {
   readonly version: number;
   /** The definitions of the reporting views, a line each. */
   readonly views: string;
+  /** Whether the columns of `002-added-columns.sql` are there. */
+  readonly has_added_columns: boolean;
 }
 
 /** How long a process waits for another that is migrating, in milliseconds. */
@@ -25,31 +29,59 @@ export async function migrate(pool: Pool, primary: Primary, resources: readonly 
   if (isUpToDate(await pool.read(readSchema), resources)) return;
   const patient = createPool(primary, 1, timeout);
   try {
-    await patient.use((connection) => bringUp(connection, resources));
+    await patient.use((connection) => bringUpBetweenOthers(connection, resources));
   } finally {
     await patient.close();
   }
 }
 
+const selectSchema = `select version, views, exists (
+  select 1 from pg_attribute where attrelid = to_regclass('${lastAdded.table}') and attname = '${lastAdded.column}'
+) as has_added_columns from storefront_schema where id = 1`;
+
+const lockSchema = "select id from storefront_schema where id = 1 for update";
+
 async function readSchema(connection: PostgresConnection): Promise<Schema | undefined> {
   const [found] = await connection.script("select to_regclass('storefront_schema') is not null as is_there");
   if (!found?.[0]?.is_there) return undefined;
-  const [rows] = await connection.script("select version, views from storefront_schema where id = 1");
+  const [rows] = await connection.script(selectSchema);
   return rows?.[0] as Schema | undefined;
 }
 
 function isUpToDate(schema: Schema | undefined, resources: readonly Resource[]): boolean {
   if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
-  return schema?.version === migrations.length && outdatedViews(definitionsIn(schema), resources).length === 0;
+  if (schema?.version !== migrations.length || !schema.has_added_columns) return false;
+  return outdatedViews(definitionsIn(schema), resources).length === 0;
+}
+
+/** To change a table waits for those who read it, such as a backup, and makes all others wait: for so long, and so long not, in milliseconds. */
+const attempt = 500;
+const pause = 1500;
+
+async function bringUpBetweenOthers(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
+  for (const end = performance.now() + timeout - attempt - pause; ; ) {
+    try {
+      return await bringUp(connection, resources);
+    } catch (error) {
+      if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
+      await connection.script("rollback");
+      await Bun.sleep(pause);
+    }
+  }
 }
 
 /** The row of `storefront_schema` is the lock: of several processes, one goes on and the others find the work done. */
 async function bringUp(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
   await makeLock(connection);
-  const [rows] = await connection.script("begin; select version, views from storefront_schema where id = 1 for update");
+  // What is read together with the lock is as it was before the wait for it.
+  const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema}`);
   const schema = rows?.[0] as Schema;
   if (!isUpToDate(schema, resources)) {
     for (const text of migrations.slice(schema.version)) await connection.script(text);
+    if (!schema.has_added_columns) {
+      await connection.script(`set local lock_timeout = ${attempt}`);
+      await connection.script(addedColumns);
+    }
     const views = await bringUpViews(connection, definitionsIn(schema), resources);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,

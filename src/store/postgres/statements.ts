@@ -24,7 +24,7 @@ export const sql = {
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
   since: (site: number, revision: number, limit: number) =>
-    `select ${columnsInSite("journal")} from journal
+    `select ${columnsOf("journal", ["site_id", "run", "before"]).join(", ")} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
   /** Every row of a table, or of one like it that is named `from`. */

@@ -3,9 +3,11 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
-import { madeByNewer } from "../tables.ts";
+import { lastAdded, madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
+import addedColumns from "./002-added-columns.sql" with { type: "text" };
 
+/** What raises the version, which programs that do not know it refuse. What only adds columns does not. */
 const migrations: readonly string[] = [first];
 
 /** Bytes to which the log (`-wal`) is cut back once it was written into the database. It grows with the largest transaction. */
@@ -41,19 +43,29 @@ function open(path: string, busyTimeout: number): Database {
 /** Brings the tables up to this program's version, under a lock, so that processes may start at once. */
 export function migrate(database: Database): void {
   translated(() => {
-    if (version(database) === migrations.length) return;
+    if (isUpToDate(database)) return;
     inTransaction(database, () => {
       const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
-      database.run(`pragma user_version = ${migrations.length}`);
+      if (!hasAddedColumns(database)) database.run(addedColumns);
+      if (from !== migrations.length) database.run(`pragma user_version = ${migrations.length}`);
     });
   });
 }
 
 /** @throws Refusal `unavailable` when the tables are not of this program's version */
 export function requireVersion(database: Database): void {
-  if (knownVersion(database) === migrations.length) return;
+  if (knownVersion(database) === migrations.length && hasAddedColumns(database)) return;
   throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
+}
+
+function isUpToDate(database: Database): boolean {
+  return version(database) === migrations.length && hasAddedColumns(database);
+}
+
+function hasAddedColumns(database: Database): boolean {
+  const { table, column } = lastAdded;
+  return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
 }
 
 /** The version of the tables. @throws Refusal `unavailable` when they are none that this program made or can upgrade */

@@ -12,6 +12,7 @@ import {
   type StoredResponse,
   type Written,
 } from "../batch.ts";
+import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
 import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { requireSameFiles } from "./files.ts";
@@ -62,7 +63,7 @@ export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
     dropPortion: (site) =>
       transact(() => {
         if (!sql.deleted.get(site)) return false;
-        sql.putSite.run(site, removedEpoch, 0, "{}");
+        sql.putSite.run(site, removedEpoch, 0, "{}", null);
         return siteTables.some((table) => deletePortion(database, table, site) > 0);
       }),
     close: () => database.close(),
@@ -74,13 +75,15 @@ type Statements = ReturnType<typeof statements>;
 function statements(database: Database) {
   const query = (text: string): Statement => database.query(text);
   return {
-    site: query("select epoch, revision, counters from sites where id = ?"),
+    site: query("select epoch, revision, counters, live, live_revision from sites where id = ?"),
     row: query("select revision, body from records where site_id = ? and resource = ? and id = ?"),
     response: query(
       "select digest, at, operation, id, revision, body from idempotency where site_id = ? and key_id = ? and name = ?",
     ),
     deleted: query(selectDeleted("?")),
-    putSite: query("insert or replace into sites (id, epoch, revision, counters) values (?, ?, ?, ?)"),
+    putSite:
+      query(`insert into sites (id, epoch, revision, counters, live, live_revision) values (?1, ?2, ?3, ?4, ?5, ?3)
+on conflict (id) do update set epoch = ?2, revision = ?3, counters = ?4, live = ?5, live_revision = ?3`),
     putRow: query("insert or replace into records (site_id, resource, id, revision, body) values (?, ?, ?, ?, ?)"),
     putChange: query(
       "insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -115,8 +118,10 @@ function fetch(sql: Statements, intents: readonly Intent[]): Stored {
 }
 
 function fetchSite(sql: Statements, site: number): SiteState {
-  const row = sql.site.get(site) as { epoch: string; revision: number; counters: string } | null;
-  return row ? { ...row, counters: JSON.parse(row.counters) } : newSite();
+  const row = sql.site.get(site) as (StoredCounts & { epoch: string; counters: string }) | null;
+  if (!row) return newSite();
+  const { epoch, revision, counters } = row;
+  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row) };
 }
 
 function write(sql: Statements, stored: Stored, written: Written): void {
@@ -128,7 +133,7 @@ function write(sql: Statements, stored: Stored, written: Written): void {
     sql.putResponse.run(site, keyId, name, digest, at, operation, id, revision, body);
   }
   for (const site of written.sites) {
-    const { epoch, revision, counters } = stored.sites.get(site) as SiteState;
-    sql.putSite.run(site, epoch, revision, JSON.stringify(counters));
+    const { epoch, revision, counters, counts } = stored.sites.get(site) as SiteState;
+    sql.putSite.run(site, epoch, revision, JSON.stringify(counters), writeCounts(revision, counts).live);
   }
 }

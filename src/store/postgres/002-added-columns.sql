@@ -1,0 +1,15 @@
+-- Only adds columns, so programs that know nothing of them work on these tables next to this one. Such a program leaves them empty, and
+-- on SQLite it empties them where it writes to a row of `sites`. So each is either certain by itself or says for which revision it holds.
+-- floor: the revision before the first entry of the journal that was kept, where it is not what the journal begins with.
+-- last_at: the latest time of an entry, unless the last entry has a later one.
+-- live, live_revision: how many records of each resource there are and when they last changed, as of that revision of the site.
+-- run, before: what an entry has in common with the others of the same command, and the record before the change, where known.
+
+alter table sites add column floor bigint;
+alter table sites add column last_at bigint;
+alter table sites add column live text;
+alter table sites add column live_revision bigint;
+alter table journal add column run text;
+alter table journal add column before text;
+
+update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);

@@ -1,0 +1,133 @@
+// Columns that were added later, on a database that programs of before go on using.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { isRequired } from "../src/store/tables.ts";
+import { type EngineKind, engines } from "./support/engines.ts";
+import { createIntent } from "./support/intents.ts";
+
+for (const kind of engines) {
+  describe(kind.name, () => {
+    let folder: string;
+    let url: string;
+    let engine: Engine;
+    const opened: Engine[] = [];
+    const open = async () => {
+      const another = await openEngine(url, allResources);
+      opened.push(another);
+      return another;
+    };
+    const openNew = async () => {
+      url = await kind.newDatabase();
+      engine = await open();
+    };
+    beforeAll(async () => {
+      await kind.open();
+      folder = mkdtempSync(join(tmpdir(), "storefront-added-"));
+    });
+    afterAll(async () => {
+      for (const one of opened) await one.close();
+      await kind.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    test("the tables of a program of before get the columns, and what it wrote stays", async () => {
+      await openNew();
+      await engine.commit([createIntent({ at: 7 }), createIntent({ at: 8 })]);
+      await engine.close();
+      await removeAddedColumns(kind, url);
+      const [one, two] = await Promise.all([open(), open()]);
+      expect(await siteIn(one)).toMatchObject({ revision: 2, last_at: 8, floor: null, live: null });
+      expect(await one.check()).toEqual([]);
+      await two.commit([createIntent()]);
+      expect((await two.load(1)).rows).toHaveLength(3);
+    });
+
+    test("a program of before writes between two writes of this one, and nothing is counted wrong", async () => {
+      await openNew();
+      await engine.commit([createIntent(), createIntent()]);
+      expect(await siteIn(engine)).toMatchObject({ live: '{"brand":{"count":2,"revision":2}}', live_revision: 2 });
+      await writeAsBefore(kind, url);
+      await engine.commit([createIntent()]);
+      expect(await siteIn(engine)).toMatchObject({ revision: 4, live: null });
+      expect(await engine.check()).toEqual([]);
+    });
+
+    test("records are counted as they come, change, go and come back", async () => {
+      await openNew();
+      const deletion = createIntent({ operation: "delete", id: 1, values: {} });
+      const update = createIntent({ operation: "update", id: 2, values: { Name: "B" } });
+      const body = (await engine.commit([createIntent()]))[0];
+      await engine.commit([createIntent(), deletion, createIntent({ resource: "location" }), update, deletion]);
+      expect(await siteIn(engine)).toMatchObject({
+        live: '{"brand":{"count":1,"revision":5},"location":{"count":1,"revision":4}}',
+      });
+      const text = body?.kind === "done" ? body.body : "";
+      await engine.commit([{ ...deletion, operation: "restore", text }]);
+      expect(JSON.parse((await siteIn(engine)).live as string).brand).toEqual({ count: 2, revision: 6 });
+      expect(await engine.check()).toEqual([]);
+    });
+
+    test("a backup of a program of before is restored, and one of this program keeps the columns", async () => {
+      await openNew();
+      await engine.commit([createIntent()]);
+      const rows = await Array.fromAsync(engine.dump());
+      const [old, made] = [join(folder, `old-${kind.name}`), join(folder, `made-${kind.name}`)];
+      await backUp({ ...engine, dump: () => rows.map(asBefore) }, old, 0);
+      await backUp(engine, made, 0);
+      await restore(engine, old, join(folder, "kept"), 0);
+      expect(await siteIn(engine)).toMatchObject({ live: null });
+      await restore(engine, made, join(folder, "kept"), 0);
+      expect(await siteIn(engine)).toMatchObject({ live_revision: 1 });
+      expect(await engine.check()).toEqual([]);
+    });
+
+    test("`check` finds a wrong count", async () => {
+      await openNew();
+      await engine.commit([createIntent()]);
+      await kind.select(url, `update sites set live = '{"brand":{"count":7,"revision":1}}' where id = 1`);
+      expect(await engine.check()).toEqual(["site 1: 7 records of brand are counted, and there are 1"]);
+    });
+  });
+}
+
+async function siteIn(engine: Engine): Promise<DumpedRow["row"]> {
+  const rows = await Array.fromAsync(engine.dump());
+  return rows.find(({ table, row }) => table === "sites" && row.id === 1)?.row ?? {};
+}
+
+function asBefore({ table, row }: DumpedRow): DumpedRow {
+  return { table, row: Object.fromEntries(Object.entries(row).filter(([column]) => isRequired(column))) };
+}
+
+async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> {
+  for (const column of ["floor", "last_at", "live", "live_revision"])
+    await kind.select(url, `alter table sites drop column ${column}`);
+  for (const column of ["run", "before"]) await kind.select(url, `alter table journal drop column ${column}`);
+}
+
+/** The statements by which the program of before made a brand with the ID and revision 3. */
+async function writeAsBefore(kind: EngineKind, url: string): Promise<void> {
+  const body = `'{"ID":3,"Name":"Old"}'`;
+  const site = `insert or replace into sites (id, epoch, revision, counters)
+select id, epoch, 3, '{"brand":3}' from sites where id = 1`;
+  await kind.select(
+    url,
+    `insert into records (site_id, resource, id, revision, body) values (1, 'brand', 3, 3, ${body})`,
+  );
+  await kind.select(
+    url,
+    `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
+values (1, 3, 1, 'old', 'brand', 3, 'create', ${body})`,
+  );
+  await kind.select(
+    url,
+    kind.name === "SQLite" ? site : `update sites set revision = 3, counters = '{"brand":3}' where id = 1`,
+  );
+}
