@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLogLimit } from "../src/http/log-limit.ts";
-import { once } from "../src/http/once.ts";
+import { createLogLimit } from "../src/lib/log-limit.ts";
+import { once } from "../src/lib/once.ts";
 import { toLogged } from "../src/lib/thrown.ts";
 import { Refusal } from "../src/model/errors.ts";
 

@@ -71,7 +71,6 @@ const listExceptions: Record<string, string> = {
 const longFunctions: Record<string, number> = {
   "commands/workers.ts runWorkers": 43,
   "http/admission.ts createAdmission": 53,
-  "http/server.ts serveHttp": 132,
   "operator/import.ts importRecords": 72,
   "reference/openapi/parameters.ts fieldParameters": 43,
   "store/postgres/engine.ts openPostgres": 65,
@@ -87,7 +86,6 @@ const longFunctions: Record<string, number> = {
 /** Files of more than 200 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFiles: Record<string, number> = {
   "formats/xml-reader.ts": 263,
-  "http/server.ts": 203,
   "reference/openapi/operations.ts": 226,
   "store/memory/selections.ts": 223,
   "store/postgres/pool.ts": 239,

@@ -308,7 +308,7 @@ test("the pages for people and machines need no key", async () => {
     expect((await server.call("GET", path, { key: null })).status).toBe(200);
   }
   expect((await server.call("GET", "/metrics", { key: null })).text).toContain(
-    'storefront_answers_total{resource="brands"',
+    'storefront_http_requests_total{route="/restapi/brands',
   );
 });
 

@@ -16,9 +16,9 @@ const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2
 
 /** The histogram in what Prometheus reads: how many requests took at most so many seconds, all of them, and their sum. */
 function histogramIn(text: string) {
-  const lines = [...text.matchAll(/^storefront_answer_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)];
+  const lines = [...text.matchAll(/^storefront_http_request_duration_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)];
   const figure = (name: string) =>
-    Number(new RegExp(`^storefront_answer_seconds_${name} (\\S+)$`, "m").exec(text)?.[1]);
+    Number(new RegExp(`^storefront_http_request_duration_seconds_${name} (\\S+)$`, "m").exec(text)?.[1]);
   return {
     buckets: lines.map(([, bound, count]) => [
       bound === "+Inf" ? Number.POSITIVE_INFINITY : Number(bound),
@@ -58,19 +58,25 @@ describe("the histogram of durations", () => {
   });
 });
 
-test("responses are counted by resource, format, effective method and status", async () => {
+test("requests are counted by route, effective method and status", async () => {
   const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
   await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
   await server.call("GET", `/restapi/brands/${ID}.xml`);
   await server.call("GET", `/restapi/brands/${ID}.xml`);
+  // Not a label each: clients choose these paths.
+  for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"]) await server.call("GET", path);
   const { text } = await server.call("GET", "/metrics");
-  const counted = (resource: string, format: string, method: string, status: number) =>
-    new RegExp(
-      `^storefront_answers_total\\{resource="${resource}",format="${format}",method="${method}",status="${status}"\\} (\\d+)$`,
-      "m",
-    ).exec(text)?.[1];
-  expect(counted("brands", "json", "POST", 201)).toBe("1");
-  expect(counted("brands", "xml", "DELETE", 200)).toBe("1");
-  expect(counted("brands", "xml", "GET", 404)).toBe("2");
-  expect(counted("brands", "xml", "POST", 201)).toBeUndefined();
+  const counted = (route: string, method: string, status: number) =>
+    text
+      .split("\n")
+      .find((line) =>
+        line.startsWith(`storefront_http_requests_total{route="${route}",method="${method}",status="${status}"} `),
+      )
+      ?.split(" ")[1];
+  expect(counted("/restapi/brands.json", "POST", 201)).toBe("1");
+  expect(counted("/restapi/brands/{id}.xml", "DELETE", 200)).toBe("1");
+  expect(counted("/restapi/brands/{id}.xml", "GET", 404)).toBe("2");
+  expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
+  expect(counted("documentation", "GET", 200)).toBe("2");
+  expect(counted("", "GET", 404)).toBe("3");
 });

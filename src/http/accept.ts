@@ -1,26 +1,43 @@
-// What a client prefers: the one reader of `Accept` and `Accept-Encoding`.
+// What a client prefers: the only reader of `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3).
 
-/** Longest header to remember: no client's own is longer, and long ones would fill the memory. */
-const longestKept = 256;
-/** How many headers to remember. Clients send few different ones. */
-const mostKept = 256;
+import { BoundedCache } from "../lib/bounded-cache.ts";
 
-const read = new Map<string, ReadonlyMap<string, number>>();
+/** Browsers send up to about 150 characters. */
+const parsed = new BoundedCache<ReadonlyMap<string, number>>(256, 256);
+
+/** Whether an `Accept` names `text/html`. A wildcard is not enough: programs send that. */
+export function acceptsHtml(header: string | null): boolean {
+  return header !== null && (weightsIn(header).get("text/html") ?? 0) > 0;
+}
 
 /**
- * The weights (0 to 1) by media type or content coding, in lower case and without parameters (RFC 9110 sections 12.4.2,
- * 12.5.1 and 12.5.3). A weight that is none counts as 0.
+ * The coding that an `Accept-Encoding` prefers among `offered`, the server's favourite first; undefined for none.
+ * @param offered names in lower case
  */
-export function weightsOf(header: string): ReadonlyMap<string, number> {
-  const known = read.get(header);
+export function preferredCoding(header: string | null, offered: readonly string[]): string | undefined {
+  if (header === null) return undefined;
+  const weights = weightsIn(header);
+  const others = weights.get("*") ?? 0;
+  let preferred: string | undefined;
+  let highest = 0;
+  for (const coding of offered) {
+    // `x-gzip` is an old name of `gzip` (RFC 9110 section 8.4.1.3).
+    const weight = weights.get(coding) ?? weights.get(`x-${coding}`) ?? others;
+    if (weight > highest) [preferred, highest] = [coding, weight];
+  }
+  return preferred;
+}
+
+/** The weights (0 to 1) by media type or coding, in lower case and without parameters. An invalid weight counts as 0 (section 12.4.2). */
+function weightsIn(header: string): ReadonlyMap<string, number> {
+  const known = parsed.get(header);
   if (known) return known;
   const weights = new Map(header.split(",").map(readEntry));
-  if (read.size >= mostKept) read.clear();
-  if (header.length <= longestKept) read.set(header, weights);
+  parsed.set(header, weights);
   return weights;
 }
 
-function readEntry(entry: string): [string, number] {
+function readEntry(entry: string): [name: string, weight: number] {
   const [name = "", ...parameters] = entry
     .toLowerCase()
     .split(";")

@@ -1,4 +1,4 @@
-// Who is let in: the site that the request's host selects, its key, and the limits of both (contract sections 1 and 9).
+// Admission: the site that the request's host selects, the key, and the limits (contract sections 1 and 9).
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
@@ -18,23 +18,27 @@ export interface AdmissionOptions {
   readonly trustProxy: boolean;
   /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
   readonly trustForwardedHost: boolean;
-  /** What a key may do that has no limit of its own; undefined for no limit. */
+  /** The requests of a key that sets no limit; undefined for no limit. */
   readonly keyLimit: Limit | undefined;
-  /** What a client network may do with invalid keys. */
+  /** The requests with an invalid key from one client network. */
   readonly failureLimit: Limit;
 }
 
-interface Admission {
+export interface Admission {
   /**
-   * Calls `then` with the site that the request's host selects and with its snapshot, as new as the store is now.
-   * @throws Refusal `wrong-site`, or `unavailable` when the store cannot be asked
+   * Calls `then` with the site that the request's host selects and its snapshot, as new as the store is now.
+   * @throws Refusal `wrong-site`, or `unavailable` when the store does not respond
    */
   atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T>;
-  /** The request's key. @throws Refusal `unauthorized`, `forbidden`, or `too-many-requests` */
+  /** Returns the request's key and counts the request. @throws Refusal `unauthorized`, `forbidden` or `too-many-requests` */
   admit(exchange: Exchange, site: Site): Key;
-  /** The same for a request that was admitted before and has waited since: it counts only once. */
-  readmit(exchange: Exchange, site: Site): Key;
-  /** Tells the store when keys were last used. */
+  /**
+   * Checks the site and the key again, for a request that was admitted and has waited since, and calls `then`. The request does not
+   * count again.
+   * @throws Refusal as `atSite` and `admit` do
+   */
+  readmit<T>(exchange: Exchange, then: (key: Key, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T>;
+  /** Stores when keys were last used. */
   stop(): Promise<void>;
 }
 
@@ -51,21 +55,21 @@ export function createAdmission(options: AdmissionOptions, dependencies: HttpDep
     const name = toHostname(host);
     const guess = directory.siteOf(name)?.id ?? systemSite;
     return after(snapshots.fresh(guess), (snapshot) => {
-      // The directory is now as new as the store, and may know another site for the host.
+      // Only now is the directory as new as the store. It may have another site for the host.
       const site = directory.siteOf(name);
       if (!site) throw wrongSite(host);
       return site.id === snapshot.site ? then(site, snapshot) : atSite(exchange, then);
     });
   }
 
-  function readmit({ request }: Exchange, site: Site): Key {
-    return authenticate(request, site, directory, now());
+  function readmit<T>(exchange: Exchange, then: (key: Key, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T> {
+    return atSite(exchange, (site, snapshot) => then(authenticate(exchange.request, site, directory, now()), snapshot));
   }
 
   function admit(exchange: Exchange, site: Site): Key {
     let key: Key;
     try {
-      key = readmit(exchange, site);
+      key = authenticate(exchange.request, site, directory, now());
     } catch (error) {
       if (error instanceof Refusal && error.code === "unauthorized") throttleFailures(exchange.request);
       throw error;
@@ -78,7 +82,7 @@ export function createAdmission(options: AdmissionOptions, dependencies: HttpDep
 
   function takeToken(exchange: Exchange, key: Key, limit: Limit): void {
     const left = keyBuckets.take(key.id, limit, now());
-    exchange.headers = rateLimitHeaders(limit, left ?? 0);
+    exchange.rateLimit = rateLimitHeaders(limit, left ?? 0);
     if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
   }
 

@@ -1,3 +1,6 @@
+// Which site a request is for, and which key it carries.
+
+import { BoundedCache } from "../lib/bounded-cache.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import { digestOf } from "../model/key.ts";
@@ -5,43 +8,41 @@ import type { WireRequest } from "../wire/request.ts";
 import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
-const names = new Map<string, string>();
-/** How many hosts to remember, and how long they may be: no real one is longer (RFC 1035 section 2.3.4). */
-const mostNames = 1024;
-const longestName = 300;
+/** By host. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port up to 5. */
+const hostnames = new BoundedCache<string>(1024, 300);
 
 /**
  * The host that the request names, as it was sent, one character per byte; empty when it names none (HTTP/1.0).
- * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` counts, because the proxy sets it
+ * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` decides, because a proxy sets it
  */
 export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
   const forwarded = trustForwardedHost ? request.headers.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
-  // The host of an absolute target is the one that counts (RFC 9112 section 3.2.2).
+  // The host of an absolute target overrides `Host` (RFC 9112 section 3.2.2).
   return forwarded || (target.host ?? request.headers.get("host") ?? "");
 }
 
-/** The hostname of `host`, as `sentHost` has it, in its normal form. */
+/** The hostname of `host` in its normal form. @param host as `sentHost` returns it */
 export function toHostname(host: string): string {
-  const known = names.get(host);
+  const known = hostnames.get(host);
   if (known !== undefined) return known;
   const name = hostnameOf(host);
-  if (names.size >= mostNames) names.clear();
-  if (host.length <= longestName) names.set(host, name);
+  hostnames.set(host, name);
   return name;
 }
 
-/** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` has it */
+/** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` returns it */
 export function wrongSite(host: string): Refusal {
   if (host === "") return new Refusal("wrong-site", "the request names no host, and there is no default website");
-  // Some clients send letters other than ASCII, as UTF-8.
+  // Some clients send letters outside ASCII, as UTF-8.
   const name = hostnameOf(Buffer.from(host, "latin1").toString());
   return new Refusal("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
 }
 
 /**
- * The key that the request carries, if it opens `site` now.
- * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, which are not told
- *   apart; `forbidden` for the key of another site
+ * The request's key, if it is valid for `site` now.
+ * @param now milliseconds since 1970
+ * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without saying which;
+ *   `forbidden` for the key of another site
  */
 export function authenticate(request: WireRequest, site: Site, directory: Directory, now: number): Key {
   const sent = request.headers.get("x-api-auth");
@@ -60,8 +61,6 @@ function unauthorized(site: Site): Refusal {
   return new Refusal(
     "unauthorized",
     "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
-    {
-      headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` },
-    },
+    { headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` } },
   );
 }

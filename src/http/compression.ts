@@ -1,30 +1,30 @@
-// Responses in the content coding that the client takes. Each part of a list is compressed once and kept with it, so after a
-// write only the part that changed is compressed again.
+// Responses in the content coding that the client accepts. Each part of a list is compressed once and cached with the part, so after
+// a write only the part that changed is compressed again.
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../lib/slices.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
-import { weightsOf } from "./accept.ts";
+import { preferredCoding } from "./accept.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
   join(parts: readonly Uint8Array[], list: EncodedList): Uint8Array;
-  /** The whole of what never changes, which is worth more time; off this thread. */
+  /** Compresses what never changes, which is worth more time, on another thread. */
   compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** The codings that responses are offered in, the preferred first. */
+/** The codings that the server offers, its favourite first. */
 const codings: Record<string, Coding> = {
-  // Several frames after one another are a valid stream (RFC 8878 section 3.1).
+  // A sequence of frames is a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
-    join: (dependencies) => Buffer.concat(dependencies),
+    join: (frames) => Buffer.concat(frames),
     compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
-  // One member (RFC 1952): the parts are deflate blocks that end on a byte and refer to nothing before them.
+  // One member (RFC 1952): each part is deflate blocks that end on a byte and refer to nothing before them.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
     join: (parts, list) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(list)]),
@@ -33,7 +33,7 @@ const codings: Record<string, Coding> = {
 };
 
 const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
-/** An empty block that says it is the last (RFC 1951 section 3.2.3). */
+/** An empty block with the bit for the last block (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
 function gzipTrailer({ parts, length }: EncodedList): Buffer {
@@ -44,21 +44,14 @@ function gzipTrailer({ parts, length }: EncodedList): Buffer {
   return trailer;
 }
 
-/** Below this many bytes the answer fits a packet or so, and compressing it gains nothing. */
-const leastBytes = 1024;
+const codingNames = Object.keys(codings);
 
-/** The coding to answer with, by the client's `Accept-Encoding`; undefined for none. */
+/** A response with fewer bytes fits in about one packet, and compressing it gains nothing. */
+const minBytes = 1024;
+
+/** The coding for a body of `bytes`, according to `Accept-Encoding`; undefined for none. */
 export function chooseCoding(header: string | null, bytes: number): string | undefined {
-  if (header === null || bytes < leastBytes) return undefined;
-  const accepted = weightsOf(header);
-  const others = accepted.get("*") ?? 0;
-  let best: string | undefined;
-  let most = 0;
-  for (const coding in codings) {
-    const weight = accepted.get(coding) ?? accepted.get(`x-${coding}`) ?? others;
-    if (weight > most) [best, most] = [coding, weight];
-  }
-  return best;
+  return bytes < minBytes ? undefined : preferredCoding(header, codingNames);
 }
 
 /** The whole list in `name`, one of the codings. A long one is compressed in slices. */

@@ -3,11 +3,11 @@ import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { Exchange } from "./exchange.ts";
 import { toResponse } from "./responses.ts";
-import type { Route } from "./routes.ts";
+import type { Route } from "./route.ts";
 
 const overrides = ["PUT", "PATCH", "DELETE"];
 
-/** The methods of the IANA HTTP Method Registry, and QUERY. (The registry's `*` is reserved and no method.) */
+/** The methods of the IANA HTTP Method Registry, and QUERY. (The registry's `*` is reserved and not a method.) */
 const registered: ReadonlySet<string> = new Set(
   `ACL BASELINE-CONTROL BIND CHECKIN CHECKOUT CONNECT COPY DELETE GET HEAD LABEL LINK LOCK MERGE MKACTIVITY MKCALENDAR
   MKCOL MKREDIRECTREF MKWORKSPACE MOVE OPTIONS ORDERPATCH PATCH POST PRI PROPFIND PROPPATCH PUT QUERY REBIND REPORT SEARCH
@@ -20,29 +20,25 @@ export function requireKnownMethod({ method }: WireRequest): void {
   throw new Refusal("not-implemented", `there is no method \`${method.slice(0, 40)}\`; methods are case-sensitive`);
 }
 
-/** The method as a metric names it. Clients may send any, so those that are not registered share a name. */
+/** The method in the metrics. Clients can invent methods, so those that are not registered share a label. */
 export function methodLabel(method: string): string {
   return registered.has(method) ? method : "other";
 }
 
-/**
- * The method that the request means: its own, or that of `X-HTTP-Method-Override` on a POST.
- * @throws Refusal `method-not-allowed` when the route has no such method, `bad-request` for any other override
- */
-export function methodOf(request: WireRequest, route: Route): string {
-  const method = request.method === "POST" ? overridden(request) : request.method;
-  if (route.methods.includes(method)) return method;
-  throw new Refusal("method-not-allowed", whyNot(method, route), { headers: { Allow: route.methods.join(", ") } });
+/** The method that decides: the request's own, or a valid `X-HTTP-Method-Override` of a POST. */
+export function effectiveMethod(request: WireRequest): string {
+  return request.method === "POST" ? (overrideOf(request) ?? "POST") : request.method;
 }
 
-function whyNot(method: string, { resource, format, isList }: Route): string {
-  const { path, plural } = resource;
-  if (resource.access === "read") return `${plural} can only be read`;
-  if (method !== "POST" || isList) return `this path has no method ${method}`;
-  return `create with POST \`/restapi/${path}.${format.name}\`; change this one with PUT or PATCH here`;
+/** @throws Refusal `method-not-allowed` when `route` does not have the method, `bad-request` for an invalid override */
+export function requireMethod({ request, method }: Exchange, route: Route): void {
+  if (request.method === "POST") refuseOtherOverride(request);
+  if (route.methods.includes(method)) return;
+  const detail = route.whyNot?.(method) ?? "this page can only be read";
+  throw new Refusal("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 
-/** The answer to OPTIONS, which needs no key: a browser's preflight carries none (Fetch section 3.2). */
+/** The response to OPTIONS. It needs no key, since a browser's preflight has none (Fetch section 3.2). */
 export function preflight(exchange: Exchange, route: Route): WireResponse {
   const methods = route.methods.join(", ");
   return toResponse(exchange, 204, null, {
@@ -54,13 +50,16 @@ export function preflight(exchange: Exchange, route: Route): WireResponse {
   });
 }
 
-function overridden(request: WireRequest): string {
-  const override = request.headers.get("x-http-method-override");
-  if (override === null) return "POST";
-  const method = override.trim().toUpperCase();
-  if (overrides.includes(method)) return method;
+function overrideOf({ headers }: WireRequest): string | undefined {
+  const method = headers.get("x-http-method-override")?.trim().toUpperCase();
+  return overrides.find((override) => override === method);
+}
+
+function refuseOtherOverride(request: WireRequest): void {
+  const sent = request.headers.get("x-http-method-override");
+  if (sent === null || overrideOf(request)) return;
   throw new Refusal(
     "bad-request",
-    `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${override.slice(0, 40)}\``,
+    `X-HTTP-Method-Override must be ${overrides.join(", ")}, not \`${sent.slice(0, 40)}\``,
   );
 }

@@ -1,39 +1,43 @@
-import type { Registry } from "prom-client";
-import type { Snapshots } from "../store/snapshots.ts";
-import { once } from "./once.ts";
-import type { Route } from "./routes.ts";
+// The endpoint `/metrics`, for Prometheus (text format 0.0.4).
 
-/** Bounds of the duration buckets, in milliseconds. */
+import type { Registry } from "prom-client";
+import { once } from "../lib/once.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import { toResponse } from "./responses.ts";
+import { type PublicRoute, publicRoute, type Route } from "./route.ts";
+
+/** Upper bounds of the duration buckets, in milliseconds. */
 const bounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
 
 export interface Metrics {
-  /** Counts an answer that took `milliseconds`. */
+  /** Counts a response that took `milliseconds`. @param route undefined when the path has none */
   count(route: Route | undefined, method: string, status: number, milliseconds: number): void;
-  /** Loads what `text` needs. */
+  /** Loads the code that `text` needs. */
   load(): Promise<unknown>;
-  /** What Prometheus reads (text format 0.0.4). */
   text(): Promise<string>;
 }
 
-/** How many answers there were, by route, method and status. */
-type Answers = Map<Route | undefined, Map<string, number[]>>;
+export function metricsRoute(metrics: Metrics): [path: string, route: PublicRoute] {
+  const type = "text/plain; version=0.0.4; charset=utf-8";
+  return publicRoute("/metrics", async (exchange) => toResponse(exchange, 200, { type, body: await metrics.text() }));
+}
 
-/**
- * The figures at `/metrics`. They are counted on every request, so in plain numbers: a library's counters cost a
- * microsecond, and are used for the rest.
- */
+/** Responses by route, method and status. */
+type Counts = Map<Route | undefined, Map<string, number[]>>;
+
+/** Requests are counted in plain numbers, because a counter of the library costs a microsecond. The library does the rest. */
 export function createMetrics(snapshots: Snapshots): Metrics {
-  const answers: Answers = new Map();
+  const counts: Counts = new Map();
   const buckets = new Array<number>(bounds.length + 1).fill(0);
   let sum = 0;
-  const registry = once(() => createRegistry(answers, snapshots));
+  const registry = once(() => createRegistry(counts, snapshots));
   return {
     count(route, method, status, milliseconds) {
-      const tally = tallyOf(answers, route, method);
-      tally[status] = (tally[status] ?? 0) + 1;
-      let bucket = 0;
-      while (bucket < bounds.length && milliseconds > (bounds[bucket] as number)) bucket++;
-      buckets[bucket] = (buckets[bucket] as number) + 1;
+      const byStatus = countsOf(counts, route, method);
+      byStatus[status] = (byStatus[status] ?? 0) + 1;
+      const bucket = bounds.findIndex((bound) => milliseconds <= bound);
+      const index = bucket === -1 ? bounds.length : bucket;
+      buckets[index] = (buckets[index] ?? 0) + 1;
       sum += milliseconds;
     },
     load: library,
@@ -43,24 +47,24 @@ export function createMetrics(snapshots: Snapshots): Metrics {
   };
 }
 
-/** The library is not loaded at the start: it would take a third of the time that the server needs for it. */
+/** Loaded on demand: loading it would take a third of the start. */
 const library = once(() => import("prom-client"));
 
-async function createRegistry(answers: Answers, snapshots: Snapshots): Promise<Registry> {
+async function createRegistry(counts: Counts, snapshots: Snapshots): Promise<Registry> {
   const { Counter, collectDefaultMetrics, Gauge, Registry } = await library();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Counter({
-    name: "storefront_answers_total",
-    help: "Answers by resource, format, method and status.",
-    labelNames: ["resource", "format", "method", "status"],
+    name: "storefront_http_requests_total",
+    help: "Requests by route, method and status. The route is empty for a path that does not exist.",
+    labelNames: ["route", "method", "status"],
     registers: [registry],
     collect() {
       this.reset();
-      for (const [route, methods] of answers) {
-        const labels = { resource: route?.resource.path ?? "", format: route?.format.name ?? "" };
-        for (const [method, tally] of methods) {
-          tally.forEach((count, status) => void this.inc({ ...labels, method, status: String(status) }, count));
+      for (const [route, methods] of counts) {
+        for (const [method, byStatus] of methods) {
+          const labels = { route: route?.label ?? "", method };
+          byStatus.forEach((count, status) => void this.inc({ ...labels, status: String(status) }, count));
         }
       }
     },
@@ -75,34 +79,34 @@ async function createRegistry(answers: Answers, snapshots: Snapshots): Promise<R
       },
     });
   gauge("storefront_sites_in_memory", "Sites whose records are in memory.", () => snapshots.size.sites);
-  gauge("storefront_snapshot_bytes", "About how many bytes the records in memory take.", () => snapshots.size.bytes);
+  gauge("storefront_snapshot_bytes", "Estimated memory of the records in memory.", () => snapshots.size.bytes);
   return registry;
 }
 
-/** The numbers of answers to `method` on `route`, by status. */
-function tallyOf(answers: Answers, route: Route | undefined, method: string): number[] {
-  let ofRoute = answers.get(route);
+/** The counts of `method` on `route`, by status. */
+function countsOf(counts: Counts, route: Route | undefined, method: string): number[] {
+  let ofRoute = counts.get(route);
   if (!ofRoute) {
     ofRoute = new Map();
-    answers.set(route, ofRoute);
+    counts.set(route, ofRoute);
   }
-  let tally = ofRoute.get(method);
-  if (!tally) {
-    tally = [];
-    ofRoute.set(method, tally);
+  let byStatus = ofRoute.get(method);
+  if (!byStatus) {
+    byStatus = [];
+    ofRoute.set(method, byStatus);
   }
-  return tally;
+  return byStatus;
 }
 
-/** Prometheus's exposition of a histogram: cumulative buckets in seconds. */
+/** A histogram in the text format: cumulative buckets, in seconds. */
 function histogram(buckets: readonly number[], sum: number): string {
-  const name = "storefront_answer_seconds";
+  const name = "storefront_http_request_duration_seconds";
   let total = 0;
   const lines = buckets.map((count, index) => {
     total += count;
     const bound = bounds[index];
     return `${name}_bucket{le="${bound === undefined ? "+Inf" : bound / 1000}"} ${total}`;
   });
-  const header = [`# HELP ${name} Time from a request to its answer.`, `# TYPE ${name} histogram`];
+  const header = [`# HELP ${name} Time from a request to its response.`, `# TYPE ${name} histogram`];
   return `${[...header, ...lines, `${name}_sum ${sum / 1000}`, `${name}_count ${total}`].join("\n")}\n`;
 }

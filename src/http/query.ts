@@ -1,5 +1,6 @@
 // The parameters of a list (contract section 6).
 
+import { BoundedCache } from "../lib/bounded-cache.ts";
 import { Refusal } from "../model/errors.ts";
 import { maxPageSize, maxSortFields } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
@@ -22,11 +23,8 @@ export interface ListQuery {
   readonly rest: string;
 }
 
-/** What was read of queries before. Clients send few different ones. */
-const known = new WeakMap<Resource, Map<string, ListQuery | undefined>>();
-/** How many to remember of a resource, and how long they may be. */
-const mostKnown = 256;
-const longestKnown = 512;
+/** Parsed queries of each resource, null for one that has no parameter of a list. */
+const parsed = new WeakMap<Resource, BoundedCache<ListQuery | null>>();
 
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
@@ -37,13 +35,14 @@ const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
   if (query === "") return undefined;
-  const queries = known.get(resource) ?? new Map<string, ListQuery | undefined>();
-  known.set(resource, queries);
-  if (queries.has(query)) return queries.get(query);
-  const read = readParameters(resource, query);
-  if (queries.size >= mostKnown) queries.clear();
-  if (query.length <= longestKnown) queries.set(query, read);
-  return read;
+  const queries = parsed.get(resource) ?? new BoundedCache(256, 512);
+  parsed.set(resource, queries);
+  let parameters = queries.get(query);
+  if (parameters === undefined) {
+    parameters = readParameters(resource, query) ?? null;
+    queries.set(query, parameters);
+  }
+  return parameters ?? undefined;
 }
 
 /**

@@ -14,12 +14,12 @@ import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
 import { toResponse } from "./responses.ts";
-import { idIn, type Route } from "./routes.ts";
+import { idIn, type ResourceRoute } from "./route.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
-export function read(exchange: Exchange, route: Route, snapshot: Snapshot): MaybePromise<WireResponse> {
+export function read(exchange: Exchange, route: ResourceRoute, snapshot: Snapshot): MaybePromise<WireResponse> {
   const collection = snapshot.collection(route.resource);
-  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
+  if (route.kind === "record") return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
   return after(collection.version(), (version) =>
     query
@@ -29,14 +29,14 @@ export function read(exchange: Exchange, route: Route, snapshot: Snapshot): Mayb
 }
 
 /** The refusal of an ID that no record has. */
-export function noSuchRecord({ resource }: Route, id: string | number): Refusal {
+export function noSuchRecord({ resource }: ResourceRoute, id: string | number): Refusal {
   if (toId(String(id)) === undefined) {
     return new Refusal("not-found", `invalid ID \`${String(id).slice(0, 40)}\`: an ID is a whole number from 1`);
   }
   return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection: Collection): WireResponse {
+function lookUp(exchange: Exchange, route: ResourceRoute, snapshot: Snapshot, collection: Collection): WireResponse {
   const { format } = route;
   refuseLookUpMistakes(route.resource, exchange.target.query);
   const asked = idIn(exchange.target.path);
@@ -56,7 +56,7 @@ function lookUp(exchange: Exchange, route: Route, snapshot: Snapshot, collection
 
 function listAll(
   exchange: Exchange,
-  { resource, format }: Route,
+  { resource, format }: ResourceRoute,
   snapshot: Snapshot,
   { revision, size }: Version,
   list: EncodedList,
@@ -76,7 +76,7 @@ function listAll(
 
 function listSome(
   exchange: Exchange,
-  { resource, format }: Route,
+  { resource, format }: ResourceRoute,
   snapshot: Snapshot,
   collection: Collection,
   version: Version,

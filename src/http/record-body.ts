@@ -4,7 +4,7 @@ import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Route } from "./routes.ts";
+import type { ResourceRoute } from "./route.ts";
 
 /** Most bytes of a request body. */
 export const longestBody = 1024 * 1024;
@@ -23,7 +23,7 @@ export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
  * Reads a record from a body, in the format of the path.
  * @throws Refusal `bad-request` or `unsupported-media-type`; where the body looks like another format, it says so
  */
-export function decodeRecordBody({ target }: Exchange, route: Route, body: Uint8Array): Decoded {
+export function decodeRecordBody({ target }: Exchange, route: ResourceRoute, body: Uint8Array): Decoded {
   try {
     return route.format.decode(route.resource, body);
   } catch (error) {
@@ -33,7 +33,7 @@ export function decodeRecordBody({ target }: Exchange, route: Route, body: Uint8
   }
 }
 
-function hintFor(path: string, { resource, format }: Route, body: Uint8Array): string {
+function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8Array): string {
   const sent = formatSeemingly(body);
   const wanted = format.name.toUpperCase();
   if (sent === undefined || sent === format.name) return "";

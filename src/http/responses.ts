@@ -1,13 +1,14 @@
-// Responses. Each is readable from any web page and says which request it belongs to; none may be kept, but for
-// documentation (contract section 3).
+// Responses (contract section 3). Scripts of every origin may read them. Each has a request ID. Caches may store only the
+// documentation.
 
 import { formats } from "../formats/format.ts";
+import { json } from "../formats/json.ts";
 import { statusOf } from "../formats/status.ts";
-import { type Fault, Refusal, refusals } from "../model/errors.ts";
+import { type Fault, type Refusal, refusals } from "../model/errors.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
-import { type Exchange, formatOf } from "./exchange.ts";
+import type { Exchange } from "./exchange.ts";
 
-/** The headers that a script on another origin may read, told only to those who name their origin (Fetch section 3.2). */
+/** The header fields that a script of another origin may read. They are listed only for requests with an `Origin` (Fetch section 3.2). */
 const exposed = [
   "Date",
   "ETag",
@@ -21,7 +22,6 @@ const exposed = [
   "X-Total-Count",
 ].join(", ");
 
-/** A body and what it is. */
 interface ResponseContent {
   /** `Content-Type`. */
   readonly type: string;
@@ -35,23 +35,28 @@ const common = toHeaderLines({
   Expires: "-1",
   ...everywhere,
 });
-/** There are few types. */
+/** `common` with `Content-Type`, by type. There are few types. */
 const commonByType = new Map<string, string>();
 
-/** An answer with `headers` besides those that every answer has. */
+/** A response with `headers` besides those of every response. */
 export function toResponse(
-  { id, request, headers: ofExchange }: Exchange,
+  { id, request, rateLimit }: Exchange,
   status: number,
   content: ResponseContent | null,
   headers: Readonly<Record<string, string>> = {},
 ): WireResponse {
   let lines = `${content ? commonFor(content.type) : common}X-Request-Id: ${id}\r\n${toHeaderLines(headers)}`;
-  if (ofExchange) lines += toHeaderLines(ofExchange);
+  if (rateLimit) lines += toHeaderLines(rateLimit);
   if (request.headers.has("origin")) lines += `Access-Control-Expose-Headers: ${exposed}\r\n`;
   return { status, headers: lines, body: content?.body ?? null };
 }
 
-/** A response that may be kept, as `Cache-Control` among its headers says. */
+/** A text as plain text. */
+export function toTextResponse(exchange: Exchange, body: string): WireResponse {
+  return toResponse(exchange, 200, { type: "text/plain; charset=utf-8", body });
+}
+
+/** A response that caches may store, according to `Cache-Control` in `headers`. */
 export function toCacheableResponse(
   { id }: Exchange,
   status: number,
@@ -70,21 +75,13 @@ function commonFor(type: string): string {
   return lines;
 }
 
-/** The answer that says no, in the format of the path. */
+/** A problem document (RFC 9457) in the format that the path's suffix names, by default JSON. */
 export function toProblemResponse(exchange: Exchange, refusal: Refusal): WireResponse {
-  const format = formatOf(exchange, formats);
+  const format = formats.find(({ name }) => exchange.target.path.endsWith(`.${name}`)) ?? json;
   const headers: Record<string, string> = { ...refusal.headers };
   if (refusal.retryAfter !== undefined) headers["Retry-After"] = String(Math.ceil(refusal.retryAfter));
   const content = { type: format.problemType, body: format.problem(toProblem(exchange, refusal)) };
   return toResponse(exchange, statusOf(refusal.code), content, headers);
-}
-
-/** Says to everyone that something is wrong, and to nobody what. */
-export function toInternalErrorResponse(exchange: Exchange): WireResponse {
-  return toProblemResponse(
-    exchange,
-    new Refusal("internal", `the server's log tells more about the request ${exchange.id}`),
-  );
 }
 
 function toProblem(exchange: Exchange, { code, message, faults }: Refusal) {

@@ -14,7 +14,7 @@ import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
 import { decodeRecordBody } from "./record-body.ts";
 import { toResponse } from "./responses.ts";
-import { idIn, type Route } from "./routes.ts";
+import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
@@ -29,7 +29,7 @@ interface Author {
 /** Does what the request wants of its record, and answers when it is on durable storage. */
 export function write(
   exchange: Exchange,
-  route: Route,
+  route: ResourceRoute,
   author: Author,
   body: Uint8Array,
   writes: WriteQueue,
@@ -44,7 +44,7 @@ export function write(
     });
 }
 
-function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, body: Uint8Array): Intent {
+function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: Author, body: Uint8Array): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? readCreate(exchange, route, body) : readChange(exchange, route, body, operation);
@@ -64,7 +64,7 @@ function toIntent(exchange: Exchange, route: Route, { key, epoch, at }: Author, 
   };
 }
 
-function readCreate(exchange: Exchange, route: Route, body: Uint8Array): { text: string } {
+function readCreate(exchange: Exchange, route: ResourceRoute, body: Uint8Array): { text: string } {
   const { input, faults } = decodeRecordBody(exchange, route, body);
   return { text: JSON.stringify(readNewRecord(route.resource, input, faults)) };
 }
@@ -72,11 +72,11 @@ function readCreate(exchange: Exchange, route: Route, body: Uint8Array): { text:
 /** The record may be named by the path, the query and the body; they must agree (contract section 2). */
 function readChange(
   exchange: Exchange,
-  route: Route,
+  route: ResourceRoute,
   body: Uint8Array,
   operation: Operation,
 ): { id: number; text: string } {
-  const asked = route.isList ? undefined : idIn(exchange.target.path);
+  const asked = route.kind === "list" ? undefined : idIn(exchange.target.path);
   const pathId = asked === undefined ? undefined : toId(asked);
   if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
   const { input, faults } =
@@ -88,7 +88,7 @@ function readChange(
 
 const nothing: Decoded = { input: {}, faults: [] };
 
-function waysToName({ resource, format }: Route): string {
+function waysToName({ resource, format }: ResourceRoute): string {
   const path = `/restapi/${resource.path}`;
   const inBody = format.name === "xml" ? `<${resource.element} ID="12">` : '{"ID": 12, ...}';
   return `Name it by its ID in the path (\`${path}/12.${format.name}\`), in the body (\`${inBody}\`) or in the query (\`${path}.${format.name}?ID=12\`).`;
@@ -108,7 +108,7 @@ function queryIds(query: string): number[] {
   });
 }
 
-function toRefusal(exchange: Exchange, { why }: Refused, route: Route, intent: Intent): Refusal {
+function toRefusal(exchange: Exchange, { why }: Refused, route: ResourceRoute, intent: Intent): Refusal {
   if (why === "not-found") return noSuchRecord(route, intent.id as number);
   if (why === "precondition-failed") {
     const record = `the ${route.resource.singular} ${intent.id}`;
@@ -135,14 +135,14 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: Route, intent: I
   throw new Error(`${intent.operation} was refused: ${why}`);
 }
 
-function toWrittenResponse(exchange: Exchange, route: Route, outcome: Exclude<Outcome, Refused>): WireResponse {
+function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Exclude<Outcome, Refused>): WireResponse {
   const { resource, format } = route;
   const item = format.item(resource, toDeclared(resource, outcome.body));
   const content = { type: format.contentType, body: format.documentStart + item };
-  if (outcome.kind === "replayed") exchange.headers = { ...exchange.headers, "Idempotency-Replayed": "true" };
-  if (outcome.operation === "delete") return toResponse(exchange, 200, content);
-  const etag = toEtag(outcome.version, resource, format.name);
-  if (outcome.operation === "update") return toResponse(exchange, 200, content, { ETag: etag });
-  const location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
-  return toResponse(exchange, 201, content, { ETag: etag, Location: location });
+  const headers: Record<string, string> = outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
+  if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);
+  headers.ETag = toEtag(outcome.version, resource, format.name);
+  if (outcome.operation === "update") return toResponse(exchange, 200, content, headers);
+  headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
+  return toResponse(exchange, 201, content, headers);
 }

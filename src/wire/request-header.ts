@@ -69,7 +69,7 @@ function unfinished(text: string, start: number): undefined {
   if (text.length > longestHeader) {
     throw new RequestError(
       "header-too-large",
-      `the request's head, its URL included, has more than ${longestHeader} bytes`,
+      `the request line and the header section have more than ${longestHeader} bytes together`,
     );
   }
   // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.

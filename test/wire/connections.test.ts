@@ -146,7 +146,7 @@ describe("connections", () => {
     expect(response).toContain("\r\nConnection: close\r\n");
     expect(response).toContain(`"${detail}"`);
     expect((await server.call("GET", "/restapi/brands.json")).text).not.toContain("stalled");
-    expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_answers_total\{.*status="408"/);
+    expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_http_requests_total\{.*status="408"/);
   });
 
   test("a client that goes away in the middle of its body stores nothing and disturbs nobody", async () => {

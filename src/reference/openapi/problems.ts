@@ -23,14 +23,14 @@ const details: Record<Code, string> = {
   conflict: "a request with this Idempotency-Key is still running",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
-  "head-too-large": "the request's head, its URL included, has more than 16384 bytes",
+  "head-too-large": "the request line and the header section have more than 16384 bytes together",
   "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
   "wrong-site": "no website has the host `other.example`",
   "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
   "too-many-requests": "the API key may make 50 requests per second",
   "not-implemented": "there is no method `FETCH`; methods are case-sensitive",
-  internal: "the server's log tells more about the request k3J9aZ0q1",
-  unavailable: "the storage does not answer",
+  internal: "the server's log has the details of the request k3J9aZ0q1",
+  unavailable: "the storage does not respond; send the request again, a write with the same Idempotency-Key",
 };
 
 const faults = [

@@ -22,6 +22,12 @@ table { border-collapse: collapse; font-size: .95rem; }
 th, td { padding: .35rem 1.2rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 `;
 
+export const htmlType = "text/html; charset=utf-8";
+
+/** The `Content-Security-Policy` of a page: it has inline styles and loads nothing but its script. */
+export const pagePolicy =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 export interface Link {
   readonly path: string;
   readonly title: string;

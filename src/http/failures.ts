@@ -1,0 +1,39 @@
+// Responses to requests that failed: what the client learns and what is logged.
+
+import type { LogLimit } from "../lib/log-limit.ts";
+import { AbandonedWork } from "../lib/work-limiter.ts";
+import { type Code, Refusal } from "../model/errors.ts";
+import { RequestError, type RequestErrorReason } from "../wire/request-error.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import type { Exchange } from "./exchange.ts";
+
+const codes: Record<RequestErrorReason, Code> = {
+  malformed: "bad-request",
+  timeout: "request-timeout",
+  "header-too-large": "head-too-large",
+  "body-too-large": "too-large",
+};
+
+/** No client receives this. It counts in the metrics. */
+const abandoned = new Refusal("bad-request", "the client went away before its turn");
+
+/**
+ * Logs the error of a request, unless the client caused it, and returns the refusal for the response. That contains nothing internal,
+ * such as files and hosts.
+ */
+export function reportFailure(
+  error: unknown,
+  { id }: Exchange,
+  { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogLimit },
+): Refusal {
+  if (error instanceof RequestError) return new Refusal(codes[error.reason], error.message);
+  if (error instanceof AbandonedWork) return abandoned;
+  if (!(error instanceof Refusal)) {
+    log.error({ request: id, err: error }, "a request failed");
+    return new Refusal("internal", `the server's log has the details of the request ${id}`);
+  }
+  if (error.code !== "unavailable") return error;
+  logLimit(error.message, (suppressed) => log.error({ request: id, err: error, suppressed }, "the storage failed"));
+  const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
+  return new Refusal("unavailable", detail, { retryAfter: error.retryAfter ?? 1 });
+}

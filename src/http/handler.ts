@@ -1,0 +1,150 @@
+// One request from beginning to end: route, site, method, key, and the route's own function (contract section 1).
+
+import { randomText } from "../lib/base62.ts";
+import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { Handler, Incident, WireRequest } from "../wire/request.ts";
+import { RequestError } from "../wire/request-error.ts";
+import { RequestHeaders } from "../wire/request-headers.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { Site } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { reportFailure } from "./failures.ts";
+import { effectiveMethod, methodLabel, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
+import { toProblemResponse } from "./responses.ts";
+import type { PublicRoute, Route } from "./route.ts";
+import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
+import { toTarget } from "./target.ts";
+
+export class HttpHandler implements Handler {
+  readonly #dependencies: RouteDependencies;
+  readonly #routes: Routes;
+  readonly #logLimit: LogLimit;
+  readonly #idPrefix = randomText(8);
+  #exchanges = 0;
+
+  constructor(dependencies: RouteDependencies) {
+    this.#dependencies = dependencies;
+    this.#routes = createRoutes(dependencies);
+    this.#logLimit = createLogLimit(dependencies.now);
+  }
+
+  respond(request: WireRequest): MaybePromise<WireResponse> {
+    const started = performance.now();
+    const target = toTarget(request.target);
+    const exchange: Exchange = {
+      request,
+      target,
+      id: this.#newId(),
+      route: this.#routes.find(target.path),
+      method: effectiveMethod(request),
+      rateLimit: undefined,
+    };
+    let response: MaybePromise<WireResponse>;
+    try {
+      response = this.#dispatch(exchange);
+    } catch (error) {
+      response = this.#fail(exchange, error);
+    }
+    if (!(response instanceof Promise)) return this.#finish(exchange, started, response);
+    return response.then(
+      (made) => this.#finish(exchange, started, made),
+      (error) => after(this.#fail(exchange, error), (made) => this.#finish(exchange, started, made)),
+    );
+  }
+
+  respondUnreadable(error: unknown): WireResponse {
+    const exchange: Exchange = { ...unreadable, id: this.#newId() };
+    if (error instanceof RequestError) {
+      const line = { request: exchange.id, reason: error.message };
+      this.#logLimit("unreadable", (suppressed) =>
+        this.#dependencies.log.info({ ...line, suppressed }, "a request could not be read"),
+      );
+    }
+    return this.#finish(exchange, performance.now(), this.#toProblem(exchange, error));
+  }
+
+  note(incident: Incident, reason?: string): void {
+    this.#logLimit(incident, (suppressed) =>
+      this.#dependencies.log.warn({ reason, suppressed }, `${incident}: ${explanations[incident]}`),
+    );
+  }
+
+  #newId(): string {
+    return `${this.#idPrefix}${(this.#exchanges++).toString(36)}`;
+  }
+
+  #dispatch(exchange: Exchange): MaybePromise<WireResponse> {
+    requireKnownMethod(exchange.request);
+    const { route } = exchange;
+    if (route?.kind === "public") {
+      requireMethod(exchange, route);
+      return route.respond(exchange);
+    }
+    return this.#dependencies.admission.atSite(exchange, (site, snapshot) =>
+      this.#respondAt(exchange, route, site, snapshot),
+    );
+  }
+
+  #respondAt(
+    exchange: Exchange,
+    route: Exclude<Route, PublicRoute> | undefined,
+    site: Site,
+    snapshot: Snapshot,
+  ): MaybePromise<WireResponse> {
+    if (!route) {
+      throw new Refusal("not-found", `there is nothing at this path; ${this.#routes.hint(exchange.target.path)}`);
+    }
+    requireMethod(exchange, route);
+    if (exchange.method === "OPTIONS") return preflight(exchange, route);
+    return route.respond(exchange, this.#dependencies.admission.admit(exchange, site), snapshot);
+  }
+
+  /** A page for a browser that opened a path that does not exist, otherwise a problem document. */
+  #fail(exchange: Exchange, error: unknown): MaybePromise<WireResponse> {
+    const page = this.#dependencies.documentation.problemPage(exchange, error);
+    return page?.catch(() => this.#toProblem(exchange, error)) ?? this.#toProblem(exchange, error);
+  }
+
+  #toProblem(exchange: Exchange, error: unknown): WireResponse {
+    const { log } = this.#dependencies;
+    return toProblemResponse(exchange, reportFailure(error, exchange, { log, logLimit: this.#logLimit }));
+  }
+
+  #finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {
+    const { metrics, log } = this.#dependencies;
+    metrics.count(exchange.route, methodLabel(exchange.method), response.status, performance.now() - started);
+    if (log.isLevelEnabled("debug")) log.debug(toLogLine(exchange, response), "responded");
+    return response;
+  }
+}
+
+const explanations: Record<Incident, string> = {
+  "idle connection ended": "the limit of --connections was reached, and a new one came",
+  "connection turned away": "the limit of --connections was reached, and none was idle",
+  "connection cut off":
+    "connections kept more memory than they may, and this one had waited for its client the longest",
+  "TLS handshake failed": "no request was read",
+};
+
+/** Bytes that are not a request, without an ID. */
+const unreadable: Omit<Exchange, "id"> = {
+  request: {
+    method: "",
+    target: "",
+    headers: new RequestHeaders(new Map()),
+    address: "",
+    isAbandoned: false,
+    body: () => new Uint8Array(),
+  },
+  target: { path: "", query: "" },
+  route: undefined,
+  method: "",
+  rateLimit: undefined,
+};
+
+function toLogLine({ id, route, request, target }: Exchange, { status }: WireResponse) {
+  return { request: id, method: request.method, path: target.path, route: route?.label, status };
+}

@@ -1,0 +1,93 @@
+// The endpoints of the resources: for each served one, its list and its records in every format.
+
+import { type Format, formats } from "../formats/format.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { Admission } from "./admission.ts";
+import { requireWrite } from "./auth.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import type { Key } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { Idempotencies } from "./idempotency.ts";
+import { read } from "./read.ts";
+import { readBody } from "./record-body.ts";
+import { basePath, type ResourceRoute } from "./route.ts";
+import { write } from "./write.ts";
+
+interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
+  readonly admission: Admission;
+}
+
+/** The routes by path. */
+export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: string, route: ResourceRoute][] {
+  const endpoint = new ResourceEndpoint(dependencies);
+  const toRoute = (kind: ResourceRoute["kind"], resource: Resource, format: Format): [string, ResourceRoute] => {
+    const label = `${basePath}${resource.path}${kind === "record" ? "/{id}" : ""}.${format.name}`;
+    const route: ResourceRoute = {
+      kind,
+      resource,
+      format,
+      label,
+      methods: methodsOf(kind, resource),
+      whyNot: (method) => whyNot(method, route),
+      respond: (exchange, key, snapshot) => endpoint.respond(exchange, route, key, snapshot),
+    };
+    return [label, route];
+  };
+  return servedOf(dependencies.resources).flatMap((resource) =>
+    formats.flatMap((format) => [toRoute("list", resource, format), toRoute("record", resource, format)]),
+  );
+}
+
+/** Contract section 3. */
+function methodsOf(kind: ResourceRoute["kind"], { access }: Resource): string[] {
+  const writing = kind === "list" ? ["POST", "PUT", "PATCH", "DELETE"] : ["PUT", "PATCH", "DELETE"];
+  return ["GET", "HEAD", ...(access === "written" ? writing : []), "OPTIONS"];
+}
+
+function whyNot(method: string, { kind, resource, format }: ResourceRoute): string {
+  const { access, path, plural } = resource;
+  if (access === "read") return `${plural} can only be read`;
+  if (method !== "POST" || kind === "list") return `this path has no method ${method}`;
+  return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
+}
+
+class ResourceEndpoint {
+  readonly #dependencies: ResourceRouteDependencies;
+  readonly #idempotencies = new Idempotencies();
+
+  constructor(dependencies: ResourceRouteDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  respond(exchange: Exchange, route: ResourceRoute, key: Key, snapshot: Snapshot): MaybePromise<WireResponse> {
+    const { method } = exchange;
+    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key, snapshot);
+    const { admission, writeQueue } = this.#dependencies;
+    writeQueue.noteRead();
+    const response = read(exchange, route, snapshot);
+    if (!(response instanceof Promise)) return response;
+    // While a long list was made, the key may have been revoked and the site removed.
+    return response.then((made) => admission.readmit(exchange, () => made));
+  }
+
+  #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: Snapshot): MaybePromise<WireResponse> {
+    requireWrite(key);
+    const body = readBody(exchange.request);
+    if (!(body instanceof Promise)) return this.#store(exchange, route, key, epoch, body);
+    // So they may while the body arrived.
+    return body.then((bytes) =>
+      this.#dependencies.admission.readmit(exchange, (keyNow, snapshot) => {
+        requireWrite(keyNow);
+        return this.#store(exchange, route, keyNow, snapshot.epoch, bytes);
+      }),
+    );
+  }
+
+  #store(exchange: Exchange, route: ResourceRoute, key: Key, epoch: string, body: Uint8Array): Promise<WireResponse> {
+    const { writeQueue, now } = this.#dependencies;
+    return write(exchange, route, { key, epoch, at: now() }, body, writeQueue, this.#idempotencies);
+  }
+}

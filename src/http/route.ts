@@ -1,0 +1,52 @@
+// What a route is: a path, the methods that it has, and the function that responds. Each kind of endpoint is a member of the union
+// `Route`.
+
+import type { Format } from "../formats/format.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Resource } from "../model/resource.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { Key } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+
+interface RouteBase {
+  /** The endpoint in the metrics and the log: its path, with `{id}` for an ID. Never a text that a client chooses. */
+  readonly label: string;
+  /** In the order of `Allow`. */
+  readonly methods: readonly string[];
+  /** The detail of the problem for a method that is not among `methods`. Undefined for a general one. */
+  whyNot?(method: string): string;
+}
+
+/** An endpoint without a site and a key: health, metrics, documentation. */
+export interface PublicRoute extends RouteBase {
+  readonly kind: "public";
+  respond(exchange: Exchange): MaybePromise<WireResponse>;
+}
+
+/** An endpoint of a site. It gets requests with a valid key, and the site's snapshot, as new as the store. */
+interface SiteRoute extends RouteBase {
+  respond(exchange: Exchange, key: Key, snapshot: Snapshot): MaybePromise<WireResponse>;
+}
+
+/** All records of a resource in a format, or one of them. */
+export interface ResourceRoute extends SiteRoute {
+  readonly kind: "list" | "record";
+  readonly resource: Resource;
+  readonly format: Format;
+}
+
+export type Route = PublicRoute | ResourceRoute;
+
+/** The path before the name of a resource. */
+export const basePath = "/restapi/";
+
+/** A public endpoint at `path`, for GET and HEAD. */
+export function publicRoute(path: string, respond: PublicRoute["respond"]): [path: string, route: PublicRoute] {
+  return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];
+}
+
+/** The part of a record's path in the place of the ID. It may be invalid. */
+export function idIn(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
+}

@@ -1,0 +1,68 @@
+// Content that caches may store: pages, documents and scripts. The server keeps each file once per content coding, so that slow clients
+// take no more memory, however many they are.
+
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { once } from "../lib/once.ts";
+import { htmlType, pagePolicy } from "../reference/pages/shell.ts";
+import type { ServedFile } from "../reference/served.ts";
+import type { WireResponse } from "../wire/response.ts";
+import { chooseCoding, compressWhole } from "./compression.ts";
+import { noneMatchHits } from "./conditional.ts";
+import type { Exchange } from "./exchange.ts";
+import { toCacheableResponse } from "./responses.ts";
+
+interface LoadedFile {
+  readonly bytes: Uint8Array;
+  readonly digest: string;
+  /** The compressed bytes by content coding. */
+  readonly compressed: Map<string, () => Promise<Uint8Array>>;
+}
+
+/** A function that responds with `file`, in the coding that the client prefers. */
+export function serveFile({ type, make, policy, isVersioned }: ServedFile) {
+  const load = once(() => after(make(), toLoadedFile));
+  const headers = {
+    "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
+    Vary: "Accept-Encoding",
+    ...(policy ? { "Content-Security-Policy": policy } : {}),
+  };
+
+  function respond(exchange: Exchange, { bytes, digest, compressed }: LoadedFile): MaybePromise<WireResponse> {
+    const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), bytes.length);
+    const tagged = { ...headers, ETag: `"${digest}-${coding ?? "plain"}"` };
+    if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+    const typed = { "Content-Type": type, ...tagged };
+    if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
+    const get = compressed.get(coding) ?? once(() => compressWhole(bytes, coding));
+    compressed.set(coding, get);
+    return get().then((body) => toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }));
+  }
+
+  return (exchange: Exchange) => after(load(), (file) => respond(exchange, file));
+}
+
+/** A page that was made for this request. @param vary the request header field that it depends on */
+export function servePage(exchange: Exchange, page: string, vary: string): WireResponse {
+  const headers = {
+    "Cache-Control": "public, no-cache",
+    Vary: vary,
+    "Content-Security-Policy": pagePolicy,
+    ETag: `"${shortDigest(page)}"`,
+  };
+  if (isKnown(exchange, headers.ETag)) return toCacheableResponse(exchange, 304, null, headers);
+  return toCacheableResponse(exchange, 200, page, { "Content-Type": htmlType, ...headers });
+}
+
+function isKnown({ request }: Exchange, etag: string): boolean {
+  const known = request.headers.get("if-none-match");
+  return known !== null && noneMatchHits(known, etag);
+}
+
+function shortDigest(bytes: Uint8Array | string): string {
+  return Bun.SHA256.hash(bytes as Uint8Array<ArrayBuffer>, "hex").slice(0, 16);
+}
+
+function toLoadedFile(content: Uint8Array | string): LoadedFile {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  return { bytes, digest: shortDigest(bytes), compressed: new Map() };
+}
