@@ -1,4 +1,4 @@
-// What a list costs right after a write, beside a list that is kept, on one connection.
+// The CPU time of a list right after a write, and of one without a write, on one connection.
 
 import type { Measured } from "./process.ts";
 

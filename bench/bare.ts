@@ -1,4 +1,4 @@
-// This server beside servers that do nothing and one written by hand. Writes `bench/results.md`.
+// Measures this server, servers that do nothing, and one written by hand. Writes `bench/results.md`.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export interface Choice {
 }
 
 const servers = join(import.meta.dir, "servers");
-const introduction = `CPU is the CPU time of the server's whole process tree per request, the most stable figure; \`x\` is this server's divided by the other server's.
+const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
 The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
 
 /** @returns how many requests failed */
@@ -45,10 +45,10 @@ export async function benchBare({ smoke, only }: Choice, setting: Setting): Prom
 
 /** `Bun.serve` that repeats the responses in the file `responses`. */
 export function startBareBun(responses: string): Promise<Measured> {
-  return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { REPLIES: responses });
+  return startServer("bare Bun.serve", [process.execPath, join(servers, "bare-bun.ts")], { RESPONSES: responses });
 }
 
-/** Measures everything on a site of `count` brands; what a write does to a list is added to `notes`, where there are any. */
+/** Runs the scenarios on a site of `count` brands. Adds the cost of a list after a write to `notes` if given. */
 async function benchSite(
   count: number,
   isWanted: (scenario: Scenario) => boolean,
@@ -62,7 +62,7 @@ async function benchSite(
   const responses = await recordResponses(product.url, scenariosFor(count, site.key).filter(isWanted), file);
   const bare = [
     await startBareBun(file),
-    await startServer("bare node:http", ["node", join(servers, "bare-node.mjs")], { REPLIES: file }),
+    await startServer("bare node:http", ["node", join(servers, "bare-node.mjs")], { RESPONSES: file }),
   ];
   const byHand = await startByHand(folder, count, site.key);
   const figures: Figures[] = [];
@@ -94,7 +94,7 @@ function startByHand(folder: string, count: number, key: string): Promise<Measur
   return startServer("Hono + bun:sqlite by hand", [process.execPath, join(servers, "hono-sqlite.ts")], env);
 }
 
-/** A server that gives all requests the same turn shows what the loads take from each other. */
+/** Measures look-ups under write load, on every server for comparison. */
 async function describeUnderWrites(
   servers: readonly Measured[],
   scenarios: readonly Scenario[],

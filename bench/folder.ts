@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endAll } from "./process.ts";
 
-/** Does `work` in a temporary folder. Whatever happens, also an interruption, ends what was started and removes the folder. */
+/** Runs `work` with a temporary folder. Afterwards, and on SIGINT, SIGTERM and SIGHUP, ends all started processes and removes the folder. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-bench-"));
   const cleanUp = async () => {

@@ -1,4 +1,4 @@
-// Load on a server: wrk where it is installed, autocannon otherwise.
+// Sends load to a server with wrk if it is installed, otherwise with autocannon.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ export interface Request {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `[<id>]` in it stands for text that differs from request to request. */
+  /** `[<id>]` is replaced by different text in each request. */
   readonly body?: string;
 }
 
@@ -17,13 +17,13 @@ export interface Result {
   readonly perSecond: number;
   /** Milliseconds. */
   readonly p99: number;
-  /** Answers that were neither 2xx nor 304, and connections that failed. */
+  /** Responses other than 2xx and 304, and failed connections. */
   readonly errors: number;
 }
 
 export const loadTool = Bun.which("wrk") ? "wrk" : "autocannon";
 
-/** Sends `request` over `connections` for `seconds`. `folder` is for the tool's own script. */
+/** Sends `request` over `connections` for `seconds`. `folder` is for the script of the tool. */
 export function load(
   url: string,
   request: Request,
@@ -59,7 +59,7 @@ async function runWrk(
   ];
   const text = await outputOf(pinned(1, cmd));
   const [requests, micros, p99, errors] = /RESULT (\d+) (\d+) (\d+) (\d+)/.exec(text)?.slice(1).map(Number) ?? [];
-  if (requests === undefined || !micros) throw new Error(`wrk said: ${text}`);
+  if (requests === undefined || !micros) throw new Error(`unexpected output of wrk: ${text}`);
   return { requests, perSecond: requests / (micros / 1e6), p99: (p99 ?? 0) / 1000, errors: errors ?? 0 };
 }
 

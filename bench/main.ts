@@ -1,12 +1,12 @@
-// `npm run bench`: this server beside servers that do nothing and one written by hand, in turn, in the same run.
-//   --peers [NAME...]  beside what users could pick in its place (those whose name contains one of the texts), which it
-//                      installs from the npm registry into a temporary folder: some minutes, some of it to compile
-//   --profile          where the time of a look-up and of a create goes, by thread, area and function
-//   --stalls           how long others wait while one client or operator does its worst on a site of --brands (default 100000)
-//   --smoke            a short run that fails on errors, never on time
-//   --rounds N         how often each is measured (default 5); the medians count
+// `npm run bench`: measures this server, servers that do nothing, and one written by hand, in turn.
+//   --peers [NAME...]  beside alternatives (all, or those whose name contains one of the texts). Installs them from the
+//                      npm registry into a temporary folder, which takes some minutes; some packages are compiled
+//   --profile          the time of a look-up and of a create by thread, folder and function
+//   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000)
+//   --smoke            a short run that fails on errors, not on slow responses
+//   --rounds N         measurements of each server (default 5); the report has the medians
 //   --only TEXT        only the scenarios whose name contains it
-// Each way writes a page beside this file, unless it was cut short by --smoke, --only or names.
+// Each mode writes a report beside this file, unless --smoke, --only or names limit the run.
 
 import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";

@@ -1,17 +1,17 @@
-// Servers under load, in turn.
+// Measures servers under load, in turn.
 
 import { load, type Request } from "./load.ts";
 import type { Measured } from "./process.ts";
 import { type Figures, type Sample, toFigures } from "./report.ts";
 
 export interface Setting {
-  /** How often each is measured. */
+  /** Measurements of each server. */
   readonly rounds: number;
-  /** For how long each time. */
+  /** Duration of each measurement. */
   readonly seconds: number;
-  /** Whether a load of a second comes first. */
+  /** Whether to send load for a second before the first measurement. */
   readonly warmUp: boolean;
-  /** For the load tool's own files. */
+  /** For the files of the load tool. */
   readonly folder: string;
 }
 
@@ -20,7 +20,7 @@ export interface Contender {
   readonly request: Request;
 }
 
-/** Each server in turn, `rounds` times; medians. */
+/** Measures each server in turn, `rounds` times, and returns medians. */
 export async function measure(
   scenario: string,
   connections: number,
@@ -51,7 +51,7 @@ async function sample(
   const { requests, perSecond, p99, errors } = await load(server.url, request, connections, seconds, folder);
   await settle(server);
   const after = server.usage();
-  // When the load ends, one request is under way on each connection: the server works on it, nobody counts it.
+  // When the load ends, each connection has one request in progress, which the server handles and the load tool does not count.
   const served = requests + connections;
   const user = (after.user - before.user) / served;
   const system = (after.system - before.system) / served;
@@ -69,8 +69,8 @@ async function sample(
 }
 
 /**
- * Waits until the server is done with what was under way, for a minute at most: idle for a quarter of a second, because
- * one that waits for the disk is not done.
+ * Waits up to a minute until the server has been idle for a quarter of a second. A shorter pause may be a wait for the
+ * disk.
  */
 async function settle(server: Measured): Promise<void> {
   const deadline = performance.now() + 60_000;

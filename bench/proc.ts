@@ -1,12 +1,12 @@
-// What Linux tells of a process tree: who belongs to it, and the CPU time and memory that it took.
+// The members of a process tree and the CPU time and memory that they use, as Linux reports them.
 
 import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU time in microseconds. */
 export interface Usage {
-  /** In the program itself. */
+  /** In user mode. */
   readonly user: number;
-  /** In the system on its behalf. */
+  /** In the kernel. */
   readonly system: number;
 }
 
@@ -24,12 +24,12 @@ export function descendants(root: number): number[] {
   return found;
 }
 
-/** All threads of the process together; nothing when it has ended. */
+/** All threads of the process together; zero if it has ended. */
 export function usageOf(pid: number): Usage {
   return toUsage(statOf(`/proc/${pid}`));
 }
 
-/** By the threads' names; threads of one name are one. */
+/** By thread name; threads with the same name are added up. */
 export function threadsOf(pid: number): Map<string, Usage> {
   const threads = new Map<string, Usage>();
   for (const id of readdirSync(`/proc/${pid}/task`)) {
@@ -40,7 +40,7 @@ export function threadsOf(pid: number): Map<string, Usage> {
   return threads;
 }
 
-/** Resident, in bytes. */
+/** Resident memory in bytes. */
 export function memoryOf(pid: number): number {
   return Number(statOf(`/proc/${pid}`)?.[21] ?? 0) * 4096;
 }
@@ -51,7 +51,7 @@ export function sum(usages: readonly Usage[]): Usage {
 
 const nothing: Usage = { user: 0, system: 0 };
 
-/** The fields of a `stat` file after the command's name. */
+/** The fields of a `stat` file after the command name. */
 function statOf(folder: string): string[] | undefined {
   try {
     const stat = readFileSync(`${folder}/stat`, "utf8");

@@ -1,4 +1,4 @@
-// A server under test: started, measured by the CPU time of its whole process tree, and ended.
+// Starts and stops a server, and measures the CPU time of its whole process tree.
 
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -10,46 +10,46 @@ export interface Measured {
   readonly pid: number;
   /** CPU time of the process and all of its threads and children so far, in microseconds. */
   cpu(): number;
-  /** The same, in its two parts. */
+  /** User and system time separately. */
   usage(): Usage;
-  /** Resident memory of the largest of them, in bytes: the one that serves, and not the launcher. */
+  /** Resident memory of the largest process, in bytes: the server, not its launcher. */
   memory(): number;
   stop(): Promise<void>;
 }
 
-/** How a server is started that cannot say where it listens. */
+/** How to start a server that does not print its address. */
 export interface Place {
-  /** Where it will answer. */
+  /** Its address. */
   readonly url: string;
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The file that takes what it prints. */
+  /** The file for its output. */
   readonly log: string;
 }
 
 const canPin = availableParallelism() > 1 && Bun.which("taskset") !== null;
 const running = new Set<Bun.Subprocess>();
 
-/** The command, kept on one core where the machine has several: the server on the first, the load on the second. */
+/** The command pinned to a core if the machine has several: the server uses the first, the load the second. */
 export function pinned(core: number, cmd: readonly string[]): string[] {
   return canPin ? ["taskset", "-c", String(core), ...cmd] : [...cmd];
 }
 
-/** The same child; `endAll` ends it. */
+/** Returns `child`, and makes `endAll` end it. */
 export function tracked<Child extends Bun.Subprocess>(child: Child): Child {
   running.add(child);
   void child.exited.then(() => running.delete(child));
   return child;
 }
 
-/** Ends at once everything that was started here, with whatever it started. */
+/** Kills all processes that were started here, and their children. */
 export async function endAll(): Promise<void> {
   const children = [...running];
   for (const child of children) kill(descendants(child.pid));
   await Promise.all(children.map((child) => child.exited));
 }
 
-/** Starts a server that prints its address in the first line, as `http://...` at the end of it. */
+/** Starts a server whose first line of output ends in its address, as `http://...`. */
 export async function startServer(
   name: string,
   cmd: readonly string[],
@@ -64,22 +64,22 @@ export async function startServer(
 }
 
 /**
- * Starts a server that will answer at `place.url`, within two minutes.
- * @throws with the end of what it printed when it does not
+ * Starts a server and waits up to two minutes until it responds at `place.url`.
+ * @throws with the end of its output if it does not
  */
 export async function startServerAt(name: string, cmd: readonly string[], place: Place): Promise<Measured> {
   const log = Bun.file(place.log);
   const env = { ...process.env, ...place.env };
   const child = tracked(Bun.spawn(pinned(0, cmd), { cwd: place.cwd, env, stdio: ["ignore", log, log] }));
   const deadline = performance.now() + 120_000;
-  while (!(await responses(place.url))) {
+  while (!(await isListening(place.url))) {
     if (child.exitCode === null && performance.now() < deadline) await Bun.sleep(100);
-    else throw new Error(`${name} does not answer at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
+    else throw new Error(`${name} does not respond at ${place.url}: ${readFileSync(place.log, "utf8").slice(-500)}`);
   }
   return toMeasured(name, place.url, child);
 }
 
-/** A port that nobody listens on right now. */
+/** A port that is free at present. */
 export function freePort(): number {
   const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   const { port } = server;
@@ -109,7 +109,7 @@ function toMeasured(name: string, url: string, child: Bun.Subprocess): Measured 
   };
 }
 
-async function responses(url: string): Promise<boolean> {
+async function isListening(url: string): Promise<boolean> {
   try {
     await (await fetch(url)).arrayBuffer();
     return true;
@@ -133,7 +133,7 @@ function kill(pids: readonly number[]): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It ended by itself meanwhile.
+      // It has ended by itself.
     }
   }
 }

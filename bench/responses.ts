@@ -1,4 +1,4 @@
-// What this server answers, kept for the bare servers to repeat.
+// Records the responses of this server, which the bare servers repeat.
 
 import { writeFileSync } from "node:fs";
 import type { Measured } from "./process.ts";
@@ -11,7 +11,10 @@ export interface Response {
   readonly body: string;
 }
 
-/** Asks each scenario once and writes the answers to `file`. Scenarios on one path are told apart by a number in the query, so the ones to measure come back. */
+/**
+ * Sends each request once and writes the responses to `file`. Returns the scenarios to measure: each path has a number in
+ * its query, so that scenarios with the same path can be distinguished.
+ */
 export async function recordResponses(
   url: string,
   scenarios: readonly Scenario[],
@@ -22,20 +25,20 @@ export async function recordResponses(
     const { request } = scenario;
     const mark = `${request.path.includes("?") ? "&" : "?"}_=${index}`;
     const marked = { ...scenario, request: { ...request, path: request.path + mark } };
-    responses.set(marked, await ask(url, marked));
+    responses.set(marked, await send(url, marked));
   }
   const byPath = [...responses].map(([{ request }, response]) => [`${request.method} ${request.path}`, response]);
   writeFileSync(file, JSON.stringify(Object.fromEntries(byPath)));
   return responses;
 }
 
-/** @throws when a server does not answer with the same status, headers and bytes */
+/** @throws if a server responds with other status, headers or bytes */
 export async function checkSame(server: Measured, scenario: Scenario, expected: Response | undefined): Promise<void> {
-  const theirs = await ask(server.url, scenario);
-  if (!Bun.deepEquals(theirs, expected)) throw new Error(`${server.name} answers ${scenario.name} differently`);
+  const theirs = await send(server.url, scenario);
+  if (!Bun.deepEquals(theirs, expected)) throw new Error(`${server.name} responds to ${scenario.name} differently`);
 }
 
-async function ask(url: string, { request }: Scenario): Promise<Response> {
+async function send(url: string, { request }: Scenario): Promise<Response> {
   const { method, path, headers, body } = request;
   const init = { method, headers, ...(body ? { body } : {}), decompress: false } as RequestInit;
   const response = await fetch(url + path, init);

@@ -1,4 +1,4 @@
-// A database of any size, put in as rows.
+// Sample rows for a database of any size.
 
 import type { DumpedRow } from "../src/model/engine.ts";
 import { makeKey } from "../src/model/key.ts";
@@ -11,12 +11,12 @@ export interface SampleSite {
 }
 
 export interface Filling {
-  /** The key of each of the first sites. */
+  /** The keys of the first hundred sites. */
   readonly keys: readonly string[];
   readonly rows: AsyncIterable<DumpedRow>;
 }
 
-/** `sites`, each with a key and its brands. Only the first hundred keys are returned. */
+/** The rows of `sites`, each with a key and its brands. */
 export function fillingOf(sites: readonly SampleSite[]): Filling {
   const made = sites.map(() => makeKey());
   return { keys: made.slice(0, 100).map(({ key }) => key), rows: rowsOf(sites, made) };

@@ -1,5 +1,5 @@
-// `npm run bench:scale [-- --smoke]`: what grows when the work grows. Each size on both databases, two servers on each:
-// one that writes, and a follower. Writes `bench/scale.md`.
+// `npm run bench:scale [-- --smoke]`: how costs grow with the data. Measures each size on both databases, each with two
+// servers: one that writes, and a follower. Writes `bench/scale.md`.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { fillingOf } from "./scale-data.ts";
 import { sampleBrand } from "./scenarios.ts";
 
 const { values: flags } = parseArgs({ options: { smoke: { type: "boolean" } } });
-/** So many sites, each with so many brands. */
+/** The number of sites, and of brands in each. */
 interface Size {
   readonly sites: number;
   readonly brands: number;
@@ -96,7 +96,7 @@ async function countQueries(database: TestPostgres): Promise<string[]> {
     { name: "look-up", method: "GET", path: "/restapi/brands/1.json", headers },
     { name: "create", method: "POST", path: "/restapi/brands.json", headers, body: JSON.stringify(sampleBrand(1)) },
   ];
-  // A connection tells the statistics what it did when it ends.
+  // A connection reports its statistics when it ends.
   const transactions = async () => {
     await Bun.sleep(200);
     const [row] = await database.run(`select xact_commit from pg_stat_database where datname = '${name}'`);
@@ -131,7 +131,7 @@ function start(url: string): Promise<Measured> {
   return startServer("storefront", ["node", "bin/storefront.js", "serve", "--port", "0"], env);
 }
 
-/** Milliseconds until the response was read. */
+/** Milliseconds until the response has been read. */
 async function timed(to: Measured, method: string, path: string, key: string, body?: object): Promise<number> {
   const started = performance.now();
   const init = { method, headers: headersFor(key), ...(body ? { body: JSON.stringify(body) } : {}) };

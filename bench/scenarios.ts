@@ -1,11 +1,11 @@
 import type { Request } from "./load.ts";
 
-/** What is measured: a request, and who answers it in the same way. */
+/** A request to measure. */
 export interface Scenario {
   readonly name: string;
   readonly request: Request;
   readonly connections: number;
-  /** Whether the hand-written alternative has it. */
+  /** Whether the servers written by hand support it. */
   readonly byHand: boolean;
   /** Whether it is part of the short run. */
   readonly smoke?: true;
@@ -13,7 +13,7 @@ export interface Scenario {
 
 const name = (i: number) => `Brand ${i} Manufacturing Company`;
 
-/** A brand of 336 bytes of JSON or so, as the shops' own. */
+/** A brand of about 330 bytes of JSON, which is typical. */
 export function sampleBrand(i: number) {
   return {
     Name: name(i),
@@ -65,7 +65,7 @@ export function sampleCsv(count: number): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Everything that is measured on a site of `count` brands. */
+/** The scenarios for a site of `count` brands. */
 export function scenariosFor(count: number, key: string): Scenario[] {
   const headers = { "X-API-AUTH": key, "Accept-Encoding": "identity" };
   const get = (path: string, more: Record<string, string> = {}): Request => ({

@@ -1,4 +1,4 @@
-// This server with a site of sample brands, made as an operator makes one.
+// This server with a site of sample brands, set up by the commands that an operator uses.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ export async function makeSite(folder: string, count: number): Promise<Site> {
   return { database, key: key.trim() };
 }
 
-/** `program` is what runs it; as users do unless said otherwise. */
+/** Starts the server with `program`, by default the command that users run. */
 export function startStorefront(
   { database }: Site,
   program: readonly string[] = ["node", join(root, "bin/storefront.js")],

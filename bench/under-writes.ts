@@ -1,4 +1,4 @@
-// What becomes of reads while others write as fast as they can.
+// Reads per second while other clients write as fast as they can.
 
 import { load, type Request } from "./load.ts";
 import type { Setting } from "./measure.ts";

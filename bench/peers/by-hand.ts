@@ -1,4 +1,4 @@
-// What a good developer writes in an afternoon, on three frameworks.
+// Small servers written by hand, on three frameworks.
 
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export const hono: Peer = {
   },
 };
 
-/** Its files are copied beside the packages that they import. */
+/** Copies the files of the server beside the packages that they import. */
 async function startOnNode(peer: Peer, file: string, setup: Setup) {
   for (const name of [file, "sqlite-brands.mjs"]) cpSync(join(servers, name), join(setup.folder, name));
   const cmd = ["node", join(setup.folder, file)];

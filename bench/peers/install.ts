@@ -1,4 +1,4 @@
-// npm packages in a folder of their own, with a Node of a known version.
+// Installs npm packages into a folder, with a known version of Node.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -8,10 +8,10 @@ import type { Peer } from "./peer.ts";
 /** Directus needs 22. */
 const node = "22.23.3";
 
-/** How long one installation may take, in milliseconds: some packages are compiled. */
+/** Time limit for one installation, in milliseconds: some packages are compiled. */
 const limit = 20 * 60_000;
 
-/** An environment as in production, with Node from its npm package, whose headers compile packages without asking another host. */
+/** A production environment with Node from its npm package. Its headers are there to compile packages without another download. */
 export async function installNode(folder: string): Promise<Record<string, string>> {
   await npmInstall(folder, { dependencies: { node }, allowScripts: { node: true } }, {});
   const modules = join(folder, "node_modules/node");
@@ -21,7 +21,7 @@ export async function installNode(folder: string): Promise<Record<string, string
   return existsSync(join(headers, "include")) ? { ...env, npm_config_nodedir: headers } : env;
 }
 
-/** @throws saying in one line why the peer cannot be installed here */
+/** @throws with the reason in one line if the peer cannot be installed */
 export async function installPeer(
   folder: string,
   { packages, overrides = {}, builds = [] }: Peer,
@@ -56,6 +56,6 @@ function explain(output: string): string {
     return `${name} cannot be compiled here: that needs a C++ compiler, make and Python`;
   }
   const [code, ...lines] = [...output.matchAll(/^npm error (?!A complete log)(.+)$/gm)].map(([, line]) => line);
-  const reason = (lines[0] ?? code ?? "it ended early").replaceAll(/https?:\/\/\S+/g, "the registry");
+  const reason = (lines[0] ?? code ?? "npm ended early").replaceAll(/https?:\/\/\S+/g, "the registry");
   return `npm could not install it: ${reason}`;
 }

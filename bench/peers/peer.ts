@@ -5,43 +5,43 @@ import type { sampleBrand } from "../scenarios.ts";
 export type Brand = ReturnType<typeof sampleBrand>;
 export type BrandWithId = Brand & { readonly ID: number };
 
-/** What is sent, and how its answer, parsed as JSON, is read. */
+/** A request, and how to read its response, parsed as JSON. */
 export interface Operation<Result> {
   readonly request: Request;
-  // biome-ignore lint/suspicious/noExplicitAny: each server answers in its own shape
+  // biome-ignore lint/suspicious/noExplicitAny: each server has its own format
   read(received: any): Result;
 }
 
-/** The operations that are compared, on a server that holds the sample brands under the IDs from 1 on. */
+/** The operations to compare, on a server that has the sample brands with IDs from 1. */
 export interface Api {
   lookUp(id: number): Operation<Brand>;
   readonly list: Operation<Brand[]>;
-  /** Gives the new brand's ID. `[<id>]` in the body is a different number each time. */
+  /** Returns the ID of the new brand. `[<id>]` in the body is replaced by a different number in each request. */
   readonly create: Operation<number>;
   /** Renames the brand with the ID 7. */
   readonly update: Operation<unknown>;
 }
 
-/** Something that users could pick in place of this server. */
+/** An alternative to this server. */
 export interface Peer {
   /** With its version. */
   readonly name: string;
-  /** What is installed for it, by name, in exact versions. */
+  /** The packages to install, by name, with exact versions. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Of the packages, and of those that they bring, the ones that must be compiled. */
+  /** The packages, dependencies included, that must be compiled. */
   readonly builds?: readonly string[];
   /** As `overrides` in a package.json. */
   readonly overrides?: Readonly<Record<string, string>>;
-  /** What it keeps a brand in, and what it does for a request. */
+  /** How it stores a brand, and what it does for a request. */
   readonly note: string;
-  /** Starts it and puts the brands in. */
+  /** Starts it and stores the brands. */
   start(setup: Setup): Promise<Running>;
 }
 
 export interface Setup {
-  /** Where the packages are installed; free for its data. */
+  /** The folder of the packages; also for its data. */
   readonly folder: string;
-  /** The environment that has the Node to run it with. */
+  /** The environment to run it in, with Node in its PATH. */
   readonly env: Readonly<Record<string, string>>;
   readonly brands: readonly BrandWithId[];
 }
@@ -51,8 +51,8 @@ export interface Running {
   readonly api: Api;
 }
 
-/** The sample brand in the fields of `record`, whatever else it holds; texts that are missing are empty. */
-// biome-ignore lint/suspicious/noExplicitAny: each server answers in its own shape
+/** The fields of a brand, without any others. */
+// biome-ignore lint/suspicious/noExplicitAny: each server has its own format
 export function toBrand({ Name, AccountNumber, Telephone, Address }: any): Brand {
   return { Name, AccountNumber, Telephone, Address };
 }
@@ -70,8 +70,8 @@ export function toRequest(
 }
 
 /**
- * Sends it once and reads the response.
- * @throws with the response when it is no success or cannot be read
+ * Sends the request once and reads the response.
+ * @throws with the response if it is an error or cannot be read
  */
 export async function perform<Result>(server: Measured, { request, read }: Operation<Result>): Promise<Result> {
   const { method, path, headers, body } = request;
@@ -81,7 +81,7 @@ export async function perform<Result>(server: Measured, { request, read }: Opera
   try {
     if (response.ok) return read(JSON.parse(text));
   } catch {
-    // What it answered says more.
+    // The error below has the response.
   }
-  throw new Error(`${server.name} answers ${method} ${path} with ${response.status}: ${text.slice(0, 300)}`);
+  throw new Error(`${server.name} responds to ${method} ${path} with ${response.status}: ${text.slice(0, 300)}`);
 }

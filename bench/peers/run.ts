@@ -1,4 +1,4 @@
-// `npm run bench -- --peers`: this server beside what users could pick in its place. Writes `bench/peers.md`.
+// `npm run bench -- --peers`: compares this server with alternatives. Writes `bench/peers.md`.
 
 import { join } from "node:path";
 import type { Choice } from "../bare.ts";
@@ -23,8 +23,8 @@ interface Started {
 }
 
 /**
- * Measures the peers whose name contains one of `names`; all where there are none. A peer that cannot be installed or
- * started, or that answers wrongly, is left out, and the report says why.
+ * Measures the peers whose name contains one of `names`; all if there are no names. A peer that cannot be
+ * installed or started, or that responds wrongly, is left out, and the report says why.
  * @returns how many requests failed
  */
 export async function benchPeers({ smoke, only }: Choice, names: readonly string[], setting: Setting): Promise<number> {
@@ -74,7 +74,7 @@ async function benchScenario(
   setting: Setting,
   notes: string[],
 ): Promise<Figures[]> {
-  const checks: { peer: Peer; running: Running; checkAfter: (answered: number) => Promise<void> }[] = [];
+  const checks: { peer: Peer; running: Running; checkAfter: (completed: number) => Promise<void> }[] = [];
   for (const { peer, running } of started) {
     const checkAfter = await attempt(peer, notes, () => check(running));
     if (checkAfter) checks.push({ peer, running, checkAfter });
@@ -92,7 +92,7 @@ async function benchScenario(
   return right;
 }
 
-/** What `work` gives; nothing, with a note that says why, when it fails. This server must not fail. */
+/** The result of `work`; undefined, and a note with the reason, if it fails. This server must not fail. */
 async function attempt<Result>(peer: Peer, notes: string[], work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();
@@ -113,8 +113,8 @@ async function report(
   await writeReport(join(import.meta.dir, "../peers.md"), {
     title: "Comparison with alternatives",
     introduction: `Every server holds the same ${brands.length} brands and runs on this machine; peers that need Node run on the Node of its npm package. CPU is the CPU time
-of the server's whole process tree per request, the most stable figure; \`x\` is this server's divided by the other server's.
-The bench checks every server's responses before each scenario, and after it that every confirmed write was done.`,
+of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
+The benchmark checks the responses of every server before each scenario, and after it that every confirmed write is stored.`,
     figures,
     notes: [
       "How each server stores brands:",

@@ -1,4 +1,4 @@
-// What is measured of every peer, and how its answers are known to be right.
+// The scenarios for every peer, and the checks that its responses are right.
 
 import type { Request } from "../load.ts";
 import { sampleBrand } from "../scenarios.ts";
@@ -9,13 +9,14 @@ export interface PeerScenario {
   readonly connections: number;
   requestOf(api: Api): Request;
   /**
-   * Asks once; what comes back checks, after the load, that `answered` requests have done what they were answered to have done.
-   * @throws when a response is not right
+   * Sends the request once and checks the response. The function returned checks after the load that `completed` requests
+   * had their effect.
+   * @throws if a response is wrong
    */
-  check(running: Running): Promise<(answered: number) => Promise<void>>;
+  check(running: Running): Promise<(completed: number) => Promise<void>>;
 }
 
-/** In an order in which the list is as long as its name says. */
+/** Creates come last, so that the list has its length during the others. */
 export function scenariosFor(count: number): PeerScenario[] {
   return [
     {
@@ -60,14 +61,14 @@ async function checkUpdate(running: Running) {
   };
 }
 
-/** IDs count up, so they tell how many brands were made. */
+/** IDs are consecutive, so they show how many brands were created. */
 async function checkCreate(running: Running) {
   const { server, api } = running;
   const first = await perform(server, api.create);
   await checkBrand(running, first, sampleBrand(0));
-  return async (answered: number) => {
+  return async (completed: number) => {
     const made = (await perform(server, api.create)) - first;
-    if (made < answered) throw new Error(`${server.name} answered ${answered} creates and made ${made} brands`);
+    if (made < completed) throw new Error(`${server.name} confirmed ${completed} creates and stored ${made} brands`);
   };
 }
 

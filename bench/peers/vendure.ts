@@ -10,7 +10,7 @@ export const vendure: Peer = {
   name: `Vendure ${version}`,
   packages: { "@vendure/core": version, "better-sqlite3": "12.11.1" },
   builds: ["better-sqlite3", "bcrypt"],
-  // Its newest release asks for a package that some registries do not have.
+  // Its newest release requires a package that some registries do not have.
   overrides: { "@graphql-tools/delegate": "12.2.1" },
   note: "Brands are values of a facet `brand`, as the manual suggests, with the other fields as custom fields. GraphQL admin API with a bearer token. SQLite as Vendure opens it (rollback journal, synchronous=full). A create reads the whole facet first. Logs errors only.",
   async start({ folder, env, brands }) {
@@ -42,9 +42,9 @@ const fields = `id name customFields {
   Address { Title Firstname Surname AddressLine1 AddressLine2 Town County Postcode Country }
 }`;
 
-/** The operations, and what fills it. */
+/** The operations, and the requests that store the brands. */
 function apiFor(token: string) {
-  // biome-ignore lint/suspicious/noExplicitAny: as GraphQL answers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever GraphQL returns
   const graphql = <Result>(query: string, variables: object, read: (data: any) => Result): Operation<Result> => ({
     request: toRequest("POST", "/admin-api", { Authorization: `Bearer ${token}` }, { query, variables }),
     read: ({ data }) => read(data),
@@ -93,7 +93,7 @@ function toTranslation(name: string) {
   return { languageCode: "en", name };
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as GraphQL answers
+// biome-ignore lint/suspicious/noExplicitAny: whatever GraphQL returns
 function fromValue({ name, customFields }: any): Brand {
   return toBrand({ Name: name, ...customFields });
 }

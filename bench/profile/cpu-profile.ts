@@ -1,5 +1,5 @@
-// What Bun's sampling profiler (`bun --cpu-prof`) wrote, as shares of its samples. It samples while JavaScript runs, calls
-// into Bun included; what Bun and the system do before and after a call of our code is not in it.
+// Reads the output of Bun's sampling profiler (`bun --cpu-prof`) as shares of its samples. The profiler samples while
+// JavaScript runs, calls into Bun included. Work of Bun and the system outside of such calls is missing.
 
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
@@ -11,17 +11,17 @@ export interface CpuProfile {
   readonly functions: readonly Hot[];
 }
 
-/** A folder of our sources, or a package. Shares of all samples, from 0 to 1. */
+/** A folder of `src`, or a package. Shares of all samples, from 0 to 1. */
 export interface Area {
   readonly name: string;
-  /** In its own code. */
+  /** In the code of the area itself. */
   readonly own: number;
-  /** In Bun's code that it called. */
+  /** In code of Bun that it called. */
   readonly called: number;
 }
 
 export interface Hot {
-  /** With its file; a function of Bun with the file that called it. */
+  /** With its file; for a function of Bun, the file that called it. */
   readonly name: string;
   readonly share: number;
 }
@@ -34,7 +34,7 @@ interface Node {
   readonly children?: readonly number[];
 }
 
-/** Reads a `.cpuprofile`; files are named as seen from `sources`. */
+/** Reads a `.cpuprofile`. Files are named relative to `sources`. */
 export function readCpuProfile(file: string, sources: string): CpuProfile {
   const { nodes } = JSON.parse(readFileSync(file, "utf8")) as { nodes: readonly Node[] };
   const samples = nodes.reduce((sum, { hitCount }) => sum + hitCount, 0);
@@ -61,7 +61,7 @@ export function readCpuProfile(file: string, sources: string): CpuProfile {
   };
 }
 
-/** The nearest function that is written in a file: the node's own, or the one that called Bun's code. */
+/** The nearest function that comes from a file: the node itself, or the caller of Bun's code. */
 function callerOf(node: Node, parents: ReadonlyMap<number, Node>): Node | undefined {
   let caller: Node | undefined = node;
   while (caller && !caller.callFrame.url.startsWith("file:")) caller = parents.get(caller.id);

@@ -1,4 +1,4 @@
-// Where a process spends its CPU time by thread and kind of code, as Linux' `perf` samples it, where it may.
+// The CPU time of a process by thread and kind of code, sampled by `perf` of Linux, if it is permitted.
 
 import { join } from "node:path";
 import { tracked } from "../process.ts";
@@ -10,7 +10,7 @@ export interface Share {
   readonly share: number;
 }
 
-/** Watches `pid` for `seconds`; nothing when perf is not installed or not allowed here. */
+/** Samples `pid` for `seconds`. Returns undefined if perf is not installed or not permitted. */
 export async function sampleShares(pid: number, seconds: number, folder: string): Promise<Share[] | undefined> {
   if (!Bun.which("perf")) return undefined;
   const file = join(folder, "perf.data");
@@ -23,11 +23,11 @@ export async function sampleShares(pid: number, seconds: number, folder: string)
       share: Number(share) / 100,
     }),
   );
-  // Who may not watch the system is told of the rest as if it were all.
+  // Without permission to sample the kernel, perf reports the other shares as if they were all.
   return shares.some(({ kind }) => kind === "system") ? shares : undefined;
 }
 
-/** `from` is the file that the code is from, or perf's name for what has none. */
+/** `from` is the file of the code, or the name that perf uses for code without a file. */
 function kindOf(from: string): Share["kind"] {
   if (from.startsWith("[kernel")) return "system";
   if (from.startsWith("[JIT]") || from === "//anon") return "JavaScript, compiled";

@@ -9,13 +9,13 @@ export interface Thread {
   readonly system: number;
 }
 
-/** All that is told of one load. */
+/** The results of one load. */
 export interface Section {
   readonly name: string;
   /** Of this server and of a bare one. */
   readonly figures: readonly Figures[];
   readonly threads: readonly Thread[];
-  /** Where perf could tell. */
+  /** Undefined if perf is not available. */
   readonly shares: readonly Share[] | undefined;
   readonly profile: CpuProfile;
 }
@@ -68,7 +68,7 @@ function toServerRow({ server, cpu, user, system, perSecond }: Figures): string 
   return toRow([server, toMicros(cpu), toMicros(user), toMicros(system), Math.round(perSecond)]);
 }
 
-/** perf's shares, where it could tell, split the thread's time further. */
+/** The time of each thread, split by the shares of perf if it is available. */
 function toThreadTable(threads: readonly Thread[], shares: readonly Share[] | undefined): string[] {
   const total = threads.reduce((sum, { user, system }) => sum + user + system, 0);
   const busy = threads.filter(({ user, system }) => user + system >= total / 200);

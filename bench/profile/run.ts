@@ -1,4 +1,4 @@
-// `npm run bench -- --profile`: where the time of a look-up and of a create goes. Writes `bench/profile.md`.
+// `npm run bench -- --profile`: the time of a look-up and of a create by function. Writes `bench/profile.md`.
 
 import { join } from "node:path";
 import { startBareBun } from "../bare.ts";
@@ -19,7 +19,7 @@ const main = join(sources, "main.ts");
 const profiled = ["look-up, JSON", "create, durable, 64 connections"];
 
 /**
- * Each load on a server as it is, beside a bare one, and on one that is profiled.
+ * Sends each load to this server, to a bare one, and to this server under the profiler.
  * @returns how many requests failed
  */
 export async function profile(setting: Setting, isShort: boolean): Promise<number> {
@@ -42,7 +42,7 @@ async function profileScenario(name: string, site: Site, setting: Setting): Prom
     const responses = join(folder, "responses.json");
     const wanted = scenariosFor(1000, site.key).filter((scenario) => scenario.name === name);
     const [[scenario] = []] = await recordResponses(product.url, wanted, responses);
-    if (!scenario) throw new Error(`no scenario is called ${name}`);
+    if (!scenario) throw new Error(`there is no scenario ${name}`);
     const figures = await measureBeside(await startBareBun(responses), product, scenario, setting);
     const threads = await measureThreads(product, scenario, setting);
     return { ...threads, name, figures, profile: await sampleFunctions(site, scenario, setting) };
@@ -65,7 +65,7 @@ async function measureBeside(
   }
 }
 
-/** One load, by thread; perf watches the middle of it. */
+/** The time of one load by thread. perf samples the middle of it. */
 async function measureThreads(
   { pid, url }: Measured,
   { connections, request }: Scenario,
@@ -84,7 +84,7 @@ async function measureThreads(
   return { threads, shares };
 }
 
-/** One load on a server under Bun's profiler, which writes its file when the server ends. */
+/** Sends one load to a server under Bun's profiler, which writes its file when the server ends. */
 async function sampleFunctions(
   site: Site,
   { connections, request }: Scenario,

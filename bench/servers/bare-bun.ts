@@ -1,8 +1,8 @@
-// `Bun.serve` that does nothing: constant bytes with constant headers. A write's body is parsed and thrown away.
-// REPLIES is a file of { "<method> <path>": { status, headers, body (base64) } }.
+// `Bun.serve` that does nothing: constant bytes with constant headers. The body of a write is parsed and discarded.
+// RESPONSES is a file of { "<method> <path>": { status, headers, body (base64) } }.
 
 const responses = new Map(
-  Object.entries(await Bun.file(process.env.REPLIES as string).json()).map(([name, response]) => [
+  Object.entries(await Bun.file(process.env.RESPONSES as string).json()).map(([name, response]) => [
     name,
     toResponse(response),
   ]),
@@ -20,7 +20,7 @@ const server = Bun.serve({
 });
 console.log(server.url.href.replace(/\/$/, ""));
 
-// biome-ignore lint/suspicious/noExplicitAny: as the file has it
+// biome-ignore lint/suspicious/noExplicitAny: the file has any body
 function toResponse({ status, headers, body }: any) {
   return { status, headers, body: status === 304 ? null : Buffer.from(body, "base64") };
 }

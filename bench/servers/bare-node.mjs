@@ -1,10 +1,10 @@
-// `node:http` that does nothing, as bare-bun.ts.
+// `node:http` that does nothing, like bare-bun.ts.
 
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const responses = new Map(
-  Object.entries(JSON.parse(readFileSync(process.env.REPLIES, "utf8"))).map(([name, { status, headers, body }]) => {
+  Object.entries(JSON.parse(readFileSync(process.env.RESPONSES, "utf8"))).map(([name, { status, headers, body }]) => {
     const bytes = status === 304 ? undefined : Buffer.from(body, "base64");
     return [name, { status, headers: bytes ? { ...headers, "Content-Length": bytes.length } : headers, bytes }];
   }),

@@ -1,4 +1,4 @@
-// What a good developer writes in an afternoon: Express over better-sqlite3, the key checked by its digest.
+// A small server by hand: Express and better-sqlite3; it compares the digest of the key.
 
 import express from "express";
 import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";

@@ -1,5 +1,5 @@
-// What a good developer writes in an afternoon: Fastify over better-sqlite3, the key checked by its digest, bodies
-// checked and answers written by schemas.
+// A small server by hand: Fastify and better-sqlite3; it compares the digest of the key, and has schemas for request and
+// response bodies.
 
 import Fastify from "fastify";
 import { createBrand, findBrand, listBrands, readHeaders, siteOf, updateBrand } from "./sqlite-brands.mjs";

@@ -1,5 +1,4 @@
-// What a good developer writes in an afternoon: Hono over bun:sqlite, the key checked by its digest, one commit per
-// write. It has no formats, journal, conditional requests or list of faults.
+// A small server by hand: Hono and bun:sqlite; it compares the digest of the key, and commits each write. It has no formats, journal, conditional requests or list of faults.
 
 import { Database } from "bun:sqlite";
 import { Hono } from "hono";

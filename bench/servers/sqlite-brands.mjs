@@ -1,5 +1,5 @@
-// The brands of sites in SQLite, one commit per write: what the servers written by hand for Node keep them in.
-// FILE is the database, KEY the key that is let in, SEED a file of brands to begin with.
+// The storage of the servers written by hand for Node: brands in SQLite, one commit per write.
+// FILE is the database, KEY the valid key, SEED a file of brands to begin with.
 
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ database.transaction((brands) => {
   for (const { ID: _, ...body } of brands) insert.run(1, JSON.stringify(body));
 })(JSON.parse(readFileSync(process.env.SEED, "utf8")));
 
-/** The site that the key opens, or nothing. */
+/** The site of the key, or undefined. */
 export function siteOf(key = "") {
   return keyOf.get(digest(key))?.site;
 }
@@ -32,7 +32,7 @@ export function listBrands(site) {
   return all.all(site).map(toBrand);
 }
 
-/** Nothing when there is no such brand. */
+/** Returns undefined if there is no such brand. */
 export function findBrand(site, id) {
   const row = one.get(site, id);
   return row && toBrand(row);
@@ -43,7 +43,7 @@ export function createBrand(site, brand) {
   return { ID: Number(lastInsertRowid), ...brand };
 }
 
-/** Nothing when there is no such brand. */
+/** Returns undefined if there is no such brand. */
 export function updateBrand(site, id, changes) {
   const brand = findBrand(site, id);
   if (!brand) return undefined;
