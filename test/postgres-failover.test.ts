@@ -121,7 +121,7 @@ test("commits that wait for a standby hold no more connections than the pool has
 test("a write of which nobody knows whether it was done says so", async () => {
   await pair.standby.signal("SIGSTOP");
   const error = await engine.commit([create(1, "a")]).catch((reason) => reason);
-  expect(error.message).toMatch(/did not answer within 500 ms; the write may have been done/);
+  expect(error.message).toMatch(/did not respond within 500 ms; the write may have been done/);
 });
 
 /** The primary hangs, the standby is promoted, and another process writes there. */

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type DatabaseAddress, readAddress } from "../src/store/postgres/address.ts";
 import { step } from "../src/store/postgres/bulk.ts";
-import { createPool, type Pool, type Work } from "../src/store/postgres/pool.ts";
+import { Pool, type Work } from "../src/store/postgres/pool.ts";
 import type { PostgresConnection } from "../src/store/postgres/postgres-connection.ts";
 import { createPrimary, type Primary } from "../src/store/postgres/primary.ts";
 import { waitFor } from "./support/command.ts";
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 function makePool(size: number, timeout: number): Pool {
-  const pool = createPool(primary, size, timeout);
+  const pool = new Pool(primary, size, timeout);
   pools.push(pool);
   return pool;
 }
@@ -79,7 +79,7 @@ test("who waits in vain for a connection is refused in time, and those behind ge
       isDone = true;
     }),
   );
-  expect((await failing).message).toBe("the database did not answer within 500 ms");
+  expect((await failing).message).toBe("the database did not respond within 500 ms");
   const behind = pool.use(pidOf);
   finish();
   expect(await behind).toBe(await first);
@@ -91,14 +91,14 @@ test("a connection that is made only when its caller has given up is for the nex
   const pool = makePool(1, 500);
   await server.signal("SIGSTOP");
   const error = await failureOf(pool.use(pidOf)).finally(() => server.signal("SIGCONT"));
-  expect(error.message).toBe("the database did not answer within 500 ms");
+  expect(error.message).toBe("the database did not respond within 500 ms");
   const patient = waitFor(() => pool.use(pidOf).catch(() => undefined), "a connection");
   expect(await patient).toBeGreaterThan(0);
 });
 
 test("for those who have given up nothing more is connected", async () => {
   await using silent = await listen(() => {});
-  const pool = createPool(createPrimary(addressOf(300, silent)), 1, 200);
+  const pool = new Pool(createPrimary(addressOf(300, silent)), 1, 200);
   await Promise.all(Array.from({ length: 5 }, () => failureOf(pool.use(pidOf))));
   await Bun.sleep(1000);
   expect(silent.connections()).toBe(1);

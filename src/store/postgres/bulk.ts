@@ -2,10 +2,11 @@
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { type TableName, tableNames } from "../tables.ts";
-import { fromPostgres, unavailable } from "./errors.ts";
+import { fromPostgres } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
+import { createTimeLimit } from "./time-limit.ts";
 
 const pageSize = 1000;
 
@@ -45,18 +46,17 @@ export async function connected(primary: Primary): Promise<PostgresConnection> {
   }
 }
 
-/** Waits for one step, and not for ever. */
+/** Waits for one step of `work`, until the connection is lost or the time is over. */
 export async function step<T>(connection: PostgresConnection, work: Promise<T>): Promise<T> {
-  const { promise: passed, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(unavailable(`the database did not answer within ${timeout} ms`)), timeout);
+  const limit = createTimeLimit(timeout);
   work.catch(() => {});
-  connection.onLost(reject);
+  connection.onLost(limit.fail);
   try {
-    return await Promise.race([work, passed]);
+    return await Promise.race([work, limit.passed]);
   } catch (error) {
     throw fromPostgres(error);
   } finally {
     connection.onLost(undefined);
-    clearTimeout(timer);
+    limit.stop();
   }
 }

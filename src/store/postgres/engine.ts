@@ -1,5 +1,5 @@
 import type { Change } from "../../model/change.ts";
-import type { Engine, Head, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { Engine, Head, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
@@ -10,14 +10,15 @@ import { commitBatch, tryCommit } from "./commit.ts";
 import { dropSite } from "./drop-site.ts";
 import { createForgetter } from "./expired-responses.ts";
 import { migrate } from "./migrate.ts";
-import { createPool, type Lease } from "./pool.ts";
+import { type Lease, Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
-import { createPrimary } from "./primary.ts";
+import { createPrimary, type Primary } from "./primary.ts";
 import { readTableNames, refillTables } from "./refill.ts";
 import { sql } from "./statements.ts";
 
 const pageSize = 5000;
-const mostChanges = 1_000_000_000;
+/** More than a journal has. */
+const maxChanges = 1_000_000_000;
 
 /**
  * The engine for many processes on many machines.
@@ -31,10 +32,10 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const address = { ...given, timeout };
   const primary = createPrimary(address);
   // Every request asks for heads, so they have a connection that nothing long can hold up.
-  const barrier = createPool(primary, 1);
-  const pool = createPool(primary, address.poolSize - 1);
+  const barrier = new Pool(primary, 1);
+  const pool = new Pool(primary, address.poolSize - 1);
   // Its commits may wait for a standby that is away, and must not take the connections that reads and writes need.
-  const attempts = createPool(primary, 1);
+  const attempts = new Pool(primary, 1);
   const close = async () => void (await Promise.all([barrier.close(), pool.close(), attempts.close()]));
   try {
     await migrate(pool, primary, resources);
@@ -45,48 +46,19 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
-    load: (site, least) => pool.read((connection, lease) => loadSite(connection, lease, site, least)),
+    load: (site, least) => pool.read((connection, lease) => readSite(connection, lease, site, least)),
     since: (site, revision, options = {}) =>
-      pool.read(async (connection) => {
-        const texts = [
-          sql.beginRead,
-          sql.heads([site]),
-          sql.since(site, revision, options.limit ?? mostChanges),
-          sql.end,
-        ];
-        const [heads, rows] = await connection.script(texts.join("; "));
-        const head = toHead(heads?.[0]);
-        requireReached(head, options.least);
-        return following((rows ?? []) as Change[], head, revision, options);
-      }),
+      pool.read((connection) => readChanges(connection, site, revision, options)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     tryWrite: () => tryCommit(attempts, timeout),
-    noteKeyUse: (uses) =>
-      pool.use(async (connection) => {
-        const rows = [...uses].map(([key_id, at]) => ({ key_id, at }));
-        await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
-        await connection.query(sql.noteUses, rows);
-        await connection.script(sql.end);
-      }),
+    noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
     deleteExpiredResponses: createForgetter(pool, timeout),
-    keyUses: () =>
-      pool.read(async (connection) => {
-        const [rows = []] = await connection.script(sql.uses);
-        return new Map(rows.map((row) => [row.key_id as number, row.at as number]));
-      }),
+    keyUses: () => pool.read(readKeyUses),
     dropSite: (site) => dropSite(primary, site),
-    undroppedSites: () =>
-      pool.read(async (connection) => {
-        const [rows = []] = await connection.script(sql.undroppedSites);
-        return rows.map(({ id }) => id as number);
-      }),
+    undroppedSites: () => pool.read(readUndroppedSites),
     dump: () => dumpRows(primary),
     refill: (rows, keep) => refillTables(primary, rows, keep),
-    check: async () => {
-      const checker = new Checker();
-      for await (const { table, row } of dumpRows(primary)) checker.see(table, row);
-      return [...checker.end(), ...leftovers(await pool.read(readTableNames))];
-    },
+    check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
     close,
   };
 }
@@ -97,7 +69,7 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
   return sites.map((site) => found.get(site) ?? toHead(undefined));
 }
 
-async function loadSite(
+async function readSite(
   connection: PostgresConnection,
   lease: Lease,
   site: number,
@@ -115,7 +87,49 @@ async function loadSite(
   return { head, rows };
 }
 
+async function readChanges(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  options: SinceOptions,
+): Promise<readonly Change[] | undefined> {
+  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.end];
+  const [heads, rows = []] = await connection.script(texts.join("; "));
+  const head = toHead(heads?.[0]);
+  requireReached(head, options.least);
+  return following(rows as Change[], head, revision, options);
+}
+
 /** A site that was never written to has no row. */
 function toHead(row: { revision?: number; epoch?: string } | undefined): Head {
   return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "" };
+}
+
+async function writeKeyUses(
+  connection: PostgresConnection,
+  timeout: number,
+  uses: ReadonlyMap<number, number>,
+): Promise<void> {
+  await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
+  await connection.query(
+    sql.noteUses,
+    [...uses].map(([key_id, at]) => ({ key_id, at })),
+  );
+  await connection.script(sql.end);
+}
+
+async function readKeyUses(connection: PostgresConnection): Promise<ReadonlyMap<number, number>> {
+  const [rows = []] = await connection.script(sql.uses);
+  return new Map(rows.map(({ key_id, at }) => [key_id, at]));
+}
+
+async function readUndroppedSites(connection: PostgresConnection): Promise<readonly number[]> {
+  const [rows = []] = await connection.script(sql.undroppedSites);
+  return rows.map(({ id }) => id);
+}
+
+async function checkRowsOf(primary: Primary): Promise<readonly string[]> {
+  const checker = new Checker();
+  for await (const row of dumpRows(primary)) checker.add(row);
+  return checker.end();
 }

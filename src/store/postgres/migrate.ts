@@ -1,45 +1,54 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
 import type { Resource } from "../../model/resource.ts";
-import { lastAdded, madeByNewer, type View, viewNameOf, viewOf } from "../tables.ts";
+import { lastAdded, madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import { codeOf } from "./errors.ts";
-import { createPool, type Pool } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
+import { areViewsCurrent, makeViews } from "./views.ts";
 
-/** What raises the version, which programs that do not know it refuse. What only adds columns does not. */
+/** Migrations that raise the version: programs that do not know it refuse the database. Adding columns does not raise it. */
 const migrations: readonly string[] = [first];
 
-/** What a database says of its own tables. */
+/** The row of `storefront_schema`. */
 interface Schema {
+  /** The number of migrations that were applied. */
   readonly version: number;
   /** The definitions of the reporting views, a line each. */
   readonly views: string;
-  /** Whether the columns of `002-added-columns.sql` are there. */
+  /** Whether the tables have the columns of `002-added-columns.sql`. */
   readonly has_added_columns: boolean;
 }
 
-/** How long a process waits for another that is migrating, in milliseconds. */
+/** How long a process waits for another one that is migrating, in milliseconds. */
 const timeout = 60_000;
-
-/** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
-export async function migrate(pool: Pool, primary: Primary, resources: readonly Resource[]): Promise<void> {
-  if (isUpToDate(await pool.read(readSchema), resources)) return;
-  const patient = createPool(primary, 1, timeout);
-  try {
-    await patient.use((connection) => bringUpBetweenOthers(connection, resources));
-  } finally {
-    await patient.close();
-  }
-}
 
 const selectSchema = `select version, views, exists (
   select 1 from pg_attribute where attrelid = to_regclass('${lastAdded.table}') and attname = '${lastAdded.column}'
 ) as has_added_columns from storefront_schema where id = 1`;
 
 const lockSchema = "select id from storefront_schema where id = 1 for update";
+
+/**
+ * Changing a table waits for those who read it, such as a backup, and makes all others wait. So an attempt waits for
+ * `lockTimeout` milliseconds, and the next one begins `pause` later.
+ */
+const lockTimeout = 500;
+const pause = 1500;
+
+/** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
+export async function migrate(pool: Pool, primary: Primary, resources: readonly Resource[]): Promise<void> {
+  if (isCurrent(await pool.read(readSchema), resources)) return;
+  const migrating = new Pool(primary, 1, timeout);
+  try {
+    await migrating.use((connection) => upgradeBetweenOthers(connection, resources));
+  } finally {
+    await migrating.close();
+  }
+}
 
 async function readSchema(connection: PostgresConnection): Promise<Schema | undefined> {
   const [found] = await connection.script("select to_regclass('storefront_schema') is not null as is_there");
@@ -48,20 +57,16 @@ async function readSchema(connection: PostgresConnection): Promise<Schema | unde
   return rows?.[0] as Schema | undefined;
 }
 
-function isUpToDate(schema: Schema | undefined, resources: readonly Resource[]): boolean {
+function isCurrent(schema: Schema | undefined, resources: readonly Resource[]): boolean {
   if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
   if (schema?.version !== migrations.length || !schema.has_added_columns) return false;
-  return outdatedViews(definitionsIn(schema), resources).length === 0;
+  return areViewsCurrent(schema.views, resources);
 }
 
-/** To change a table waits for those who read it, such as a backup, and makes all others wait: for so long, and so long not, in milliseconds. */
-const attempt = 500;
-const pause = 1500;
-
-async function bringUpBetweenOthers(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
-  for (const end = performance.now() + timeout - attempt - pause; ; ) {
+async function upgradeBetweenOthers(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
+  for (const end = performance.now() + timeout - lockTimeout - pause; ; ) {
     try {
-      return await bringUp(connection, resources);
+      return await upgrade(connection, resources);
     } catch (error) {
       if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
       await connection.script("rollback");
@@ -70,31 +75,30 @@ async function bringUpBetweenOthers(connection: PostgresConnection, resources: r
   }
 }
 
-/** The row of `storefront_schema` is the lock: of several processes, one goes on and the others find the work done. */
-async function bringUp(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
+/** The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. */
+async function upgrade(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
   await makeLock(connection);
-  // What is read together with the lock is as it was before the wait for it.
+  // In a second statement: the one that waits for the lock reads what was there before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema}`);
   const schema = rows?.[0] as Schema;
-  if (!isUpToDate(schema, resources)) {
+  if (!isCurrent(schema, resources)) {
     for (const text of migrations.slice(schema.version)) await connection.script(text);
     if (!schema.has_added_columns) {
-      await connection.script(`set local lock_timeout = ${attempt}`);
+      await connection.script(`set local lock_timeout = ${lockTimeout}`);
       await connection.script(addedColumns);
     }
-    const views = await bringUpViews(connection, definitionsIn(schema), resources);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
-      [...views.values()].join("\n"),
+      await makeViews(connection, schema.views, resources),
     );
   }
   await connection.script("commit");
 }
 
-/** How PostgreSQL says that somebody else is making the same table at this moment. */
-const isBeingMade = ["23505", "42710", "42P07", "XX000"];
+/** The errors of PostgreSQL when another session makes the same table at the same moment. */
+const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
-/** Makes the table with the lock. Of several that try at once, some are told that it is there already. */
+/** Makes the table with the lock, and tries again when another process makes it at the same moment. */
 async function makeLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
@@ -104,51 +108,7 @@ async function makeLock(connection: PostgresConnection): Promise<void> {
       await connection.script("insert into storefront_schema values (1, 0, '') on conflict (id) do nothing");
       return;
     } catch (error) {
-      if (!isBeingMade.includes(codeOf(error))) throw error;
+      if (!madeByAnother.includes(codeOf(error))) throw error;
     }
   }
-}
-
-/** The definitions of views, by name. */
-type Definitions = ReadonlyMap<string, string>;
-
-function definitionsIn({ views }: Schema): Definitions {
-  const lines = [...views.matchAll(/^create or replace view "([^"]+)" .*$/gm)];
-  return new Map(lines.map(([line, name]) => [name as string, line]));
-}
-
-/** Makes views, or adds columns behind those that they have: so other people's views on top of them stay. */
-async function bringUpViews(
-  connection: PostgresConnection,
-  present: Definitions,
-  resources: readonly Resource[],
-): Promise<Definitions> {
-  const views = new Map(present);
-  for (const { name, text } of outdatedViews(present, resources)) {
-    // Its columns are not known, so it cannot be replaced.
-    if (!present.has(name)) await connection.script(`drop view if exists "${name}"`);
-    await connection.script(text);
-    views.set(name, text);
-  }
-  return views;
-}
-
-function outdatedViews(present: Definitions, resources: readonly Resource[]) {
-  const wanted = resources.map((resource) => {
-    const name = viewNameOf(resource);
-    return { name, text: viewSql(resource, viewOf(resource, pathsIn(present.get(name) ?? ""))) };
-  });
-  return wanted.filter(({ name, text }) => present.get(name) !== text);
-}
-
-function pathsIn(definition: string): string[] {
-  return [...definition.matchAll(/'\{([^}]+)\}'/g)].map(([, keys]) => (keys as string).replaceAll(",", "."));
-}
-
-function viewSql(resource: Resource, view: View): string {
-  const columns = view.columns.map(
-    ({ name, keys }) => `coalesce(body::json #>> '{${keys.join(",")}}', '') as "${name}"`,
-  );
-  const all = ["site_id", "id", "revision", ...columns].join(", ");
-  return `create or replace view "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
 }

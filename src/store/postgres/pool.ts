@@ -2,212 +2,139 @@
 
 import { messageOf } from "../../lib/thrown.ts";
 import { outdated } from "../since.ts";
-import { type Host, nameOf } from "./address.ts";
+import { ConnectionQueue } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
+import { createTimeLimit } from "./time-limit.ts";
 
-/** What a caller says while it has a connection. */
+/** What a caller reports while it has a connection. */
 export interface Lease {
-  /** The database has responded: the caller's time begins anew. */
+  /** The database has responded: the caller's time starts again. */
   more(): void;
-  /** From now on nobody knows, unless the database says so, whether the work was done. */
+  /** From now on it is unknown, unless the database returns an error, whether the work was done. */
   committing(): void;
 }
 
 export type Work<T> = (connection: PostgresConnection, lease: Lease) => Promise<T>;
 
-export interface Pool {
-  /**
-   * Lends a connection to `work`. It is closed unless `work` ends well and in time.
-   * @throws Refusal `unavailable`
-   */
-  use<T>(work: Work<T>): Promise<T>;
-  /** The same for work that changes nothing: done again when a connection turns out to be dead or the host outdated. */
-  read<T>(work: Work<T>): Promise<T>;
-  /**
-   * The same for work that commits. A commit that waits for a standby goes on when its caller has given up and the connection
-   * was closed, so it keeps its place in the pool until the database has ended it. One place is left to other work, if there are several.
-   */
-  commit<T>(work: Work<T>): Promise<T>;
-  close(): Promise<void>;
-}
-
-interface Waiting {
-  readonly resolve: (connection: PostgresConnection | Promise<PostgresConnection>) => void;
-  /** Whether whoever waits has given up. */
-  readonly isOver: () => boolean;
-}
-
 /** What a caller has of the pool. */
 interface Loan {
   connection: PostgresConnection | undefined;
   isCommitting: boolean;
-  /** Whether the caller has given up. */
-  isOver: boolean;
+  /** Whether the caller has failed or timed out. */
+  hasEnded: boolean;
 }
 
 /** How often something is read, the first time included. */
-const mostReads = 3;
+const maxReads = 3;
 
-/** How long a connection is kept, in milliseconds, so that load moves on to a database that was added or came back. */
-const lifetime = 30 * 60 * 1000;
+/** A pool of connections to the primary. Nothing is connected before it is needed. */
+export class Pool {
+  readonly #primary: Primary;
+  readonly #timeout: number;
+  readonly #connections: ConnectionQueue;
 
-/**
- * Makes a pool of at most `size` connections to any one host. Nothing is connected before it is needed.
- * @param timeout milliseconds that the database has for one call
- */
-export function createPool(primary: Primary, size: number, timeout = primary.address.timeout): Pool {
-  const { hosts } = primary.address;
-  const mostAbandoned = Math.max(1, size - 1);
-  const idle: PostgresConnection[] = [];
-  let waiting: Waiting[] = [];
-  /** Commits that were given up and are still under way in the database, by host. */
-  const abandoned = new Map<string, number>();
-  let taken = 0;
-  let isClosed = false;
-
-  function take(isOver: () => boolean): Promise<PostgresConnection> {
-    const { promise, resolve } = Promise.withResolvers<PostgresConnection>();
-    waiting.push({ resolve, isOver });
-    serve();
-    return promise;
+  /**
+   * @param size connections to any one host at most
+   * @param timeout milliseconds that the database has for one call
+   */
+  constructor(primary: Primary, size: number, timeout = primary.address.timeout) {
+    this.#primary = primary;
+    this.#timeout = timeout;
+    this.#connections = new ConnectionQueue(primary, size);
   }
 
-  /** Lends what there is to those who wait, in their order. */
-  function serve(): void {
-    waiting = waiting.filter(({ isOver }) => !isOver());
-    while (waiting.length > 0) {
-      const lent = lend();
-      if (!lent) return;
-      taken++;
-      waiting.shift()?.resolve(lent);
-    }
-  }
-
-  function lend(): PostgresConnection | Promise<PostgresConnection> | undefined {
-    for (let connection = idle.pop(); connection; connection = idle.pop()) {
-      if (isUsable(connection)) return connection;
-      void connection.close();
-    }
-    const free = hosts.filter((host) => taken + abandonedAt(host) < size);
-    return free.length > 0 ? primary.connect(free) : undefined;
-  }
-
-  function isUsable(connection: PostgresConnection): boolean {
-    const isYoung = performance.now() - connection.openedAt < lifetime;
-    return !isClosed && isYoung && connection.isOpen && primary.trusts(connection);
-  }
-
-  function giveBack(connection: PostgresConnection | undefined): void {
-    taken--;
-    if (connection && isUsable(connection)) idle.push(connection);
-    else void connection?.close();
-    serve();
-  }
-
-  function abandonedAt(host: Host): number {
-    return abandoned.get(nameOf(host)) ?? 0;
-  }
-
-  function abandon({ host, ended }: PostgresConnection): void {
-    abandoned.set(host, (abandoned.get(host) ?? 0) + 1);
-    void ended.then(() => {
-      abandoned.set(host, (abandoned.get(host) ?? 0) - 1);
-      serve();
-    });
-  }
-
-  async function use<T>(work: Work<T>): Promise<T> {
-    if (isClosed) throw unavailable("the database was closed");
-    const limit = createLimit(timeout);
-    const loan: Loan = { connection: undefined, isCommitting: false, isOver: false };
-    const taking = borrow(loan);
+  /**
+   * Runs `work` with a connection, which is closed unless `work` succeeds in time.
+   * @throws Refusal `unavailable`
+   */
+  async use<T>(work: Work<T>): Promise<T> {
+    if (this.#connections.isClosed) throw unavailable("the database was closed");
+    const limit = createTimeLimit(this.#timeout);
+    const loan: Loan = { connection: undefined, isCommitting: false, hasEnded: false };
+    const borrowing = this.#borrow(loan);
     try {
-      const lent = await Promise.race([taking, limit.passed]);
-      // Not a promise of the connection's own: it would hold what every caller waited for as long as it lives.
-      lent.onLost(limit.fail);
-      const lease = {
+      const connection = await Promise.race([borrowing, limit.passed]);
+      // Not a promise that belongs to the connection: it would retain the result of every caller as long as it lives.
+      connection.onLost(limit.fail);
+      const lease: Lease = {
         more: limit.restart,
         committing() {
           loan.isCommitting = true;
         },
       };
-      const result = await Promise.race([work(lent, lease), limit.passed]);
-      lent.onLost(undefined);
-      if (!primary.isNewest(lent)) throw unavailable(`${lent.host} is no longer the primary`, { code: outdated });
-      giveBack(lent);
+      const result = await Promise.race([work(connection, lease), limit.passed]);
+      connection.onLost(undefined);
+      this.#requireNewest(connection);
+      this.#connections.giveBack(connection);
       return result;
     } catch (error) {
-      loan.isOver = true;
-      taking.catch(() => {});
-      throw drop(loan, error);
+      borrowing.catch(() => {});
+      throw this.#end(loan, error);
     } finally {
       limit.stop();
     }
   }
 
-  /** A connection for `loan`; one that comes when the caller has given up stays in the pool. */
-  async function borrow(loan: Loan): Promise<PostgresConnection> {
+  /** The same for work that changes nothing: repeated when a connection turns out to be dead or the host outdated. */
+  async read<T>(work: Work<T>): Promise<T> {
+    const started = performance.now();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.use(work);
+      } catch (error) {
+        const isLate = attempt === maxReads || performance.now() - started > this.#timeout / 4;
+        if (isLate || !isWorthAnother(error)) throw error;
+      }
+    }
+  }
+
+  /**
+   * The same for work that commits. A commit that waits for a standby continues when its caller has timed out and the
+   * connection was closed, so it counts as a connection until the database has ended it. One connection is left to other
+   * work, if there are several.
+   */
+  async commit<T>(work: Work<T>): Promise<T> {
+    await this.#connections.requireCommit();
+    return this.use(work);
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  /** Takes a connection for `loan`; one that comes when the loan has ended is given back. */
+  async #borrow(loan: Loan): Promise<PostgresConnection> {
     try {
-      const lent = await take(() => loan.isOver);
-      if (loan.isOver) giveBack(lent);
-      else loan.connection = lent;
-      return lent;
+      const connection = await this.#connections.take(() => loan.hasEnded);
+      if (loan.hasEnded) this.#connections.giveBack(connection);
+      else loan.connection = connection;
+      return connection;
     } catch (error) {
-      giveBack(undefined);
+      this.#connections.giveBack(undefined);
       throw error;
     }
   }
 
-  /** Closes the connection on which something went wrong, and says what. */
-  function drop({ connection, isCommitting }: Loan, error: unknown): unknown {
+  #requireNewest(connection: PostgresConnection): void {
+    if (this.#primary.isNewest(connection)) return;
+    throw unavailable(`${connection.host} is no longer the primary`, { code: outdated });
+  }
+
+  /** Closes the connection on which something went wrong. Returns what to throw. */
+  #end(loan: Loan, error: unknown): unknown {
+    loan.hasEnded = true;
+    const { connection, isCommitting } = loan;
     const isUnknown = isCommitting && !isTold(error);
     if (connection) {
-      if (!isTold(error)) primary.distrust(connection);
-      if (isUnknown) abandon(connection);
+      if (!isTold(error)) this.#primary.distrust(connection);
+      if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
-      giveBack(undefined);
+      this.#connections.giveBack(undefined);
     }
     return isUnknown ? unknownOutcome(error) : fromPostgres(error);
   }
-
-  /** Where too many commits were given up, only another host that has become the primary takes further ones. */
-  async function requireRoom(): Promise<void> {
-    const isFull = (host: Host) => abandonedAt(host) >= mostAbandoned;
-    if (!hosts.some((host) => nameOf(host) === primary.current && isFull(host))) return;
-    try {
-      const other = await primary.connect(hosts.filter((host) => !isFull(host)));
-      taken++;
-      giveBack(other);
-    } catch (error) {
-      const reason = `${mostAbandoned} commits at ${primary.current} are still under way; its synchronous standby does not respond`;
-      throw unavailable(reason, error);
-    }
-  }
-
-  return {
-    use,
-    async read(work) {
-      const started = performance.now();
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await use(work);
-        } catch (error) {
-          const isLate = attempt === mostReads || performance.now() - started > timeout / 4;
-          if (isLate || !isWorthAnother(error)) throw error;
-        }
-      }
-    },
-    async commit(work) {
-      await requireRoom();
-      return use(work);
-    },
-    async close() {
-      isClosed = true;
-      await Promise.all(idle.splice(0).map((connection) => connection.close()));
-    },
-  };
 }
 
 /** Whether the connection was lost or the host outdated, rather than the database being slow, absent or unwilling. */
@@ -218,22 +145,4 @@ function isWorthAnother(error: unknown): boolean {
 
 function unknownOutcome(error: unknown): unknown {
   return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
-}
-
-/** A time limit that can be started again. */
-function createLimit(milliseconds: number) {
-  const { promise: passed, reject } = Promise.withResolvers<never>();
-  passed.catch(() => {});
-  const expire = () => reject(unavailable(`the database did not answer within ${milliseconds} ms`));
-  let timer = setTimeout(expire, milliseconds);
-  return {
-    /** Never resolves; rejects when the time is over, or with what `fail` is given. */
-    passed,
-    fail: reject,
-    restart: () => {
-      clearTimeout(timer);
-      timer = setTimeout(expire, milliseconds);
-    },
-    stop: () => clearTimeout(timer),
-  };
 }
