@@ -7,7 +7,7 @@ import type { Exchange } from "./exchange.ts";
 import type { ResourceRoute } from "./route.ts";
 
 /** Most bytes of a request body. */
-export const longestBody = 1024 * 1024;
+export const maxBodyBytes = 1024 * 1024;
 
 /**
  * The request's body.

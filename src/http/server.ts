@@ -6,9 +6,9 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
-import { longestBody } from "./record-body.ts";
+import { maxBodyBytes } from "./record-body.ts";
 
-interface HttpOptions extends Omit<ListenOptions, "longestBody">, AdmissionOptions {}
+interface HttpOptions extends Omit<ListenOptions, "maxBodyBytes">, AdmissionOptions {}
 
 /** Milliseconds after the start. */
 const loadDelay = 250;
@@ -20,7 +20,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const metrics = createMetrics(snapshots);
   const documentation = createDocumentation(options, dependencies);
   const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation });
-  const listener = listen({ ...options, longestBody }, handler);
+  const listener = listen({ ...options, maxBodyBytes }, handler);
 
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
   // file descriptors are in use, the runtime never tries again.

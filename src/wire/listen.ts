@@ -16,7 +16,7 @@ export interface ListenOptions {
   /** Seconds after which a client that neither sends nor reads is given up. */
   readonly idleTimeout: number;
   /** Most bytes of a request body. */
-  readonly longestBody: number;
+  readonly maxBodyBytes: number;
   /** Most connections at once. At the limit, a new one takes the place of the one that has been idle longest, or else is closed. */
   readonly connections: number;
   /** Most bytes that all connections together make the server keep. Beyond that, those without progress for the longest time are ended. */
@@ -32,14 +32,14 @@ export interface Listener {
 
 /** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
 export function listen(options: ListenOptions, handler: Handler): Listener {
-  const { host, idleTimeout, longestBody } = options;
+  const { host, idleTimeout, maxBodyBytes } = options;
   const memory = new ConnectionMemory(options.memory, () => handler.note("connection cut off"));
   const context: ConnectionContext = {
     handler,
     turns: new Turns(),
     memory,
     idle: new Queue(),
-    longestBody,
+    maxBodyBytes,
     idleTimeout,
     now: 0,
     isStopping: false,

@@ -41,6 +41,11 @@ export class Output {
     return this.#waiting.length === 0;
   }
 
+  /** Whether `flush` would send something. */
+  get isReady(): boolean {
+    return !this.isEmpty && !this.isBlocked;
+  }
+
   /** Sends as much as the system takes, at most 512 KiB; the rest is for `flush`. */
   send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;

@@ -3,13 +3,17 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { BodyBuffer } from "./body-buffer.ts";
 import { Chunks } from "./chunks.ts";
+import type { MemoryShare } from "./memory.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming } from "./request-header.ts";
 
 export class RequestBody {
   readonly #length: number;
   readonly #limit: number;
+  readonly #share: MemoryShare;
   readonly #buffer = new BodyBuffer();
+  /** The memory that `#share` counts. */
+  #counted: Uint8Array | undefined;
   readonly #chunks: Chunks | undefined;
   /** Tells a client that holds the body back that it may come; undefined when nobody has to. */
   #ask: (() => void) | undefined;
@@ -22,18 +26,14 @@ export class RequestBody {
   #waiting: PromiseWithResolvers<Uint8Array> | undefined;
 
   /** @param limit most bytes to keep; of a longer body nothing is kept */
-  constructor({ length, isChunked }: RequestFraming, limit: number, ask?: () => void) {
+  constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, ask: (() => void) | undefined) {
     this.#length = length;
     this.#limit = limit;
+    this.#share = share;
     this.#ask = ask;
     this.#left = length;
     this.#chunks = isChunked ? new Chunks() : undefined;
     if (length > limit) this.#refuse(tooLarge(limit));
-  }
-
-  /** What has come and is kept. */
-  get kept(): Uint8Array {
-    return this.#buffer.memory;
   }
 
   get isComplete(): boolean {
@@ -59,6 +59,8 @@ export class RequestBody {
   take(bytes: Buffer): number {
     this.#ask = undefined;
     const used = this.#chunks ? this.#takeChunks(this.#chunks, bytes) : this.#takeKnown(bytes);
+    // Once the body is complete, it waits for the server and not for the client.
+    this.#counted = this.#share.exchange(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && !this.#fault) this.#waiting?.resolve(this.#buffer.bytes);
     return used;
   }
@@ -77,6 +79,7 @@ export class RequestBody {
   discard(): void {
     this.#isUnwanted = true;
     this.#buffer.clear();
+    this.#counted = this.#share.exchange(this.#counted, undefined);
   }
 
   /** It is waited for no longer. */

@@ -10,7 +10,7 @@ const defaults: ListenOptions = {
   port: 0,
   reusePort: false,
   idleTimeout: 60,
-  longestBody: 1024 * 1024,
+  maxBodyBytes: 1024 * 1024,
   connections: 10_000,
   memory: 256 * 1024 * 1024,
 };

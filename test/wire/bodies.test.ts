@@ -4,6 +4,7 @@ import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
@@ -47,7 +48,9 @@ describe("chunks", () => {
   });
 
   test("of one byte, a million of them, are kept as bytes and not as a million things", async () => {
-    const body = new RequestBody({ length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined }, 2 ** 20);
+    const framing = { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined };
+    const share = new MemoryShare(new ConnectionMemory(2 ** 30, () => {}), () => {});
+    const body = new RequestBody(framing, 2 ** 20, share, undefined);
     const stream = Buffer.from(`${"1\r\nx\r\n".repeat(2 ** 20)}0\r\n\r\n`);
     Bun.gc(true);
     const before = heapStats().objectCount;
