@@ -89,7 +89,6 @@ const longFiles: Record<string, number> = {
   "reference/openapi/operations.ts": 226,
   "store/memory/selections.ts": 223,
   "store/postgres/pool.ts": 239,
-  "wire/connection.ts": 334,
 };
 
 interface Source {

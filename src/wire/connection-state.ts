@@ -74,6 +74,11 @@ export function canRead(state: ConnectionState, available: number): boolean {
   return bodyOf(state)?.isComplete === false;
 }
 
+/** Whether the handler works on a request, and does not wait for its body. */
+export function isWithHandler(state: ConnectionState): boolean {
+  return state.kind === "handling" && !state.body?.isAwaited;
+}
+
 /** Whether everything that the client still sends is dropped. */
 export function isEnding({ kind }: ConnectionState): boolean {
   return kind === "sendingLast" || kind === "lingering" || kind === "closed";

@@ -1,10 +1,11 @@
 // One client's connection: its turns among the others, how long it waits for its client, and how it ends.
 
 import type { Socket } from "bun";
-import { bodyOf } from "./connection-state.ts";
+import { bodyOf, deadlineOf, isEnding, isWithHandler } from "./connection-state.ts";
 import { type ConnectionMemory, MemoryShare } from "./memory.ts";
 import { type Queue, QueueEntry } from "./queue.ts";
 import type { Handler } from "./request.ts";
+import { RequestError } from "./request-error.ts";
 import { RequestLoop } from "./request-loop.ts";
 import type { Turn, Turns } from "./turns.ts";
 
@@ -30,19 +31,24 @@ export class Connection implements Turn {
   readonly #context: ConnectionContext;
   readonly #turn = new QueueEntry<Turn>(this);
   readonly #idle = new QueueEntry<Connection>(this);
+  readonly #share: MemoryShare;
   readonly #requests: RequestLoop;
+  /** When the client last sent or read something, in seconds of the listener's clock. */
+  #activeAt: number;
 
   constructor(socket: Socket<unknown>, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
-    const share = new MemoryShare(context.memory, () => this.end());
-    this.#requests = new RequestLoop(socket, context, share, this);
+    this.#share = new MemoryShare(context.memory, () => this.end());
+    this.#requests = new RequestLoop(socket, context, this.#share, this);
+    this.#activeAt = context.now;
     context.idle.add(this.#idle);
   }
 
   /** Whether a request is under way or a response not yet sent. */
   get isBusy(): boolean {
-    return this.#requests.isBusy;
+    const { state, output } = this.#requests;
+    return !output.isEmpty || !(state.kind === "idle" || isEnding(state));
   }
 
   /** Reads what the client sent: at once up to the end of one request, and more when it is this connection's turn. */
@@ -76,13 +82,11 @@ export class Connection implements Turn {
 
   /** Ends the connection if the server has waited too long for its client. Called once a second. */
   sweep(): void {
-    const isOurTurn = this.#context.turns.has(this.#turn) || this.#requests.isWithHandler;
+    const isOurTurn = this.#context.turns.has(this.#turn) || isWithHandler(this.#requests.state);
     // The system reports that it accepts output again only when much of its buffer is free. A slow reader may need longer than the
     // idle timeout for that, so the output is offered again here.
     this.drain();
-    if (isOurTurn || !this.#requests.isOverdue) return;
-    if (this.#requests.timeOut()) this.goOn();
-    else this.end();
+    if (!isOurTurn && this.#isOverdue) this.#timeOut();
   }
 
   /** Ends the connection, unless it is busy: then it ends with its next response. */
@@ -104,6 +108,11 @@ export class Connection implements Turn {
     this.#socket.terminate();
   }
 
+  noteActive(): void {
+    this.#activeAt = this.#context.now;
+    this.#share.noteProgress();
+  }
+
   takeTurn(): boolean {
     if (this.#requests.step()) this.#context.idle.delete(this.#idle);
     return this.#settle();
@@ -112,6 +121,27 @@ export class Connection implements Turn {
   /** Waits for a turn, if there is something to do. */
   goOn(): void {
     if (this.#settle()) this.#context.turns.add(this.#turn);
+  }
+
+  /** Whether the client sends and reads nothing, or sends too slowly (RFC 9112 section 9.5). */
+  get #isOverdue(): boolean {
+    const { now, idleTimeout } = this.#context;
+    const { state, output } = this.#requests;
+    if (now - this.#activeAt > idleTimeout) return true;
+    return output.isEmpty && now > deadlineOf(state, idleTimeout);
+  }
+
+  /**
+   * Sends 408 if a request has begun (RFC 9110 section 15.5.9). Otherwise the connection just ends (RFC 9112 section 9.5): a client
+   * would take the 408 for the response to its next request.
+   */
+  #timeOut(): void {
+    const { state, output } = this.#requests;
+    if (output.isEmpty && state.kind === "readingHeader") {
+      this.#requests.refuse(new RequestError("timeout", "the header section did not end in time"));
+      this.goOn();
+    } else if (output.isEmpty && state.kind === "handling") state.body?.timeOut();
+    else this.end();
   }
 
   /** Whether there is something to do. If not, the connection waits for its client or for the handler, or ends. */

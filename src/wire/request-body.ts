@@ -5,7 +5,24 @@ import { BodyBuffer } from "./body-buffer.ts";
 import { Chunks } from "./chunks.ts";
 import type { MemoryShare } from "./memory.ts";
 import { RequestError } from "./request-error.ts";
-import type { RequestFraming } from "./request-header.ts";
+import type { RequestFraming, RequestHeader } from "./request-header.ts";
+
+/**
+ * The body of a request; undefined when it has none or an empty one (RFC 9112 section 6.3).
+ * @param limit bytes; of a longer body nothing is kept
+ * @param share counts what is kept until the body is complete
+ * @param ask sends `100 Continue`
+ */
+export function openBody(
+  { section: { framing }, isHttp10 }: RequestHeader,
+  limit: number,
+  share: MemoryShare,
+  ask: () => void,
+): RequestBody | undefined {
+  if (!framing.isChunked && framing.length === 0) return undefined;
+  // HTTP/1.0 does not know `100 Continue` (RFC 9110 section 10.1.1).
+  return new RequestBody(framing, limit, share, framing.awaitsContinue && !isHttp10 ? ask : undefined);
+}
 
 export class RequestBody {
   readonly #length: number;

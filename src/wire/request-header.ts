@@ -18,7 +18,7 @@ export interface RequestFraming {
 }
 
 /** A header section, read. */
-export interface HeaderSection {
+interface HeaderSection {
   /** As it was sent. */
   readonly text: string;
   readonly headers: RequestHeaders;
@@ -37,12 +37,27 @@ export interface RequestHeader {
 
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
+/** Bytes of a header section that is kept parsed, which takes up to 15 times as much memory. */
+const maxKeptSection = 2 * 1024;
+
+/** Reads the header sections of one connection. Most clients send the same one again and again, which is parsed once. */
+export class HeaderReader {
+  #last: HeaderSection | undefined;
+
+  /** Like `readRequestHeader`. */
+  read(input: Buffer): RequestHeader | undefined {
+    const header = readRequestHeader(input, this.#last);
+    if (header) this.#last = header.section.text.length <= maxKeptSection ? header.section : undefined;
+    return header;
+  }
+}
+
 /**
  * Reads the head at the beginning of `input`; undefined when it is not there as a whole.
  * @param before the connection's last header section: most clients send the same again, and it is not read twice
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
-export function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
+function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(lengthOf(input), longestHeader + 1));
   // An empty line before a request is passed over (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;

@@ -1,6 +1,7 @@
 // Answers, and their bytes on the wire (RFC 9112 sections 2 and 4).
 
 import type { BufferWithHeadroom } from "../lib/buffer-with-headroom.ts";
+import type { RequestHeader } from "./request-header.ts";
 
 /** A body is text (sent as UTF-8), bytes, or bytes in pieces. They must not change once they were handed over. */
 export type ResponseBody = string | Uint8Array | readonly Uint8Array[] | BufferWithHeadroom | null;
@@ -31,6 +32,16 @@ export interface ResponseFraming {
   readonly headOnly: boolean;
   /** What `Connection` says; undefined to leave it out. */
   readonly connection: "close" | "keep-alive" | undefined;
+}
+
+/**
+ * RFC 9112 section 9.3: connections of HTTP/1.1 persist and those of HTTP/1.0 do not, unless the client asks for the other.
+ * @param isLast whether the connection ends with this response, whatever the client asks for
+ */
+export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
+  const { keepsAlive = !isHttp10 } = section.framing;
+  const connection = !keepsAlive || isLast ? "close" : isHttp10 ? "keep-alive" : undefined;
+  return { headOnly: method === "HEAD", connection };
 }
 
 // One buffer for all: an answer is put together in it and handed to the system before the next one begins. The head stands
