@@ -7,7 +7,7 @@ import type { Engine } from "./model/engine.ts";
 import { Refusal } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
-import { deleteExpiredResponses } from "./store/expired-responses.ts";
+import { startResponseExpiry } from "./store/expired-responses.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
@@ -46,14 +46,14 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await engine.close();
     throw error;
   }
-  const forgetting = deleteExpiredResponses(engine, { log, now });
+  const expiry = startResponseExpiry(engine, { log, now });
   return {
     url: http.url,
     port: http.port,
     engine,
     async stop() {
       await http.stop(10);
-      await forgetting.stop();
+      await expiry.stop();
       await engine.close();
     },
   };

@@ -282,10 +282,10 @@ for (const kind of engineKinds) {
         }
       };
       expect(await codeOf(() => engine.load(number, ahead))).toBe("unavailable");
-      expect(await codeOf(() => engine.since(number, 0, { least: ahead }))).toBe("unavailable");
-      for (const least of [head, { ...ahead, epoch: "another" }]) {
-        expect((await engine.load(number, least)).rows).toHaveLength(1);
-        expect(await engine.since(number, 0, { least })).toHaveLength(1);
+      expect(await codeOf(() => engine.since(number, 0, { minHead: ahead }))).toBe("unavailable");
+      for (const minHead of [head, { ...ahead, epoch: "another" }]) {
+        expect((await engine.load(number, minHead)).rows).toHaveLength(1);
+        expect(await engine.since(number, 0, { minHead })).toHaveLength(1);
       }
     });
 

@@ -6,7 +6,7 @@ import pino from "pino";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
-import { deleteExpiredResponses } from "../src/store/expired-responses.ts";
+import { startResponseExpiry } from "../src/store/expired-responses.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -71,7 +71,7 @@ for (const kind of engines) {
       await fill();
       const other = await openEngine(url, allResources);
       const forgetting = [engine, other].map((one) =>
-        deleteExpiredResponses(one, { log, now: () => now, portion: 4, firstPause: 0 }),
+        startResponseExpiry(one, { log, now: () => now, portion: 4, firstPause: 0 }),
       );
       for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
       for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {

@@ -8,7 +8,7 @@ import { Refusal } from "../model/errors.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { finishRemovals } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
-import { isDatabaseThere, type OpenOptions, openEngine } from "../store/open.ts";
+import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
 import { printError, printText } from "./stdout.ts";
 
 export interface CommonOptions {
@@ -35,7 +35,7 @@ export class UsageError extends Error {}
 /** Opens the database, which must be there, for as long as `work` lasts. @throws Refusal `not-found` */
 export async function withEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
   const { database } = configOf(options);
-  if (!isDatabaseThere(database)) {
+  if (!databaseExists(database)) {
     throw new Refusal("not-found", `there is no database ${database}; \`site add\` or \`serve\` makes one`);
   }
   return withOpened(options, { orReadOnly: true }, work);

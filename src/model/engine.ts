@@ -32,7 +32,7 @@ export interface SinceOptions {
   readonly epoch?: string;
   readonly limit?: number;
   /** Where the site is known to stand. */
-  readonly least?: Head;
+  readonly minHead?: Head;
 }
 
 /** A site's rows, those of a resource together and in ID order, as of `head`. */
@@ -48,7 +48,7 @@ export interface DumpedRow {
 }
 
 /** Keeps what a refill has replaced, all of it, in the order of a dump. */
-export type Keep = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
+export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
 /**
  * The port to a database. Nothing outside `store/` knows which one answers.
@@ -75,14 +75,14 @@ export interface Engine {
 
   /**
    * A site's rows, read in one transaction.
-   * @param least where the site is known to stand: `unavailable` when the database is behind that in the same history
+   * @param minHead the last head of the site that the caller knows: `unavailable` when the database is behind that in the same history
    */
-  load(site: number, least?: Head): MaybePromise<SiteContents>;
+  load(site: number, minHead?: Head): MaybePromise<SiteContents>;
 
   /**
    * The changes after `revision` in order; undefined when some of them were pruned away.
    * @param options.epoch undefined comes back when the site's history is another one
-   * @param options.least as for `load`
+   * @param options.minHead as for `load`
    */
   since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
 
@@ -134,7 +134,7 @@ export interface Engine {
    * first, in a call of its own. When `keep` throws, so does this, and what it got stays in the database for the next refill
    * @returns where each site stood at that moment
    */
-  refill(rows: AsyncIterable<DumpedRow>, keep?: Keep): Promise<ReadonlyMap<number, Head>>;
+  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced): Promise<ReadonlyMap<number, Head>>;
 
   /** What is wrong with the stored data, in sentences; empty when nothing is. */
   check(): MaybePromise<readonly string[]>;

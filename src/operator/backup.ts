@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { createGzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
-import type { DumpedRow, Engine, Head, Keep } from "../model/engine.ts";
+import type { DumpedRow, Engine, Head, SaveReplaced } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { removedEpoch } from "../store/removed-sites.ts";
@@ -93,7 +93,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 }
 
 /** Returns the number of rows. */
-async function writeBackup(rows: Parameters<Keep>[0], file: string, now: number): Promise<number> {
+async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now: number): Promise<number> {
   let count = 0;
   const lines = toBackupLines(rows, now, () => count++);
   await writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
@@ -101,7 +101,7 @@ async function writeBackup(rows: Parameters<Keep>[0], file: string, now: number)
 }
 
 /** Writes a backup unless there are no rows. Returns whether it did. */
-async function writeUnlessEmpty(replaced: Parameters<Keep>[0], file: string, now: number): Promise<boolean> {
+async function writeUnlessEmpty(replaced: Parameters<SaveReplaced>[0], file: string, now: number): Promise<boolean> {
   const rows = await startOf(replaced);
   if (rows) await writeBackup(rows, file, now);
   return rows !== undefined;
@@ -117,7 +117,7 @@ function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
 }
 
 /** The rows again, once the first is there; undefined when there is none. */
-async function startOf(rows: Parameters<Keep>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
+async function startOf(rows: Parameters<SaveReplaced>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
   const rest = (async function* () {
     yield* rows;
   })();

@@ -1,4 +1,4 @@
-import type { DumpedRow, Engine, Keep } from "../model/engine.ts";
+import type { DumpedRow, Engine, SaveReplaced } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, type TableName } from "../store/tables.ts";
 import { isEmpty } from "./backup.ts";
@@ -42,7 +42,7 @@ export async function copyDatabase(
 }
 
 /** Nothing is replaced where `to` was empty until the end. */
-async function refuseReplaced(replaced: Parameters<Keep>[0]): Promise<void> {
+async function refuseReplaced(replaced: Parameters<SaveReplaced>[0]): Promise<void> {
   for await (const _ of replaced) {
     const detail =
       "others wrote to the target before the copy was in place, or an interrupted `restore` left something in it: it is still there, and the next `restore` keeps it in a file";

@@ -7,15 +7,15 @@ import type { Engine } from "../model/engine.ts";
 import { idempotencyLifetime } from "./batch.ts";
 
 /** Most responses to delete in one transaction: some milliseconds. */
-const largestPortion = 250;
+const maxPortion = 250;
 /** Milliseconds between two portions at least, and how many times as long as the last one took: a fifth of the time is work. */
-const shortestPause = 50;
+const minPause = 50;
 const pausesPerWork = 4;
 /** Milliseconds after a round over everything, and after a failure. */
 const betweenRounds = 60 * 60_000;
 const afterFailure = 60_000;
 
-interface ForgettingOptions {
+interface ExpiryOptions {
   readonly log: Pick<Logger, "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -24,17 +24,17 @@ interface ForgettingOptions {
   readonly firstPause?: number;
 }
 
-interface Forgetting {
+interface ResponseExpiry {
   /** Waits for the portion under way; there is none after it. */
   stop(): Promise<void>;
 }
 
 /** Forgets expired responses for as long as the server runs; any number of processes may do so on one database. */
-export function deleteExpiredResponses(
+export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
-  options: ForgettingOptions,
-): Forgetting {
-  const { log, now, portion = largestPortion, firstPause = varied(afterFailure) } = options;
+  options: ExpiryOptions,
+): ResponseExpiry {
+  const { log, now, portion = maxPortion, firstPause = randomized(afterFailure) } = options;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   let isStopped = false;
 
@@ -43,18 +43,18 @@ export function deleteExpiredResponses(
     const started = performance.now();
     try {
       const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
-      if (!isMore) return varied(betweenRounds);
-      return Math.max(shortestPause, pausesPerWork * (performance.now() - started));
+      if (!isMore) return randomized(betweenRounds);
+      return Math.max(minPause, pausesPerWork * (performance.now() - started));
     } catch (error) {
       if (!isStopped)
         log.warn({ reason: messageOf(error) }, "could not delete what expired idempotency keys stood for");
-      return varied(afterFailure);
+      return randomized(afterFailure);
     }
   }
 
   async function run(): Promise<void> {
-    await rest(firstPause, stopped);
-    while (!isStopped) await rest(await work(), stopped);
+    await sleepUntil(firstPause, stopped);
+    while (!isStopped) await sleepUntil(await work(), stopped);
   }
 
   const running = run();
@@ -68,12 +68,12 @@ export function deleteExpiredResponses(
 }
 
 /** Not all processes at the same time. */
-function varied(milliseconds: number): number {
+function randomized(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 
 /** Waits so long, or until `stopped`; the process may end meanwhile. */
-async function rest(milliseconds: number, stopped: Promise<void>): Promise<void> {
+async function sleepUntil(milliseconds: number, stopped: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   timer.unref();

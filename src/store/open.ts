@@ -35,7 +35,7 @@ export async function openEngine(
 }
 
 /** Whether there is a database at `url` already. Only a file can be told to be missing without asking it. */
-export function isDatabaseThere(url: string): boolean {
+export function databaseExists(url: string): boolean {
   const path = sqlitePath(url);
   return path === undefined || existsSync(path);
 }

@@ -10,41 +10,41 @@ import { removedEpoch } from "./removed-sites.ts";
 import type { TableName } from "./tables.ts";
 
 /** Most rows, and about how many bytes of text, that one transaction stores: writers wait for no longer than that takes. */
-const mostRows = 1000;
-const mostText = 1024 * 1024;
+const maxRows = 1000;
+const maxTextLength = 1024 * 1024;
 
 /**
  * Tables beside those in use: those that a refill fills, or has no more use for; or those that it has replaced, which are to
  * be kept elsewhere first.
  */
-export type AsideKind = "unused" | "replaced";
+export type TableSetKind = "unused" | "replaced";
 
 /** A set of tables beside those in use. */
-export interface Aside {
-  readonly kind: AsideKind;
+export interface TableSet {
+  readonly kind: TableSetKind;
   /** Tells the tables of one refill from those of another, which may run at the same time or was killed. */
-  readonly run: string;
+  readonly id: string;
 }
 
-export function newRun(): string {
+export function newTableSetId(): string {
   return randomBytes(6).toString("hex");
 }
 
 /** The name of a table of this set, the same in every engine. */
-export function asideName({ kind, run }: Aside, table: TableName): string {
-  return `storefront_${kind}_${run}_${table}`;
+export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
+  return `storefront_${kind}_${id}_${table}`;
 }
 
 /** The sets of `kind` of which there are tables. @param names of all tables of the database */
-export function asidesIn(names: readonly string[], kind: AsideKind): Aside[] {
-  const runs = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
-  return [...new Set(runs)].map((run) => ({ kind, run }));
+export function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
+  const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
+  return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
 /** What `check` reports of sets that are there. @param names of all tables of the database */
 export function leftovers(names: readonly string[]): string[] {
-  const isUnused = asidesIn(names, "unused").length > 0;
-  const isReplaced = asidesIn(names, "replaced").length > 0;
+  const isUnused = tableSetsIn(names, "unused").length > 0;
+  const isReplaced = tableSetsIn(names, "replaced").length > 0;
   const cause = "a `restore` is under way or was interrupted:";
   return [
     ...(isUnused ? [`${cause} it takes room until the next \`restore\``] : []),
@@ -66,7 +66,7 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
   let portion: DumpedRow["row"][] = [];
   let text = 0;
   for await (const next of rows) {
-    if (next.table !== table || portion.length === mostRows || text > mostText) {
+    if (next.table !== table || portion.length === maxRows || text > maxTextLength) {
       if (table !== undefined) yield { table: table as TableName, rows: portion };
       [table, portion, text] = [next.table, [], 0];
     }
@@ -78,7 +78,7 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
 }
 
 /** Another refill has removed the tables of this one. */
-export function overtaken(cause: unknown): Refusal {
+export function replacedByAnother(cause: unknown): Refusal {
   return new Refusal("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });

@@ -127,7 +127,7 @@ export class Snapshots {
     if (snapshot?.epoch !== head.epoch) return this.#loadAt(site, head);
     if (snapshot.revision >= head.revision) return snapshot;
     const { revision, epoch } = snapshot;
-    return after(this.#engine.since(site, revision, { epoch, limit: longestStep, least: head }), (changes) => {
+    return after(this.#engine.since(site, revision, { epoch, limit: longestStep, minHead: head }), (changes) => {
       if (!changes?.every((change) => this.#fold(snapshot, change))) return this.#loadAt(site, head);
       return changes.length < longestStep ? reached(snapshot, head) : this.#at(site, head);
     });

@@ -21,7 +21,7 @@ export async function* dumpRows(
   primary: Primary,
   nameOf: (table: TableName) => string = (table) => table,
 ): AsyncGenerator<DumpedRow> {
-  const connection = await connected(primary);
+  const connection = await openConnection(primary);
   try {
     await step(connection, connection.script(sql.beginRead));
     for (const table of tableNames) {
@@ -38,7 +38,7 @@ export async function* dumpRows(
 }
 
 /** A connection of its own. */
-export async function connected(primary: Primary): Promise<PostgresConnection> {
+export async function openConnection(primary: Primary): Promise<PostgresConnection> {
   try {
     return await primary.connect();
   } catch (error) {

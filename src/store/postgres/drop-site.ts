@@ -1,13 +1,13 @@
 import { newSite } from "../batch.ts";
 import { removedEpoch, siteTables } from "../removed-sites.ts";
-import { connected, step } from "./bulk.ts";
+import { openConnection, step } from "./bulk.ts";
 import { toSiteRow } from "./commit.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
 /** Removes everything of a site but its number, as the engine's port says. */
 export async function dropSite(primary: Primary, site: number): Promise<void> {
-  const connection = await connected(primary);
+  const connection = await openConnection(primary);
   const run = (text: string) => step(connection, connection.script(text));
   const removed = toSiteRow(site, { ...newSite(), epoch: removedEpoch });
   try {

@@ -8,7 +8,7 @@ import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
 import { dropSite } from "./drop-site.ts";
-import { createForgetter } from "./expired-responses.ts";
+import { createExpirySweep } from "./expiry-sweep.ts";
 import { migrate } from "./migrate.ts";
 import { type Lease, Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
@@ -46,18 +46,18 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
-    load: (site, least) => pool.read((connection, lease) => readSite(connection, lease, site, least)),
+    load: (site, minHead) => pool.read((connection, lease) => readSite(connection, lease, site, minHead)),
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     tryWrite: () => tryCommit(attempts, timeout),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
-    deleteExpiredResponses: createForgetter(pool, timeout),
+    deleteExpiredResponses: createExpirySweep(pool, timeout),
     keyUses: () => pool.read(readKeyUses),
     dropSite: (site) => dropSite(primary, site),
     undroppedSites: () => pool.read(readUndroppedSites),
     dump: () => dumpRows(primary),
-    refill: (rows, keep) => refillTables(primary, rows, keep),
+    refill: (rows, save) => refillTables(primary, rows, save),
     check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
     close,
   };
@@ -73,11 +73,11 @@ async function readSite(
   connection: PostgresConnection,
   lease: Lease,
   site: number,
-  least: Head | undefined,
+  minHead: Head | undefined,
 ): Promise<SiteContents> {
   const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
   const head = toHead(heads?.[0]);
-  requireReached(head, least);
+  requireReached(head, minHead);
   const rows: RecordRow[] = [];
   for await (const page of connection.pages(sql.rows(site), pageSize)) {
     for (const row of page) rows.push(row as RecordRow);
@@ -96,7 +96,7 @@ async function readChanges(
   const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.end];
   const [heads, rows = []] = await connection.script(texts.join("; "));
   const head = toHead(heads?.[0]);
-  requireReached(head, options.least);
+  requireReached(head, options.minHead);
   return following(rows as Change[], head, revision, options);
 }
 

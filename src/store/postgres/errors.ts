@@ -10,7 +10,7 @@ export function codeOf(error: unknown): string {
 }
 
 /** Whether the database itself said no, so that it lives and nothing of the transaction was done. */
-export function isTold(error: unknown): boolean {
+export function isDatabaseError(error: unknown): boolean {
   const code = codeOf((error instanceof Refusal && error.cause) || error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
 }

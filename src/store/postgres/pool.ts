@@ -3,7 +3,7 @@
 import { messageOf } from "../../lib/thrown.ts";
 import { outdated } from "../since.ts";
 import { ConnectionQueue } from "./connection-queue.ts";
-import { codeOf, fromPostgres, isTold, unavailable } from "./errors.ts";
+import { codeOf, fromPostgres, isDatabaseError, unavailable } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { createTimeLimit } from "./time-limit.ts";
@@ -126,9 +126,9 @@ export class Pool {
   #end(loan: Loan, error: unknown): unknown {
     loan.hasEnded = true;
     const { connection, isCommitting } = loan;
-    const isUnknown = isCommitting && !isTold(error);
+    const isUnknown = isCommitting && !isDatabaseError(error);
     if (connection) {
-      if (!isTold(error)) this.#primary.distrust(connection);
+      if (!isDatabaseError(error)) this.#primary.distrust(connection);
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
       this.#connections.giveBack(undefined);

@@ -6,7 +6,7 @@
 
 import { messageOf } from "../../lib/thrown.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
-import { isTold, unavailable } from "./errors.ts";
+import { isDatabaseError, unavailable } from "./errors.ts";
 import { connect, type PostgresConnection } from "./postgres-connection.ts";
 
 /** How long the other hosts have to respond once one was found to be a primary, in milliseconds. */
@@ -79,7 +79,7 @@ export function createPrimary(address: DatabaseAddress): Primary {
     try {
       await Promise.any(searches);
     } catch (error) {
-      throw mostTelling((error as AggregateError).errors, hosts);
+      throw mostUseful((error as AggregateError).errors, hosts);
     }
     isFound = true;
     const chosen = await choose(searches);
@@ -119,8 +119,8 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
 }
 
 /** Of the reasons why no host would do, one that an operator can act on; with several hosts, all of them. */
-function mostTelling(errors: readonly unknown[], hosts: readonly Host[]): unknown {
-  const spoken = errors.find(isTold);
+function mostUseful(errors: readonly unknown[], hosts: readonly Host[]): unknown {
+  const spoken = errors.find(isDatabaseError);
   if (spoken || errors.length === 1) return spoken ?? errors[0];
   const reasons = errors.map((error, i) => `${nameOf(hosts[i] as Host)}: ${messageOf(error)}`);
   return unavailable(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);

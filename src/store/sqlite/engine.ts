@@ -85,7 +85,7 @@ function createEngine(
     dropSite: async (site) => {
       while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();
     },
-    refill: (rows, keep) => refillTables(openAgain, rows, keep),
+    refill: (rows, save) => refillTables(openAgain, rows, save),
     close: async () => {
       await writer.stop();
       database.close();

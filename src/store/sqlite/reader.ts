@@ -47,7 +47,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
       read(() =>
         database.transaction(() => {
           const [head] = heads([site]) as [Head];
-          requireReached(head, options.least);
+          requireReached(head, options.minHead);
           const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
           return following(changes, head, revision, options);
         })(),

@@ -1,16 +1,16 @@
 // Replacing everything that is stored, while others write; see store/refill.ts.
 
 import type { Database } from "bun:sqlite";
-import type { DumpedRow, Head, Keep } from "../../model/engine.ts";
+import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
 import {
-  type Aside,
-  type AsideKind,
-  asideName,
-  asidesIn,
   inPortions,
-  newRun,
-  overtaken,
+  newTableSetId,
   type Portion,
+  replacedByAnother,
+  type TableSet,
+  type TableSetKind,
+  tableNameIn,
+  tableSetsIn,
   upgradedMeanwhile,
 } from "../refill.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
@@ -22,21 +22,21 @@ import { dropInPortions, giveWay } from "./portions.ts";
 export async function refillTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
-  keep?: Keep,
+  save?: SaveReplaced,
 ): Promise<ReadonlyMap<number, Head>> {
   const database = open();
   try {
     // Views then go on naming the tables in use, whichever those are.
     database.run("pragma legacy_alter_table = on");
-    for (const killed of asides(database, "unused")) await dropTables(database, killed);
-    for (const left of keep ? asides(database, "replaced") : []) {
-      await keep?.(dumpAside(open, left));
+    for (const killed of tableSets(database, "unused")) await dropTables(database, killed);
+    for (const left of save ? tableSets(database, "replaced") : []) {
+      await save?.(dumpTableSet(open, left));
       // Another restore may have kept and dropped it too.
       await dropTables(database, left);
     }
     const replaced = await replace(database, rows);
     const heads = headsIn(database, replaced);
-    await keep?.(dumpAside(open, replaced));
+    await save?.(dumpTableSet(open, replaced));
     // What cannot be dropped, as on a full disk, takes room and no more: it is done, `check` reports it, and the next one drops it.
     await dropTables(database, replaced).catch(() => {});
     return heads;
@@ -48,9 +48,9 @@ export async function refillTables(
 }
 
 /** Puts tables with `rows` in the place of those in use. Returns the latter. */
-async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Promise<Aside> {
-  const filling: Aside = { kind: "unused", run: newRun() };
-  const replaced: Aside = { ...filling, kind: "replaced" };
+async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
+  const filling: TableSet = { kind: "unused", id: newTableSetId() };
+  const replaced: TableSet = { ...filling, kind: "replaced" };
   try {
     const schema = version(database);
     makeTables(database, filling);
@@ -61,26 +61,26 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Prom
     inTransaction(database, () => {
       if (version(database) !== schema) throw upgradedMeanwhile();
       for (const table of tableNames) {
-        database.run(`alter table ${table} rename to ${asideName(replaced, table)}`);
-        database.run(`alter table ${asideName(filling, table)} rename to ${table}`);
+        database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
+        database.run(`alter table ${tableNameIn(filling, table)} rename to ${table}`);
       }
     });
     return replaced;
   } catch (error) {
-    if (!hasTables(database, filling)) throw overtaken(error);
+    if (!hasTables(database, filling)) throw replacedByAnother(error);
     await dropTables(database, filling);
     throw error;
   }
 }
 
 /** Makes tables like those in use. SQLite cannot rename an index, so that of a restored table keeps the name it gets here. */
-function makeTables(database: Database, aside: Aside): void {
+function makeTables(database: Database, set: TableSet): void {
   const made = database.query(
     "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
   );
   inTransaction(database, () => {
     for (const table of tableNames) {
-      const name = asideName(aside, table);
+      const name = tableNameIn(set, table);
       (made.values(table) as [string, string][]).forEach(([type, sql], n) => {
         if (type === "table") database.run(sql.replace(/^(create table)\s+[^\s(]+/i, `$1 ${name}`));
         else database.run(sql.replace(/(\sindex)\s+\S+\s+on\s+[^\s(]+/i, `$1 ${name}_index${n} on ${name}`));
@@ -89,42 +89,42 @@ function makeTables(database: Database, aside: Aside): void {
   });
 }
 
-function insert(database: Database, aside: Aside, { table, rows }: Portion): void {
+function insert(database: Database, set: TableSet, { table, rows }: Portion): void {
   const columns = columnsOf(table);
   const marks = columns.map(() => "?").join(", ");
-  const query = database.query(`insert into ${asideName(aside, table)} (${columns.join(", ")}) values (${marks})`);
+  const query = database.query(`insert into ${tableNameIn(set, table)} (${columns.join(", ")}) values (${marks})`);
   for (const row of rows) query.run(...columns.map((column) => (row[column] ?? null) as Cell));
 }
 
-function dumpAside(open: () => Database, aside: Aside): Iterable<DumpedRow> {
-  return dumpRows(open, (table: TableName) => asideName(aside, table));
+function dumpTableSet(open: () => Database, set: TableSet): Iterable<DumpedRow> {
+  return dumpRows(open, (table: TableName) => tableNameIn(set, table));
 }
 
 /**
  * Under another name first: whoever fills them cannot put them in the place of those in use with some of their rows gone, and
  * what is left when this is killed is not taken for all that was there.
  */
-async function dropTables(database: Database, aside: Aside): Promise<void> {
-  const dropped: Aside = { kind: "unused", run: newRun() };
+async function dropTables(database: Database, set: TableSet): Promise<void> {
+  const dropped: TableSet = { kind: "unused", id: newTableSetId() };
   inTransaction(database, () => {
     const names = tableNamesIn(database);
     for (const table of tableNames) {
-      const name = asideName(aside, table);
-      if (names.includes(name)) database.run(`alter table ${name} rename to ${asideName(dropped, table)}`);
+      const name = tableNameIn(set, table);
+      if (names.includes(name)) database.run(`alter table ${name} rename to ${tableNameIn(dropped, table)}`);
     }
   });
-  for (const table of tableNames) await dropInPortions(database, asideName(dropped, table));
+  for (const table of tableNames) await dropInPortions(database, tableNameIn(dropped, table));
 }
 
-function headsIn(database: Database, aside: Aside): ReadonlyMap<number, Head> {
-  const rows = database.query(`select id, revision, epoch from ${asideName(aside, "sites")}`).values();
+function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
+  const rows = database.query(`select id, revision, epoch from ${tableNameIn(set, "sites")}`).values();
   return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
 }
 
-function asides(database: Database, kind: AsideKind): Aside[] {
-  return asidesIn(tableNamesIn(database), kind);
+function tableSets(database: Database, kind: TableSetKind): TableSet[] {
+  return tableSetsIn(tableNamesIn(database), kind);
 }
 
-function hasTables(database: Database, { kind, run }: Aside): boolean {
-  return asides(database, kind).some((aside) => aside.run === run);
+function hasTables(database: Database, { kind, id }: TableSet): boolean {
+  return tableSets(database, kind).some((set) => set.id === id);
 }

@@ -2,14 +2,14 @@ import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 
 /** How many sites are looked at in one statement, and how many are deleted from in one transaction. */
-const sitesPerLook = 1000;
-const sitesPerPortion = 50;
+const maxSitesPerSearch = 1000;
+const maxSitesPerPortion = 50;
 
 /**
  * Forgets responses as the engine's port says, round after round over the sites, since an index that leads with the time would have
  * no site in front. `timeout` is the pool's, in milliseconds.
  */
-export function createForgetter(pool: Pool, timeout: number) {
+export function createExpirySweep(pool: Pool, timeout: number) {
   /** The last site of this round that was looked at, and those that have something to forget. */
   let last = -1;
   let due: number[] = [];
@@ -18,7 +18,9 @@ export function createForgetter(pool: Pool, timeout: number) {
 
   /** Looks at the next sites. Returns whether there is more to do. */
   async function look(before: number): Promise<boolean> {
-    const [sites = []] = await pool.read((connection) => connection.script(sql.oldestResponses(last, sitesPerLook)));
+    const [sites = []] = await pool.read((connection) =>
+      connection.script(sql.oldestResponses(last, maxSitesPerSearch)),
+    );
     due = sites.filter(({ oldest }) => oldest !== null && oldest <= before).map(({ id }) => id);
     last = sites.at(-1)?.id ?? -1;
     const isMore = last >= 0 || !isClean;
@@ -31,7 +33,7 @@ export function createForgetter(pool: Pool, timeout: number) {
       const isMore = await look(before);
       if (due.length === 0) return isMore;
     }
-    const sites = due.slice(0, Math.min(sitesPerPortion, most));
+    const sites = due.slice(0, Math.min(maxSitesPerPortion, most));
     const share = Math.floor(most / sites.length);
     const deleted = await pool.use(async (connection) => {
       await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
