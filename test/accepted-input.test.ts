@@ -1,4 +1,4 @@
-// Bodies that look odd and are right: text comes back as it went in, whichever the formats.
+// Unusual but valid bodies: text is returned exactly as sent, in either format.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { XML } from "bun";
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** The text of <Name>, as a parser by other hands than ours sees it. */
+/** The text of <Name>, read by a parser that is not ours. */
 function nameIn(xml: string): string {
   return (XML.parse(xml) as unknown as { Brand: { Name: string } }).Brand.Name;
 }
@@ -58,12 +58,12 @@ test.each([
   "\\u0041 \\n",
   "%20+",
   "=1+1",
-])("%j survives JSON to XML to JSON and the other way round", roundTrip);
+])("%j is unchanged from JSON to XML to JSON and from XML to JSON to XML", roundTrip);
 
-test("any text that XML can carry survives both formats", async () => {
+test("any text that XML can represent is unchanged in both formats", async () => {
   const text = fc
     .string({ unit: "binary", minLength: 1, maxLength: 40 })
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what XML cannot carry
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot represent them
     .map((value) => value.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "x"));
   await fc.assert(fc.asyncProperty(text, roundTrip), { numRuns: 150 });
 });
@@ -126,19 +126,19 @@ describe("in XML", () => {
 });
 
 describe("in JSON", () => {
-  test("a byte order mark is skipped, and any blanks around", async () => {
+  test("a byte order mark and surrounding whitespace are skipped", async () => {
     const response = await server.call("POST", "/restapi/brands.json", { body: '\ufeff \n{ "Name" : "a" }\n ' });
     expect(response.status).toBe(201);
   });
 
-  test("quotes, colons and braces inside strings are no structure", async () => {
+  test("quotes, colons and braces inside strings are text", async () => {
     const name = '{"Name":"x","Name":["\\"]}';
     expect(
       (await server.call("POST", "/restapi/brands.json", { body: { Name: name, AccountNumber: '"Name":' } })).json.Name,
     ).toBe(name);
   });
 
-  test("bounds count characters, not bytes or UTF-16 units", async () => {
+  test("length limits count code points, not bytes or UTF-16 units", async () => {
     const response = await server.call("POST", "/restapi/brands.json", {
       body: { Name: "😀".repeat(255), Address: { Country: "gb" } },
     });
@@ -147,7 +147,7 @@ describe("in JSON", () => {
 });
 
 describe("an update", () => {
-  test("keeps what is absent, empties what is empty, field by field in groups", async () => {
+  test("keeps absent fields and empties empty ones, field by field in groups", async () => {
     const body = { Name: "a", AccountNumber: "1", Address: { Town: "t", Country: "GB" }, Telephone: { Mobile: "m" } };
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body })).json;
     const response = await server.call("PUT", "/restapi/brands.json", {
@@ -161,7 +161,7 @@ describe("an update", () => {
     });
   });
 
-  test("that changes nothing is 200 and makes no history", async () => {
+  test("that changes nothing is 200 and adds nothing to the journal", async () => {
     const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "same" } })).json;
     const before = (await server.engine.since(server.site.ID, 0))?.length;
     const response = await server.call("PUT", "/restapi/brands.json", { body: { ID, Name: "same" } });

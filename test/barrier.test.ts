@@ -1,4 +1,4 @@
-// One question to the store serves everyone who asked before it was sent, and nobody who came later.
+// One query to the store serves every request that arrived before it was sent, and no later one.
 
 import { expect, test } from "bun:test";
 import type { Head } from "../src/model/engine.ts";
@@ -11,7 +11,7 @@ const revisions = ({ heads }: BarrierResult) =>
   Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
 const down = () => new Refusal("unavailable", "down");
 
-test("who comes while a question is under way shares the next one, and is not served by this one", async () => {
+test("a request that arrives during a query waits for the next one, which it shares", async () => {
   const { engine, next, waiting } = createEngineByHand();
   const barrier = new Barrier(engine);
   const early = barrier.ask([1]);
@@ -38,7 +38,7 @@ test("who comes while a question is under way shares the next one, and is not se
   expect(await waiting()).toEqual([]);
 });
 
-test("after a response, the next question is sent at once", async () => {
+test("after a query has returned, the next one is sent at once", async () => {
   const { engine, next } = createEngineByHand();
   const barrier = new Barrier(engine);
   for (const revision of [1, 2, 3]) {
@@ -48,7 +48,7 @@ test("after a response, the next question is sent at once", async () => {
   }
 });
 
-test("when the store is away, those who wait for the next question are told so too, and later ones are asked for", async () => {
+test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
   const { engine, next, waiting } = createEngineByHand();
   const barrier = new Barrier(engine);
   const asked = [barrier.ask([1]), barrier.ask([2]), barrier.ask([3])];
@@ -61,7 +61,7 @@ test("when the store is away, those who wait for the next question are told so t
   expect(revisions(await later)).toEqual({ 4: 1 });
 });
 
-test("a fault of the program fails those who asked that question, and no others", async () => {
+test("a fault of the program fails the requests of that query, and no others", async () => {
   const { engine, next } = createEngineByHand();
   const barrier = new Barrier(engine);
   const early = barrier.ask([1]).catch((error) => error.message);

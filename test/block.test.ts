@@ -1,4 +1,4 @@
-// What a block of records weighs with the texts of fields that it keeps.
+// How a block of records weighs the field texts that it keeps.
 
 import { expect, test } from "bun:test";
 import { brand } from "../src/resources/brand.ts";
@@ -16,11 +16,11 @@ test("a block weighs as much as the texts that it keeps, and no text that it has
   expect(short).toBeGreaterThan(0);
   block.columns([facetOf("long", "x".repeat(1000))]);
   expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
-  // The same again is not made again, nor counted again.
+  // Kept texts are neither read nor counted again.
   block.columns([facetOf("long", ""), facetOf("short", "")]);
   expect(block.memoryUse()).toBe(plain + 2 * short + 100 * 1000);
   for (const name of ["third", "fourth"]) block.columns([facetOf(name, "")]);
-  // There is no room for a fifth, so it takes the place of all others.
+  // Four fit. A fifth replaces all of them.
   block.columns([facetOf("fifth", "")]);
   expect(block.memoryUse()).toBe(plain + short);
 });

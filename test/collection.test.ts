@@ -1,4 +1,4 @@
-// Lists and selections that are kept are what they would be if they were made anew, after any changes.
+// After any changes, kept lists and selections equal new ones.
 
 import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
@@ -14,17 +14,17 @@ import { Collection } from "../src/store/memory/collection.ts";
 import { ListPart } from "../src/store/memory/encoded-items.ts";
 import { EncodedList } from "../src/store/memory/encoded-list.ts";
 
-/** Close together, or far apart. */
+/** IDs close together, or far apart. */
 const id = fc.oneof(
   fc.integer({ min: 1, max: 1100 }),
   fc.integer({ min: 1, max: 300 }).map((i) => i * 1_000_003),
 );
 const name = fc.constantFrom("a", "B", "ä", "b", "", "Ab", "zz", "a long name, so that the bytes are many".repeat(3));
 
-/** Puts records in from `id` on, or takes them out. */
+/** Creates or deletes records from `id` on. */
 const change = fc.record({ id, count: fc.constantFrom(1, 1, 1, 5, 400), name: fc.option(name) });
 const queries = ["", "sort=Name", "sort=-Name,ID", "sort=-ID", "filter[Name][contains]=B", "filter[Name]=a&sort=-Name"];
-/** What is asked for between changes; what nobody asks for is not made. */
+/** The requests between changes: only what is requested is made. */
 const asked = fc.subarray(["json", "xml", "gzip", "zstd", ...queries]);
 const rounds = fc.array(fc.record({ changes: fc.array(change, { maxLength: 20 }), asked }), {
   minLength: 1,
@@ -48,7 +48,7 @@ function filled(count: number, step = 1): Collection {
   return collection;
 }
 
-test("whatever changes in between, in whichever order, and whatever is asked for", async () => {
+test("kept lists, pages and selections equal new ones after any changes in any order", async () => {
   await fc.assert(
     fc.asyncProperty(rounds, async (all) => {
       const kept = new Collection(orderStatus);
@@ -125,7 +125,7 @@ test.each([
   ["an update of the first", 1, "changed"],
   ["a new record", 10_001, "new"],
   ["a delete", 5000, null],
-])("after %s, a list shares all parts but one with the list before, which stays as it was", async (_, id, name) => {
+])("after %s, a list shares all parts but one with the previous list, which does not change", async (_, id, name) => {
   const collection = filled(10_000);
   const before = await listOf(collection, json);
   const text = textOf(before);
@@ -137,7 +137,7 @@ test.each([
   expect(textOf(after)).not.toBe(text);
 });
 
-test("a list that is asked for again is in one piece, and one that is too long never is", async () => {
+test("a list is joined when it is requested again, unless it is too long", async () => {
   const list = await listOf(filled(1000), json);
   const first = list.take() as Uint8Array[];
   expect(first.length).toBeGreaterThan(1);
@@ -150,7 +150,7 @@ test("a list that is asked for again is in one piece, and one that is too long n
   expect(long.take()).toBeArrayOfSize(17);
 });
 
-test("what a list takes is freed when its records change", async () => {
+test("the memory of a list is freed when its records change", async () => {
   const collection = filled(2000);
   const list = await listOf(collection, json);
   list.take();
@@ -163,7 +163,7 @@ test("what a list takes is freed when its records change", async () => {
   expect(collection.memoryUse()).toBeLessThan(5000);
 });
 
-test("changes that no list asks for are applied on the way, and none is lost", async () => {
+test("changes are applied without a request for a list, and none is lost", async () => {
   const collection = filled(20_000);
   const expected = new Map(Array.from({ length: 20_000 }, (_, i) => [i + 1, toJson(i + 1, `status ${i + 1}`)]));
   for (let i = 0; i < 30_000; i++) {
@@ -180,7 +180,7 @@ test("changes that no list asks for are applied on the way, and none is lost", a
   expect((await collection.version()).size).toBe(all.length);
 });
 
-test("a version stays as it is while a list is made of it in slices, and changes go on", async () => {
+test("a version does not change while a list is made from it in slices and records change", async () => {
   const collection = filled(100_000);
   const version = await collection.version();
   const list = version.list(xml);
@@ -194,7 +194,7 @@ test("a version stays as it is while a list is made of it in slices, and changes
   expect((await collection.version()).revision).toBe(100_001);
 });
 
-test("those who ask for the same at once wait for the same", async () => {
+test("concurrent requests for the same list share the work", async () => {
   const version = await filled(100_000).version();
   const collection = filled(100_000);
   const [one, other] = await Promise.all([version.list(xml), version.list(xml)]);
@@ -203,7 +203,7 @@ test("those who ask for the same at once wait for the same", async () => {
   expect(ids).toBe(same);
 });
 
-test("records with IDs far apart, and what many deletes leave, lie in few parts", async () => {
+test("records with IDs far apart, and the rest after many deletes, are in few parts", async () => {
   expect((await listOf(filled(10_000, 1_000_003), json)).parts.length).toBeLessThan(100);
   const collection = filled(10_000);
   for (let id = 1; id <= 10_000; id++) if (id % 100 !== 0) set(collection, id, 10_000 + id, null);
@@ -213,7 +213,7 @@ test("records with IDs far apart, and what many deletes leave, lie in few parts"
   expect(textOf(await listOf(collection, xml))).toEndWith("<Results></Results>");
 });
 
-test("what is kept is counted: more when it is asked for, and no longer when it is let go", async () => {
+test("the memory of kept lists is counted until they are dropped", async () => {
   const collection = filled(1000);
   await collection.version();
   const steps = [
@@ -270,7 +270,7 @@ test.each([
   expect(chooseCoding(header, 5000)).toBe(coding);
 });
 
-test("changes for which there was no memory are in the next list", async () => {
+test("changes that could not be applied for lack of memory are in the next list", async () => {
   const collection = filled(300);
   await listOf(collection, json);
   set(collection, 7, 1001, toJson(7, "changed"));
@@ -280,7 +280,7 @@ test("changes for which there was no memory are in the next list", async () => {
   });
   try {
     expect(async () => collection.version()).toThrow("Out of memory");
-    // So many that blocks are made without being asked for.
+    // Enough to replace blocks without a request.
     for (let id = 1001; id <= 2100; id++) set(collection, id, id, toJson(id, "new"));
   } finally {
     memory.mockRestore();

@@ -1,4 +1,4 @@
-// Whether anybody has committed: on Linux from mapped memory, elsewhere by asking SQLite.
+// Detects commits of any process: on Linux by mapped memory, elsewhere by a pragma of SQLite.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -27,10 +27,10 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What an engine says when it is asked twice. */
+  /** The results of two calls to an engine. */
   const twice = (engine: Engine | undefined) => [engine?.unchanged?.(), engine?.unchanged?.()];
 
-  test("each commit is told once to every process, and nothing else is", async () => {
+  test("each process detects each commit once, and nothing else", async () => {
     const [one, other] = engines;
     expect([twice(one), twice(other)]).toEqual([
       [false, true],
@@ -53,7 +53,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
     ]);
   });
 
-  test("a read sees what another process has just committed", async () => {
+  test("a read includes the last commit of another process", async () => {
     const [one, other] = engines as [Engine, Engine];
     const snapshots = new Snapshots(other, allResources, 1 << 20);
     for (let revision = 1; revision < 20; revision++) {

@@ -1,4 +1,4 @@
-// `storefront copy`: a shop moves from one database to another, and back.
+// `storefront copy`: moves a shop from one database to another, and back.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -60,7 +60,7 @@ test("a shop moves to PostgreSQL and back with everything: records, IDs, keys, j
   }
 });
 
-test("a target that is not empty, and a source that is, are refused", async () => {
+test("a target that is not empty, or an empty source, is refused", async () => {
   const full = await startTestServer({ settings: { DATABASE: fileUrl("full.db") } });
   await full.stop();
   const before = await rowsOf(fileUrl("full.db"));
@@ -73,7 +73,7 @@ test("a target that is not empty, and a source that is, are refused", async () =
   expect(typo).toMatchObject({ status: 1, stderr: expect.stringContaining("there is no database") });
 });
 
-test("how far it is can be seen", async () => {
+test("the command shows its progress", async () => {
   const from = await openEngine(fileUrl("many.db"), allResources);
   for (let i = 0; i < 4; i++) await from.commit(Array.from({ length: 500 }, () => createIntent()));
   const to = await openEngine(await server.createDatabase(), allResources);
@@ -85,7 +85,7 @@ test("how far it is can be seen", async () => {
   await to.close();
 });
 
-test("on a terminal, a bar goes from nothing to all", async () => {
+test("on a terminal, a progress bar goes from 0 to 100 %", async () => {
   const from = await openEngine(fileUrl("shown.db"), allResources);
   await from.commit([createIntent()]);
   await from.close();
@@ -94,7 +94,7 @@ test("on a terminal, a bar goes from nothing to all", async () => {
   expect(shown).toMatch(/copying \[-+\] 0%.*comparing \[=+\] 100%.*copied 3 rows/s);
 });
 
-describe("a target that does not hold what was sent", () => {
+describe("if the target differs from the source at the end, the copy fails,", () => {
   const brands = Array.from({ length: 3 }, () => createIntent());
   const alterations: [string, (to: Engine) => Promise<unknown>][] = [
     ["a record changed", (to) => refillWith(to, "records", (rows) => rows.map((row) => ({ ...row, body: "{}" })))],
@@ -102,7 +102,7 @@ describe("a target that does not hold what was sent", () => {
     ["a change less", (to) => refillWith(to, "journal", (rows) => rows.slice(1))],
     ["nothing at all", (to) => to.refill(none())],
   ];
-  test.each(alterations)("is emptied again, and the copy has failed: %s", async (_, alter) => {
+  test.each(alterations)("and empties the target: %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(alter).catch((error) => error);
     expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was taken back/) });
@@ -111,7 +111,7 @@ describe("a target that does not hold what was sent", () => {
     await to.close();
   });
 
-  test("because somebody has written to it keeps what was written, and the copy has failed", async () => {
+  test("and keeps what a client wrote to the target", async () => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
     expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/was written to meanwhile/) });
@@ -121,7 +121,7 @@ describe("a target that does not hold what was sent", () => {
     await to.close();
   });
 
-  test("because a key was used there is a good copy all the same", async () => {
+  test("unless only the time of use of a key differs", async () => {
     const { from, to, copy } = await openPair(brands);
     expect(await copy(() => to.noteKeyUse(new Map([[1, 1]])))).toBe(7);
     expect([...(await to.keyUses())]).toEqual([[1, 1]]);
@@ -130,7 +130,7 @@ describe("a target that does not hold what was sent", () => {
   });
 });
 
-test("what somebody writes to the target before the copy is in place is not lost", async () => {
+test("a write to the target before the copy is in place is not lost", async () => {
   const { from, to } = await openPair([createIntent()]);
   let isWritten = false;
   async function* dump() {
@@ -149,7 +149,7 @@ test("what somebody writes to the target before the copy is in place is not lost
   await to.close();
 });
 
-/** A database with what `intents` make, and an empty one to copy it to; `alter` has its turn before that is read back. */
+/** A database with the records of `intents`, and an empty one to copy to. Calls `alter` before the copy is verified. */
 async function openPair(intents: readonly Intent[]) {
   const from = await openEngine(fileUrl(`${++files}.db`), allResources);
   await from.commit(intents);

@@ -32,7 +32,7 @@ test("cells written as CSV are read back unchanged, wherever the text is split",
   );
 });
 
-test("any text gives the same rows in one piece and in many", async () => {
+test("any text has the same rows in one piece and in many", async () => {
   await fc.assert(
     fc.asyncProperty(cell, cuts, async (text, places) => {
       expect(await read(text, places)).toEqual(await read(text));

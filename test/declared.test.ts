@@ -1,4 +1,4 @@
-// A stored record as this program declares it, whatever was stored.
+// Stored records are read in the form that this program declares.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -18,7 +18,7 @@ const declare = (element: string, fields: Declaration["fields"]) =>
     access: "written",
     fields,
   });
-// Names that mean something in a regular expression, or that every object has.
+// Names with a meaning in regular expressions, or that every object has.
 const thing = declare("Thing", {
   Name: field,
   "a.b*": field,
@@ -47,7 +47,7 @@ test.each<[string, string, string]>([
   expect(toDeclared(thing, stored)).toBe(expected);
 });
 
-test("a record that is as it is declared stays as it is, whatever its texts", () => {
+test("a record in the declared form does not change, whatever its texts", () => {
   const any = fc.string({ unit: "binary" });
   fc.assert(
     fc.property(any, any, any, any, any, (...texts) => {
@@ -58,7 +58,7 @@ test("a record that is as it is declared stays as it is, whatever its texts", ()
   );
 });
 
-test("a declaration with an ID of its own is refused, since every record has one", () => {
+test("a declaration of a field `ID` is refused, since every record has an ID", () => {
   expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/every record has an ID/);
 });
 
@@ -72,7 +72,7 @@ describe("the digest of a declaration", () => {
     "another nesting": declare("Thing", { ...thing.fields, Name: group("", { Name: field }) }),
   };
 
-  test("is the same where records look the same", () => {
+  test("is the same if records have the same form", () => {
     expect(same.shape.digest).toBe(thing.shape.digest);
     expect(thing.shape.digest).toMatch(/^[0-9a-f]{8}$/);
   });
@@ -87,7 +87,7 @@ test.each<[string, object, object, object]>([
   ["a text in a group", { g: { a: "1", x: "2" } }, { g: { a: "3" } }, { g: { a: "3", x: "2" } }],
   ["a text that was missing", { a: "1" }, { b: "2" }, { a: "1", b: "2" }],
   ["a group that was missing", { a: "1" }, { g: { b: "2" } }, { a: "1", g: { b: "2" } }],
-])("an update of %s keeps all else", (_, record, changes, expected) => {
+])("an update of %s keeps all other fields", (_, record, changes, expected) => {
   const before = JSON.stringify(record);
   expect(JSON.stringify(merge(record, changes as never))).toBe(JSON.stringify(expected));
   expect(JSON.stringify(record)).toBe(before);

@@ -1,4 +1,4 @@
-// What an idempotency key stands for is forgotten after a day: little by little, and never at the cost of a client's write.
+// Responses to idempotency keys are deleted after a day, in small portions that do not delay writes.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -36,7 +36,7 @@ for (const kind of engines) {
       const rows = (await kind.select(url, "select name from idempotency order by name")) as { name: string }[];
       return rows.map(({ name }) => name);
     };
-    /** Replies of three sites that have expired, and one of each that has not. */
+    /** Expired responses of three sites, and one of each that has not expired. */
     const fill = () =>
       engine.commit(
         [1, 2, 3].flatMap((site) => [
@@ -45,14 +45,14 @@ for (const kind of engines) {
         ]),
       );
 
-    test("a write under a key deletes nothing, and an expired response counts as none", async () => {
+    test("a write with a key deletes nothing, and an expired response is ignored", async () => {
       await fill();
       const [again] = await engine.commit([named(1, "old 1.0", now)]);
       expect(again).toMatchObject({ kind: "done", id: 12 });
       expect(await kept()).toHaveLength(33);
     });
 
-    test("they are deleted in portions, whatever their site, and the others stay", async () => {
+    test("expired responses are deleted in portions across all sites, and the others remain", async () => {
       let portions = 0;
       let most = 0;
       for (let isMore = true; isMore; portions++) {
@@ -67,7 +67,7 @@ for (const kind of engines) {
       expect(await engine.check()).toEqual([]);
     });
 
-    test("two processes forget at once, while a client writes under the same keys", async () => {
+    test("two processes delete at once while a client writes with the same keys", async () => {
       await fill();
       const other = await openEngine(url, allResources);
       const forgetting = [engine, other].map((one) =>
@@ -85,7 +85,7 @@ for (const kind of engines) {
   });
 }
 
-test("with SQLite, responses that cannot be deleted are in the way of no write", async () => {
+test("with SQLite, a failed deletion does not delay writes", async () => {
   const [kind] = engines;
   await kind?.open();
   const url = (await kind?.newDatabase()) as string;
@@ -100,7 +100,7 @@ test("with SQLite, responses that cannot be deleted are in the way of no write",
   await kind?.close();
 });
 
-test("with PostgreSQL, responses that take long to delete are in the way of no write", async () => {
+test("with PostgreSQL, a slow deletion does not delay writes", async () => {
   const kind = engines[1];
   await kind?.open();
   const url = (await kind?.newDatabase()) as string;

@@ -1,4 +1,4 @@
-// A failure that passes is not remembered, is told in the log with message and stack, and does not fill the log.
+// Temporary failures are not cached, are logged with message and stack, and do not fill the log.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { once } from "../src/lib/once.ts";
 import { toLogged } from "../src/lib/thrown.ts";
 import { Refusal } from "../src/model/errors.ts";
 
-describe("what is made once", () => {
-  test("is made when it is first asked for, and shared while it is under way", async () => {
+describe("once()", () => {
+  test("calls its function on first use, and shares the call while it runs", async () => {
     let count = 0;
     const get = once(async () => ++count);
     expect(count).toBe(0);
@@ -18,7 +18,7 @@ describe("what is made once", () => {
     expect(await get()).toBe(1);
   });
 
-  test("is made again after a failure", async () => {
+  test("calls it again after a failure", async () => {
     let fails = true;
     const later = once(async () => {
       if (fails) throw new Error("out of file descriptors");
@@ -36,7 +36,7 @@ describe("what is made once", () => {
 });
 
 describe("the log", () => {
-  test("tells message and stack of a module that could not be loaded", async () => {
+  test("has message and stack of a module that could not be loaded", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     writeFileSync(join(folder, "broken.ts"), "const = 1;");
     const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
@@ -46,7 +46,7 @@ describe("the log", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("tells of the causes too, but not without end", () => {
+  test("has nested causes, up to a limit", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
     const refusal = new Refusal("unavailable", "the database cannot be used", { cause });
@@ -57,14 +57,14 @@ describe("the log", () => {
     expect(JSON.stringify(toLogged(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
   });
 
-  test("tells of anything that is thrown", () => {
+  test("accepts any thrown value", () => {
     expect([toLogged("text"), toLogged(undefined)]).toEqual([
       { type: "string", message: "text" },
       { type: "undefined", message: "undefined" },
     ]);
   });
 
-  test("tells of the same cause once a second, and how often it left it out", () => {
+  test("has the same cause once a second, with the number of suppressed lines", () => {
     let now = 0;
     const limited = createLogLimit(() => now);
     const told: [string, number][] = [];
@@ -81,7 +81,7 @@ describe("the log", () => {
     ]);
   });
 
-  test("tells causes apart, but does not remember any number of them", () => {
+  test("distinguishes causes, up to a limit", () => {
     const limited = createLogLimit(() => 0);
     let count = 0;
     for (let index = 0; index < 250; index++) limited(`cause ${index}`, () => count++);

@@ -9,10 +9,10 @@ import { brand } from "../src/resources/brand.ts";
 
 const size = 1024 * 1024;
 
-/** Far more than any of them takes (tens of milliseconds), and far less than what grows with the square of the size. */
+/** Far more than the tens of milliseconds that each takes, and far less than a quadratic algorithm would take. */
 const mostMilliseconds = 1500;
 
-/** `open`, then as many pieces as there is room for, then `close`. */
+/** `open`, as many pieces as fit into 1 MiB, then `close`. */
 function filled(open: string, piece: string | ((index: number) => string), close: string): string {
   const pieces: string[] = [open];
   let length = open.length + close.length;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { hostnameOf, readHostname } from "../src/model/hostname.ts";
 
-describe("a hostname that an operator names", () => {
+describe("a hostname from an operator", () => {
   test.each([
     ["shop.example", "shop.example"],
     ["Shop.EXAMPLE", "shop.example"],
@@ -73,7 +73,7 @@ describe("the host of a request", () => {
     expect(hostnameOf(sent)).toBe(host);
   });
 
-  test("is found again, in whatever form the operator named it", () => {
+  test("matches the stored hostname in any form that the operator used", () => {
     const label = fc.stringMatching(/^[A-Za-z0-9äöüßΩ日_]([A-Za-z0-9-]{0,20}[A-Za-z0-9ñ])?$/);
     const name = fc.array(label, { minLength: 1, maxLength: 5 }).map((labels) => labels.join("."));
     fc.assert(

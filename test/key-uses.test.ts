@@ -21,10 +21,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("when a key was last used is stored every half minute, and once more at the end", async () => {
+test("the time of the last use of a key is stored every half minute and when the server stops", async () => {
   jest.useFakeTimers();
   const uses = createKeyUses({ engine, log: pino({ level: "silent" }) });
-  /** What is stored once everything that was sent to the store has been done. */
+  /** The stored times after all calls to the store have ended. */
   const stored = async () => {
     await engine.noteKeyUse(new Map([[9, 9]]));
     return Object.fromEntries(await engine.keyUses());
@@ -47,7 +47,7 @@ test("when a key was last used is stored every half minute, and once more at the
   expect(await stored()).toEqual({ 1: 70_000, 2: 40_000, 9: 9 });
 });
 
-describe("a store that fails", () => {
+describe("a failure of the store", () => {
   let logged: string[];
   let uses: ReturnType<typeof createKeyUses>;
   beforeEach(() => {
@@ -61,13 +61,13 @@ describe("a store that fails", () => {
     database.run("drop table key_uses");
   };
 
-  test("is told in the log, and the server stops all the same", async () => {
+  test("is logged, and does not keep the server from stopping", async () => {
     breakStore();
     await uses.stop();
     expect(logged).toEqual(["could not note when keys were last used"]);
   });
 
-  test("is not told again what it was told once", async () => {
+  test("does not lead to a second write of the same time", async () => {
     await uses.stop();
     breakStore();
     await uses.stop();

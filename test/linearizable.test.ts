@@ -1,4 +1,4 @@
-// A read that begins after a write was answered sees it: on any process, in any format, list or look-up.
+// A read that begins after the response to a write includes it: on any process, in any format, list or look-up.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -55,10 +55,10 @@ for (const [name, newDatabase] of Object.entries(databases)) {
     const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
       call(`${any()}/restapi/${path}`, method, { key, headers, ...(body === undefined ? {} : { body }) });
 
-    test("what was written through one is at once read through another, thousands of times", async () => {
+    test("a write through one is in the next read through another, thousands of times", async () => {
       let stale = 0;
       let reads = 0;
-      /** Writes to a record of its own, and looks for each write somewhere else. */
+      /** Writes to a new record, and reads each write through another process. */
       const client = async (number: number) => {
         const made = await send("POST", "brands.json", { Name: `c${number}` });
         const id = made.json.ID as number;

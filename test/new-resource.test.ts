@@ -1,4 +1,4 @@
-// A resource is its declaration, and nothing else.
+// A new resource needs only its declaration.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { group, matching, text } from "../src/model/field.ts";
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("it is served whole, in JSON and in XML", async () => {
+test("it has all operations, in JSON and in XML", async () => {
   const body = { Name: "Smith & Co", Bank: { Account: { Number: "GB33" } } };
   const created = await server.call("POST", "/restapi/suppliers.json", { body });
   expect([created.status, created.json]).toEqual([
@@ -54,7 +54,7 @@ test("it is served whole, in JSON and in XML", async () => {
   expect((await server.call("GET", "/restapi/suppliers.json")).json).toEqual([]);
 });
 
-test("its faults are told by the same rules", async () => {
+test("its records are validated by the same rules", async () => {
   const response = await server.call("POST", "/restapi/suppliers.json", {
     body: { Currency: "euro", Bank: { Acount: {} } },
   });

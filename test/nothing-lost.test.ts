@@ -1,5 +1,5 @@
-// Clients write without pause while something dies. Afterwards every write that was acknowledged is there, none twice,
-// and the journal has no gap.
+// Clients write without pause while a process or database is killed. Afterwards, every confirmed write is stored exactly
+// once, and the journal has no gap.
 
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
@@ -25,7 +25,7 @@ async function startPair(): Promise<PostgresPair> {
   return pair;
 }
 
-test("the primary is killed and its synchronous standby promoted: nothing is lost, nothing is there twice", async () => {
+test("the primary is killed and its synchronous standby promoted: every confirmed write is stored once", async () => {
   const { primary, standby, url } = await startPair();
   const shop = await openShop(url, 2);
   await shop.writeThrough(async () => {
@@ -35,7 +35,7 @@ test("the primary is killed and its synchronous standby promoted: nothing is los
   });
 });
 
-test("a write that the synchronous standby does not have yet is not acknowledged", async () => {
+test("a write that the synchronous standby does not have yet is not confirmed", async () => {
   const { standby, url } = await startPair();
   const shop = await openShop(url, 1);
   await standby.signal("SIGSTOP");
@@ -48,14 +48,14 @@ test("a write that the synchronous standby does not have yet is not acknowledged
   expect(await shop.create("b")).toBe(2);
 });
 
-test("a server process is killed: its clients go on at another, and nothing is lost or there twice", async () => {
+test("a server process is killed and its clients continue at another: every confirmed write is stored once", async () => {
   const database = await startPostgres();
   cleanUps.push(database.remove);
   const shop = await openShop(await database.createDatabase(), 3);
   await shop.writeThrough(async () => void (await shop.processes[0]?.end("SIGKILL")));
 });
 
-test("the database dies and comes back, twice: nothing is lost or there twice", async () => {
+test("the database is killed and restarted twice: every confirmed write is stored once", async () => {
   const database = await startPostgres();
   cleanUps.push(database.remove);
   const shop = await openShop(await database.createDatabase(), 2);
@@ -71,9 +71,9 @@ test("the database dies and comes back, twice: nothing is lost or there twice", 
 
 interface Shop {
   readonly processes: readonly ServerProcess[];
-  /** Makes a brand through the first process, under its name as the idempotency key. */
+  /** Creates a brand through the first process, with its name as the idempotency key. */
   create(name: string): Promise<number | undefined>;
-  /** Lets clients write, lets `disaster` happen in the midst of it, and holds against the store what they were told. */
+  /** Lets clients write, runs `disaster` in between, and compares the store with the responses. */
   writeThrough(disaster: () => Promise<void>): Promise<void>;
 }
 
@@ -123,7 +123,7 @@ async function openShop(url: string, count: number): Promise<Shop> {
   };
 }
 
-/** The ID of a new brand; undefined when the server cannot say that it was made. */
+/** The ID of a new brand; undefined if the server does not confirm it. */
 async function create(url: string, key: string, name: string): Promise<number | undefined> {
   try {
     const headers = { "Idempotency-Key": name };

@@ -1,4 +1,4 @@
-// What is read in several steps is as of one moment, whatever others commit between them.
+// A read in several steps is consistent: it includes no commit that happens between the steps.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
@@ -24,7 +24,7 @@ for (const kind of engineKinds) {
       await kind.close();
     });
 
-    test("a dump has nothing that was committed after its first row", async () => {
+    test("a dump has no row that was committed after its first one", async () => {
       const make = (Name: string) => createIntent({ values: { Name } });
       await writer.commit([make("early"), make("early")]);
       await writer.commit([createIntent({ site: 2 })]);
@@ -38,7 +38,7 @@ for (const kind of engineKinds) {
       expect(checkRows(seen)).toEqual([]);
     });
 
-    test("a load has the records that its head says, and changes follow on one another", async () => {
+    test("a load has the records of its head, and changes are consecutive", async () => {
       const [site, writes] = [5, kind.name === "SQLite" ? 300 : 100];
       await writer.commit([createIntent({ site })]);
       let isDone = false;
@@ -55,7 +55,7 @@ for (const kind of engineKinds) {
         const changes = await reader.since(site, head.revision);
         const follows = changes?.every(({ revision }, index) => revision === head.revision + 1 + index);
         if (rows[0]?.revision !== head.revision || !follows) torn.push({ head, rows, changes });
-        // Lets the writer go on.
+        // Let the writer continue.
         await new Promise((resolve) => setImmediate(resolve));
       }
       expect(torn).toEqual([]);

@@ -1,4 +1,4 @@
-// A write that was checked against one history of its site, and is to be stored in another.
+// A write is checked against one history of its site, and `restore` replaces that history before the commit.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ let folder: string;
 let engine: Engine;
 let server: Listener;
 let key: string;
-/** What is done when a write has been checked, and before it is committed. */
+/** Called after a write has been checked and before it is committed. */
 let meanwhile: () => Promise<unknown>;
 
 beforeEach(async () => {
@@ -68,7 +68,7 @@ afterEach(async () => {
 
 const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST", { key, body: { Name } });
 
-test("a write whose site is restored before it is stored gets 503, changes nothing, and may be sent again", async () => {
+test("a write whose site is restored before the commit is 503, changes nothing, and can be retried", async () => {
   const file = join(folder, "a.backup");
   meanwhile = async () => {};
   expect((await create("kept")).status).toBe(201);

@@ -26,7 +26,7 @@ describe("ETag", () => {
     );
   });
 
-  test("differs between formats, and a list's changes with any of its records and with no other resource", async () => {
+  test("differs between formats; that of a list changes with any of its records and with no other resource", async () => {
     const { id, etag } = await createBrand();
     expect((await server.call("GET", `/restapi/brands/${id}.xml`)).headers.get("ETag")).not.toBe(etag);
     const listTag = async () =>
@@ -42,7 +42,7 @@ describe("ETag", () => {
 });
 
 describe("If-None-Match", () => {
-  test.each(["json", "xml"])("on a record or list that is still the same is 304, in %s", async (format) => {
+  test.each(["json", "xml"])("on an unchanged record or list is 304, in %s", async (format) => {
     const { id } = await createBrand();
     for (const path of [`brands/${id}.${format}`, `brands.${format}`, `brands.${format}?limit=1`]) {
       const first = await server.call("GET", `/restapi/${path}`);
@@ -80,7 +80,7 @@ describe("If-None-Match", () => {
   });
 });
 
-test("If-None-Match on a write is 412 when the record is what it rules out (RFC 9110 section 13.1.2)", async () => {
+test("If-None-Match on a write is 412 if it names the present version (RFC 9110 section 13.1.2)", async () => {
   const { id, etag } = await createBrand();
   const path = `/restapi/brands/${id}.json`;
   const write = async (method: string, header: string) => {
@@ -98,7 +98,7 @@ test("If-None-Match on a write is 412 when the record is what it rules out (RFC 
 });
 
 describe("If-Match", () => {
-  test("lets a write through while the record is the same, and is 412 when it changed", async () => {
+  test("allows a write to an unchanged record, and is 412 if it has changed", async () => {
     const { id, etag } = await createBrand();
     const ifMatch = { headers: { "If-Match": etag } };
     const first = await server.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "1" }, ...ifMatch });
@@ -115,7 +115,7 @@ describe("If-Match", () => {
     expect((await server.call("GET", `/restapi/brands/${id}.json`)).json.Name).toBe("1");
   });
 
-  test("takes the tag of either format, several tags, and *", async () => {
+  test("accepts the tag of either format, several tags, and *", async () => {
     const { id } = await createBrand();
     const tagOf = async (format: string) =>
       (await server.call("GET", `/restapi/brands/${id}.${format}`)).headers.get("ETag");
@@ -133,7 +133,7 @@ describe("If-Match", () => {
     expect(await put('"a"')).toBe(412);
   });
 
-  test("lets one of many writers at once through", async () => {
+  test("allows one of many concurrent writers", async () => {
     const { id, etag } = await createBrand();
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, i) =>
@@ -145,7 +145,7 @@ describe("If-Match", () => {
   });
 });
 
-test("many writers at once lose nothing: IDs, records and journal have no gap", async () => {
+test("many concurrent writers lose nothing: IDs, records and journal have no gap", async () => {
   const other = await startTestServer();
   const responses = await Promise.all(
     Array.from({ length: 500 }, (_, i) =>
@@ -168,7 +168,7 @@ test("many writers at once lose nothing: IDs, records and journal have no gap", 
   await other.stop();
 });
 
-test("a write whose site was restored or removed in the meantime is refused, and leaves nothing behind", async () => {
+test("a write whose site was restored or removed in the meantime is refused, and stores nothing", async () => {
   const other = await startTestServer();
   await other.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
   const intent = createIntent({ site: other.site.ID, values: { Name: "late" } });

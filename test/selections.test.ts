@@ -1,4 +1,4 @@
-// A selection that was kept is patched by what has changed since, or made anew where that is not known any more.
+// A kept selection is patched with the changes since, or made again if they are no longer known.
 
 import { expect, test } from "bun:test";
 import { readListQuery } from "../src/http/query.ts";
@@ -6,7 +6,7 @@ import { orderStatus } from "../src/resources/order-status.ts";
 import { Collection } from "../src/store/memory/collection.ts";
 
 const queries = ["sort=Name", "sort=-Name,ID", "filter[Name][contains]=b", "filter[Name][contains]=B&sort=-Name"];
-/** Sizes of changes that follow on one another; up to 256 in all are remembered. */
+/** Numbers of consecutive changes. The last 256 are remembered. */
 const histories = [[1], [255], [256], [257], [600], [200, 56], [200, 57], [1, 256], [257, 1], [100, 100, 100, 1]];
 
 async function idsOf(collection: Collection, query: string): Promise<readonly number[]> {
@@ -34,7 +34,7 @@ for (const query of queries) {
     await idsOf(kept, query);
     for (const [turn, size] of sizes.entries()) {
       for (let i = 0; i < size; i++) set(1 + i, i % 10 === 9 ? null : bodyOf(1 + i, turn + 1));
-      // So that each is a version of its own.
+      // Each makes a new version.
       await kept.version();
     }
     const anew = new Collection(orderStatus);

@@ -1,4 +1,4 @@
-// Snapshots held against an engine that answers when the test says so: what overtakes what on the way to a fresh one.
+// Races between loads, changes and queries of snapshots, on an engine whose calls return when the test decides.
 
 import { expect, test } from "bun:test";
 import type { Change } from "../src/model/change.ts";
@@ -38,7 +38,7 @@ async function loaded(hand: EngineByHand, revision: number): Promise<Snapshots> 
   return snapshots;
 }
 
-/** The response to the question where site 1 stands. */
+/** The result of a query for the head of site 1. */
 async function tellHead(hand: EngineByHand, revision: number, epoch = "a"): Promise<void> {
   (await hand.next("heads")).resolve([systemHead, headAt(revision, epoch)]);
 }
@@ -46,7 +46,7 @@ async function tellHead(hand: EngineByHand, revision: number, epoch = "a"): Prom
 test.each([
   ["far away", undefined],
   ["that can tell by itself whether anything was committed", () => false],
-])("with a store %s, a load that began before the question is waited for, and what it lacks is read", async (_, unchanged) => {
+])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
   const hand = createEngineByHand(unchanged);
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
   const early = snapshots.fresh(1);
@@ -65,7 +65,7 @@ test.each([
   expect((await early).site).toBe(1);
 });
 
-test("a load that fails does not fail those who asked later", async () => {
+test("a failed load does not fail later requests", async () => {
   const hand = createEngineByHand();
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
   const early = Promise.resolve(snapshots.fresh(1)).catch((error) => error.message);
@@ -80,7 +80,7 @@ test("a load that fails does not fail those who asked later", async () => {
   expect(await early).toBe("lost");
 });
 
-test("reads that share a question share what follows from it", async () => {
+test("reads that share a query share the load that follows", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 1);
   const first = snapshots.fresh(1);
@@ -93,7 +93,7 @@ test("reads that share a question share what follows from it", async () => {
   expect(await hand.waiting()).toEqual([]);
 });
 
-test("more changes than are read at once are read until there are no more", async () => {
+test("changes are read in several steps if there are many", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 1);
   const fresh = snapshots.fresh(1);
@@ -107,7 +107,7 @@ test("more changes than are read at once are read until there are no more", asyn
   expect(nameIn(await fresh)).toBe("r2100");
 });
 
-test("a store that has gone back is read anew", async () => {
+test("a site is loaded again if its store has gone back", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 5);
   const fresh = snapshots.fresh(1);
@@ -116,7 +116,7 @@ test("a store that has gone back is read anew", async () => {
   expect(nameIn(await fresh)).toBe("r4");
 });
 
-test("a change of this process that came while the head was asked for is not taken for a store that has gone back", async () => {
+test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 5);
   const fresh = snapshots.fresh(1);
@@ -146,7 +146,7 @@ for (const [what, applied, contents, shown] of [
   });
 }
 
-test("what was loaded anew and is as new as the snapshot leaves it, and what is kept of its lists", async () => {
+test("a second load of the same revision keeps the snapshot and its lists", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 1);
   const asked = snapshots.fresh(1);
@@ -161,7 +161,7 @@ test("what was loaded anew and is as new as the snapshot leaves it, and what is 
   expect(await fresh).toBe(before);
 });
 
-test("changes with a gap are not folded; the site is read anew", async () => {
+test("changes with a gap are not applied; the site is loaded again", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 1);
   const fresh = snapshots.fresh(1);
@@ -171,7 +171,7 @@ test("changes with a gap are not folded; the site is read anew", async () => {
   expect(nameIn(await fresh)).toBe("r3");
 });
 
-test("a change of another history is not folded", async () => {
+test("a change of another history is not applied", async () => {
   const hand = createEngineByHand();
   const snapshots = await loaded(hand, 1);
   snapshots.apply(1, changeTo(2), versionOf("b", 2));
@@ -180,7 +180,7 @@ test("a change of another history is not folded", async () => {
   expect(nameIn(await fresh)).toBe("r1");
 });
 
-test("an engine that says that nothing was committed is asked nothing, until it does not say so", async () => {
+test("an engine that reports no commit is not queried until it reports one", async () => {
   let same = false;
   const hand = createEngineByHand(() => same);
   const snapshots = await loaded(hand, 1);
@@ -194,13 +194,13 @@ test("an engine that says that nothing was committed is asked nothing, until it 
   expect(nameIn(await fresh)).toBe("r2");
 });
 
-test("a response on the way when something was committed does not make later reads believe that nothing was", async () => {
+test("a query that was sent before a commit does not hide the commit from later reads", async () => {
   let same = false;
   const hand = createEngineByHand(() => same);
   const snapshots = await loaded(hand, 1);
   const early = snapshots.fresh(1);
   const question = await hand.next("heads");
-  // Something is committed after the response was made and before it is here; the next read is told of it once.
+  // A commit happens after the query and before its result arrives. The next read is informed once.
   const late = snapshots.fresh(1);
   const lateQuestion = await hand.next("heads");
   question.resolve([systemHead, headAt(1)]);
@@ -215,7 +215,7 @@ test("a response on the way when something was committed does not make later rea
   expect(nameIn(await late)).toBe("r2");
 });
 
-test("beyond the budget, the site that was not asked for longest goes first; the system site never does", async () => {
+test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
   const hand = createEngineByHand();
   const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({
@@ -224,7 +224,7 @@ test("beyond the budget, the site that was not asked for longest goes first; the
       revision: i + 1,
       body: bodyOf(i + 1, `${site}`.repeat(250)),
     }));
-  /** The sites that had to be loaded for a fresh snapshot of `site`. */
+  /** The sites that were loaded for a fresh snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
     const fresh = snapshots.fresh(site);
     (await hand.next("heads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
@@ -240,7 +240,7 @@ test("beyond the budget, the site that was not asked for longest goes first; the
   let snapshots = new Snapshots(hand.engine, [brand], plenty);
   await read(1);
   await read(2);
-  // Room for two sites and a bit.
+  // A little more than two sites need.
   snapshots = new Snapshots(hand.engine, [brand], snapshots.size.bytes * 1.25);
   expect(await read(0)).toEqual([0]);
   expect(await read(1)).toEqual([1]);

@@ -1,4 +1,4 @@
-// Reads are as new as the store, whoever wrote: several servers on one database, a pruned journal, another history.
+// Reads are as new as the store after writes of any process: several servers on one database, a pruned journal, a restore.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -29,7 +29,7 @@ afterAll(async () => {
 const onSecond = (method: string, path: string, body?: unknown) =>
   call(`${second.url}${path}`, method, { key: first.key, body });
 
-test("what one server answered, the other shows at once, in either format, list or look-up", async () => {
+test("a write through one server is in the next read through another, in either format, list or look-up", async () => {
   for (let i = 0; i < 300; i++) {
     const name = `turn ${i}`;
     const written =
@@ -46,7 +46,7 @@ test("what one server answered, the other shows at once, in either format, list 
   }
 });
 
-test("a change in the middle of a long list is in the list, and the rest stays", async () => {
+test("a change in the middle of a long list changes that record only", async () => {
   for (let i = 0; i < 600; i++) await first.call("POST", "/restapi/orderstatuses.json", { body: { Name: `s${i}` } });
   const expected = Array.from({ length: 600 }, (_, i) => ({ ID: i + 1, Name: `s${i}` }));
   const check = async () => {
@@ -81,7 +81,7 @@ test("a change in the middle of a long list is in the list, and the rest stays",
   expect((await first.call("GET", "/restapi/orderstatuses.xml")).text).toEndWith("<Results></Results>");
 });
 
-test("thousands of changes that another process made are caught up with at once", async () => {
+test("thousands of changes by another process are in the next read", async () => {
   await onSecond("GET", "/restapi/brands.json");
   const create = createIntent({ values: { Name: "many" } });
   for (let i = 0; i < 10; i++) await first.engine.commit(Array.from({ length: 500 }, () => create));
@@ -92,7 +92,7 @@ test("thousands of changes that another process made are caught up with at once"
   );
 });
 
-test("a site whose journal was pruned is loaded anew", async () => {
+test("a site whose journal was pruned is loaded again", async () => {
   await onSecond("GET", "/restapi/brands.json");
   await first.call("POST", "/restapi/brands.json", { body: { Name: "before the pruning" } });
   const database = new Database(first.database.slice("sqlite:".length));
@@ -102,7 +102,7 @@ test("a site whose journal was pruned is loaded anew", async () => {
 });
 
 describe("a backup that is restored while servers run", () => {
-  test("is what the next read sees, with other ETags", async () => {
+  test("is in the next read, with other ETags", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const server = await startTestServer();
     const created = await server.call("POST", "/restapi/brands.json", { body: { Name: "kept" } });
@@ -122,7 +122,7 @@ describe("a backup that is restored while servers run", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("takes back the sites, hosts and keys that were added since", async () => {
+  test("removes the sites, hosts and keys that were added since", async () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     const server = await startTestServer();
     const { engine } = server;
@@ -148,7 +148,7 @@ describe("a backup that is restored while servers run", () => {
   });
 });
 
-test("a change that a restore by another process overtook is not shown", async () => {
+test("a change that a restore by another process replaced is not in reads", async () => {
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const { engine, site, stop } = await startTestServer();
   const create = (name: string) => createIntent({ site: site.ID, values: { Name: name } });
@@ -166,7 +166,7 @@ test("a change that a restore by another process overtook is not shown", async (
   rmSync(folder, { recursive: true });
 });
 
-test("sites beyond the memory budget are dropped and come back", async () => {
+test("sites above the memory budget are dropped, and loaded again on request", async () => {
   const server = await startTestServer({ settings: { MEMORY: "1" } });
   const keys: string[] = [];
   for (let i = 0; i < 6; i++) {
@@ -190,7 +190,7 @@ test("sites beyond the memory budget are dropped and come back", async () => {
 });
 
 describe("the memory budget", () => {
-  /** A server with `sites` sites of so many order statuses each, a reader of a site, and one of the figures at /metrics. */
+  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and one of the figures at /metrics. */
   async function serverOf(sites: number, records: number, memory: string) {
     const server = await startTestServer({ settings: { MEMORY: memory } });
     const keys: string[] = [];
@@ -207,7 +207,7 @@ describe("the memory budget", () => {
     return { server, ask, figure };
   }
 
-  test("holds when sites that are in memory already are asked for lists of every kind", async () => {
+  test("is observed when clients request every kind of list of sites in memory", async () => {
     const { server, ask, figure } = await serverOf(5, 500, "1");
     for (let i = 0; i < 5; i++) await ask(i, "/restapi/orderstatuses/1.json");
     expect(await figure("sites_in_memory")).toBeGreaterThan(5);
@@ -235,7 +235,7 @@ describe("the memory budget", () => {
     await server.stop();
   });
 
-  test("may be less than a single site takes: it is served, and stays in memory", async () => {
+  test("may be less than one site needs: that site is served and stays in memory", async () => {
     const { server, ask, figure } = await serverOf(2, 3000, "1");
     for (let round = 0; round < 2; round++) {
       for (const i of [0, 0, 1, 1]) {
@@ -247,7 +247,7 @@ describe("the memory budget", () => {
     await server.stop();
   });
 
-  test("drops no site that is being asked, when another process writes to it", async () => {
+  test("does not drop a site in use when another process writes to it", async () => {
     const { engine, site, stop } = await startTestServer();
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));

@@ -1,4 +1,4 @@
-// What the SQLite engine holds open when it refuses a database.
+// The SQLite engine closes all descriptors of a database that it refuses.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";

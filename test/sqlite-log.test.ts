@@ -1,4 +1,4 @@
-// How large SQLite's log (`-wal`) stays.
+// The size of SQLite's log (`-wal`).
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const logSize = () => statSync(join(folder, "test.db-wal")).size;
 const create = (Name: string) => createIntent({ values: { Name } });
-/** Each is stored twice, as a record and in the journal. */
+/** Each is stored twice: as a record and in the journal. */
 const large = Array.from({ length: 16 }, () => create("x".repeat(logLimit / 16)));
 
 test("the log of one very large transaction shrinks with the writes after it", async () => {
@@ -33,7 +33,7 @@ test("the log of one very large transaction shrinks with the writes after it", a
   expect(logSize()).toBeLessThanOrEqual(logLimit);
 });
 
-test("the log that grew while something long was read shrinks with the writes after that", async () => {
+test("the log that grew during a long read shrinks with the writes after it", async () => {
   await engine.commit([create("first"), create("second")]);
   const reading = (engine.dump() as Iterable<DumpedRow>)[Symbol.iterator]();
   reading.next();

@@ -1,4 +1,4 @@
-// The thread that writes to SQLite, and what makes its commits last.
+// The thread that writes to SQLite, and the settings that make its commits durable.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -18,14 +18,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("every connection flushes each commit to the disk, and keeps a log beside the database", () => {
+test("every connection flushes each commit to disk, in WAL mode", () => {
   // https://sqlite.org/pragma.html#pragma_synchronous: 2 is FULL.
   using database = openDatabase(path);
   expect(database.query("pragma synchronous").get()).toEqual({ synchronous: 2 });
   expect(database.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
 });
 
-describe("a writer thread that dies", () => {
+describe("a writer thread that ends", () => {
   const { Worker: RealWorker } = globalThis;
   const threads: Worker[] = [];
   let engine: Engine;
@@ -48,7 +48,7 @@ describe("a writer thread that dies", () => {
   test.each<[string, (thread: Worker) => void]>([
     ["by an error", (thread) => thread.postMessage(undefined)],
     ["without a word", (thread) => thread.terminate()],
-  ])("%s fails the writes that it has, and the next write is done by another", async (_, kill) => {
+  ])("%s fails its writes, and another thread does the next write", async (_, kill) => {
     kill(threads[0] as Worker);
     const failed = await Promise.allSettled([engine.commit([createIntent()]), engine.commit([createIntent()])]);
     for (const { status, reason } of failed as PromiseRejectedResult[]) {
@@ -60,7 +60,7 @@ describe("a writer thread that dies", () => {
     expect(await engine.check()).toEqual([]);
   });
 
-  test("while it has nothing to do is replaced by the next write", async () => {
+  test("while idle is replaced with the next write", async () => {
     threads[0]?.terminate();
     await new Promise((resolve) => threads[0]?.addEventListener("close", resolve));
     expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });

@@ -1,5 +1,5 @@
-// A store that says where a site stands, and then gives less, as when data is read from a primary that was replaced: what
-// it gives is not used. One copy of a database is ahead of the other, and each test says which of them is asked for what.
+// A store that reports a revision and then returns older data, such as a replaced primary: the data is not used. One copy
+// of a database is ahead of the other, and each test decides which of them serves which call.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -30,7 +30,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An engine far away, which has to be asked where sites stand. */
+/** An engine that must be queried for the heads of sites. */
 function far(parts: Partial<Engine>): Engine {
   const { unchanged: _, ...engine } = current;
   return { ...engine, ...parts };
@@ -40,13 +40,13 @@ const write = (engine: Engine, Name: string) => engine.commit([createIntent({ va
 const namesIn = async (snapshots: Snapshots) =>
   [...(await snapshots.fresh(1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
-test("a site that is loaded from an outdated store is not shown", async () => {
+test("a site loaded from an outdated store is not served", async () => {
   await write(current, "new");
   const snapshots = new Snapshots(far({ load: (site) => old.load(site) }), [brand], 1e9);
   expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
 });
 
-test("a site that lacks changes because an outdated store has none is not shown, and is when they came", async () => {
+test("a site that lacks changes of an outdated store is not served until they arrive", async () => {
   let asked = old;
   const torn = far({ since: (site, revision, { epoch } = {}) => asked.since(site, revision, { epoch: epoch ?? "" }) });
   const snapshots = new Snapshots(torn, [brand], 1e9);
@@ -57,7 +57,7 @@ test("a site that lacks changes because an outdated store has none is not shown,
   expect(await namesIn(snapshots)).toEqual(["old", "new"]);
 });
 
-test("a site of another history than the store just said is not shown: the store is asked again", async () => {
+test("a site of another history than the store just reported is not served: the store is queried again", async () => {
   const rows = await Array.fromAsync(current.dump());
   await write(old, "of the history before");
   await current.refill(

@@ -86,7 +86,7 @@ for (const kind of engines) {
       return (await asNewer("POST", "/restapi/brands.json", { body })).json.ID;
     }
 
-    /** What only the newer program knows of a record, as it serves it. */
+    /** The fields of a record that only the newer program declares, as it serves them. */
     async function newFields(id: number, server: { url: string } = newer) {
       const { json } = await call(
         `${server.url}/restapi/brands/${id}.json`,
@@ -98,7 +98,7 @@ for (const kind of engines) {
     }
     const kept = ["https://acme.example", "Swabia", "@acme"];
 
-    /** A record as the newer program serves it when nothing but these fields was ever given. */
+    /** A record of these fields only, as the newer program serves it. */
     const whole = (id: number, { Name = "Acme", Website = "", Title = "Ms", Town = "Ulm" } = {}) => ({
       ID: id,
       Name,
@@ -120,7 +120,7 @@ for (const kind of engines) {
       Social: { Fediverse: "" },
     });
 
-    test("a record stored before has every field, in the order of the declaration, wherever it is read", async () => {
+    test("an older record has every field, in the order of the declaration, in every response", async () => {
       const id = await oldBrand();
       const expected = JSON.stringify(whole(id));
       expect((await asNewer("GET", `/restapi/brands/${id}.json`)).text).toBe(expected);
@@ -133,7 +133,7 @@ for (const kind of engines) {
       expect((await asNewer("GET", "/restapi/brands.xml")).text).toContain(xml);
     });
 
-    test("`fields`, `filter` and `sort` know the new fields of a record stored before", async () => {
+    test("`fields`, `filter` and `sort` support the new fields of an older record", async () => {
       const [id, later] = [await oldBrand({ Name: "Nova" }), await oldBrand({ Name: "Nova" })];
       await asNewer("PUT", `/restapi/brands/${id}.json`, { body: { Website: "https://z.example" } });
       const list = (query: string) => asNewer("GET", `/restapi/brands.json?filter[Name]=Nova&${query}`);
@@ -146,7 +146,7 @@ for (const kind of engines) {
       expect((await older.call("GET", "/restapi/brands.json?sort=Website")).status).toBe(400);
     });
 
-    test("what writes respond with has every field in its order: update, unchanged, replay and delete", async () => {
+    test("responses to writes have every field in order: update, unchanged, replay and delete", async () => {
       const headers = { "Idempotency-Key": crypto.randomUUID() };
       const body = { Name: "Acme", Address: { Title: "Ms", Town: "Ulm" } };
       const created = await older.call("POST", "/restapi/brands.json", { body, headers });
@@ -163,7 +163,7 @@ for (const kind of engines) {
       expect(deleted.text).toBe(JSON.stringify(whole(id, { Website })));
     });
 
-    test("an update that gives a field that was never stored as empty changes nothing", async () => {
+    test("an update with an empty value for a field that was never stored changes nothing", async () => {
       const id = await oldBrand();
       const before = await asNewer("GET", `/restapi/brands/${id}.json`);
       const heads = await newer.engine.heads([older.site.ID]);
@@ -176,7 +176,7 @@ for (const kind of engines) {
       expect(await newer.engine.heads([older.site.ID])).toEqual(heads);
     });
 
-    test("a tag of one version is not a tag of the other, and yet allows an update of the other", async () => {
+    test("a tag of one version does not match a read of the other, and allows an update through it", async () => {
       const id = await oldBrand();
       const path = `/restapi/brands/${id}.json`;
       const [theirs, ours] = [await older.call("GET", path), await asNewer("GET", path)];
@@ -209,7 +209,7 @@ for (const kind of engines) {
       );
     });
 
-    test("what the older version writes does not destroy what it does not declare", async () => {
+    test("writes of the older version keep fields that it does not declare", async () => {
       const id = await newBrand();
       const read = await older.call("GET", `/restapi/brands/${id}.json`);
       const body = { ...read.json, Name: "Bolt", Address: { ...read.json.Address, Town: "Bonn" } };
@@ -224,7 +224,7 @@ for (const kind of engines) {
       expect((await older.call("DELETE", `/restapi/brands/${id}.json`)).text).not.toContain("Website");
     });
 
-    test("restore-record by the older version brings back what it does not declare", async () => {
+    test("restore-record by the older version restores fields that it does not declare", async () => {
       const id = await newBrand();
       await older.call("PUT", `/restapi/brands/${id}.json`, { body: { Name: "Bolt" } });
       await restoreRecord(older.engine, older.site.ID, brand, id, undefined, Date.now());
@@ -234,7 +234,7 @@ for (const kind of engines) {
       expect(await newFields(id)).toEqual(kept);
     });
 
-    test("an import by the older version keeps what it does not declare, and its own export changes nothing", async () => {
+    test("an import by the older version keeps fields that it does not declare, and importing its export changes nothing", async () => {
       const id = await newBrand();
       const row = `ID,Name,Address.Town\r\n${id},Imported,Bonn\r\n`;
       const now = Date.now;
@@ -250,7 +250,7 @@ for (const kind of engines) {
       expect(await newFields(id)).toEqual(kept);
     });
 
-    test("an export by the newer version has every field of a record stored before, in its order", async () => {
+    test("an export by the newer version has every field of an older record, in order", async () => {
       const id = await oldBrand({ Name: "Only a name" });
       const text = async (format: FileFormat) =>
         (await Array.fromAsync(exportRecords(newer.engine, older.site.ID, newerBrand, format))).join("");
@@ -261,7 +261,7 @@ for (const kind of engines) {
       expect(await text("csv")).toContain(`${id},Only a name,,,,,,,,,,,,,,,,\r\n`);
     });
 
-    test("copy, backup and restore by the older version keep what it does not declare", async () => {
+    test("copy, backup and restore by the older version keep fields that it does not declare", async () => {
       const id = await newBrand();
       const copy = await kind.newDatabase();
       const target = await openEngine(copy, allResources);
@@ -290,7 +290,7 @@ for (const kind of engines) {
       const put = (resource: string, values: object) =>
         running.engine.commit([createIntent({ site: 0, resource, values })]);
 
-      test("is used all the same, at once and after a start", async () => {
+      test("is valid, at once and after a restart", async () => {
         expect(await status()).toBe(421);
         await put("site", { Name: "old", Default: "yes" });
         expect(await status()).toBe(401);
@@ -302,7 +302,7 @@ for (const kind of engines) {
         expect(await status()).toBe(200);
       });
 
-      test("is listed and changed all the same", async () => {
+      test("can be listed and changed", async () => {
         const { engine } = running;
         const site = { ID: 2, Name: "old", Hostnames: "", Default: "yes" } as const;
         expect((await listSites(engine))[1]).toEqual(site);
@@ -316,7 +316,7 @@ for (const kind of engines) {
         });
       });
 
-      test("is refused once it was revoked, at once and after a start", async () => {
+      test("is refused after it is revoked, at once and after a restart", async () => {
         expect(await status()).toBe(401);
         await running.stop();
         running = await startNewer(database);
@@ -328,7 +328,7 @@ for (const kind of engines) {
       const columns = async (url: string) =>
         Object.keys((await kind.select(url, "select * from brand limit 1"))[0] as object);
 
-      test("gets the column of a new field, empty for records stored before, and keeps the places of the others", async () => {
+      test("gets a column for a new field, empty for older records, and keeps the order of the others", async () => {
         const url = await kind.newDatabase();
         const before = await openEngine(url, allResources);
         await before.commit([createIntent()]);
@@ -344,7 +344,7 @@ for (const kind of engines) {
         await after.close();
       });
 
-      test("stays as it is when an older version starts, however often the two take turns", async () => {
+      test("does not change when an older version starts, however often the two alternate", async () => {
         const url = await kind.newDatabase();
         await (await openEngine(url, newerResources)).close();
         const made = await definition(url);
@@ -354,7 +354,7 @@ for (const kind of engines) {
         }
       });
 
-      test("is made anew where an earlier version of the program made it in another form", async () => {
+      test("is replaced if an earlier version of the program made it in another form", async () => {
         const url = await kind.newDatabase();
         const engine = await openEngine(url, allResources);
         await engine.commit([createIntent()]);
@@ -368,7 +368,7 @@ for (const kind of engines) {
         await engine.close();
       });
 
-      /** What the catalog says of the view, with what changes when it is made again. */
+      /** The entry of the view in the catalog, which changes when the view is replaced. */
       const definition = (url: string) =>
         kind.select(
           url,

@@ -1,4 +1,4 @@
-// The write queue, held against an engine that commits when the test says so.
+// The write queue, on an engine that commits when the test decides.
 
 import { expect, test } from "bun:test";
 import { Refusal } from "../src/model/errors.ts";
@@ -9,7 +9,7 @@ import { WriteQueue } from "../src/store/write-queue.ts";
 import { createEngineByHand, settled } from "./support/engine-by-hand.ts";
 import { createIntent } from "./support/intents.ts";
 
-/** Most writes that wait, and most that a transaction has. */
+/** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];
 
 function createQueue() {
@@ -18,11 +18,11 @@ function createQueue() {
 }
 
 const intentOf = (number: number) => createIntent({ at: number });
-/** Outcomes that tell which intent each belongs to. */
+/** Outcomes that identify their intents. */
 const outcomesOf = (intents: readonly Intent[]): Outcome[] =>
   intents.map(({ at }) => ({ kind: "unchanged", operation: "update", id: at, version: "a.1", body: "{}" }));
 
-test("writes that come while a batch commits form the next ones, of at most 512, and each gets its own outcome", async () => {
+test("writes that arrive while a batch commits form the next batches, of at most 512, and each gets its outcome", async () => {
   const { writes, next, waiting } = createQueue();
   const count = 1 + 2 * longestBatch + 7;
   const written = Array.from({ length: count }, (_, i) => writes.write(intentOf(i)));
@@ -40,9 +40,9 @@ test("writes that come while a batch commits form the next ones, of at most 512,
   );
 });
 
-test("a full queue refuses further writes with Retry-After, loses none that it took, and takes more when it is shorter", async () => {
+test("a full queue refuses writes with Retry-After, loses none that it has, and accepts more when it is shorter", async () => {
   const { writes, next, waiting } = createQueue();
-  // The first is under way at once, and waits no longer.
+  // The first is committed at once and does not wait.
   const taken = Array.from({ length: 1 + longestQueue }, (_, i) => writes.write(intentOf(i)));
   const refused = await writes.write(intentOf(-1)).catch((error) => error);
   expect(refused).toBeInstanceOf(Refusal);
@@ -58,7 +58,7 @@ test("a full queue refuses further writes with Retry-After, loses none that it t
   expect(await later).toMatchObject({ kind: "unchanged", id: -2 });
 });
 
-test("when the store is away, the queued writes are refused with those that were under way, and later ones are tried", async () => {
+test("when a commit fails, the queued writes fail with it, and later ones are tried", async () => {
   const { writes, next, waiting } = createQueue();
   const first = writes.write(intentOf(0));
   const batch = [1, 2, 3].map((i) => writes.write(intentOf(i)));

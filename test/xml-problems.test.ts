@@ -1,4 +1,4 @@
-// A problem in XML quotes what the client sent, and is well-formed whatever that is.
+// A problem in XML that quotes the request is well-formed, whatever the request contains.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { xml } from "../src/formats/xml.ts";
