@@ -113,14 +113,14 @@ describe("JSON", () => {
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
     expect([response.status, response.json.type]).toEqual([400, "/docs/problems/invalid-record"]);
-    const told = Object.fromEntries(
+    const named = Object.fromEntries(
       response.json.errors.map(({ field, detail }: Record<string, string>) => [
         `${field}${field === "__proto__" ? "x" : ""}`,
         detail,
       ]),
     );
-    if (title === "with __proto__") expect(Object.keys(told)).toEqual(["__proto__x"]);
-    else expect(told).toEqual(faults);
+    if (title === "with __proto__") expect(Object.keys(named)).toEqual(["__proto__x"]);
+    else expect(named).toEqual(faults);
     const [first, ...others] = response.json.errors;
     const more = others.length > 0 ? ` (and ${others.length} more)` : "";
     expect(response.json.detail).toBe(`${first.field ? `\`${first.field}\`: ` : ""}${first.detail}${more}`);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import type { Head } from "../src/model/engine.ts";
 import { Refusal } from "../src/model/errors.ts";
 import { Barrier, type BarrierResult } from "../src/store/barrier.ts";
-import { createEngineByHand } from "./support/engine-by-hand.ts";
+import { createManualEngine } from "./support/manual-engine.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });
 const revisions = ({ heads }: BarrierResult) =>
@@ -12,7 +12,7 @@ const revisions = ({ heads }: BarrierResult) =>
 const down = () => new Refusal("unavailable", "down");
 
 test("a request that arrives during a query waits for the next one, which it shares", async () => {
-  const { engine, next, waiting } = createEngineByHand();
+  const { engine, next, waiting } = createManualEngine();
   const barrier = new Barrier(engine);
   const early = barrier.ask([1]);
   const late = [barrier.ask([1, 2]), barrier.ask([3])];
@@ -39,7 +39,7 @@ test("a request that arrives during a query waits for the next one, which it sha
 });
 
 test("after a query has returned, the next one is sent at once", async () => {
-  const { engine, next } = createEngineByHand();
+  const { engine, next } = createManualEngine();
   const barrier = new Barrier(engine);
   for (const revision of [1, 2, 3]) {
     const asked = barrier.ask([1]);
@@ -49,7 +49,7 @@ test("after a query has returned, the next one is sent at once", async () => {
 });
 
 test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
-  const { engine, next, waiting } = createEngineByHand();
+  const { engine, next, waiting } = createManualEngine();
   const barrier = new Barrier(engine);
   const asked = [barrier.ask([1]), barrier.ask([2]), barrier.ask([3])];
   const outcomes = Promise.allSettled(asked);
@@ -62,7 +62,7 @@ test("when a query fails, the requests that wait for the next one fail too, and 
 });
 
 test("a fault of the program fails the requests of that query, and no others", async () => {
-  const { engine, next } = createEngineByHand();
+  const { engine, next } = createManualEngine();
   const barrier = new Barrier(engine);
   const early = barrier.ask([1]).catch((error) => error.message);
   const late = barrier.ask([2]);

@@ -40,9 +40,9 @@ describe("the log", () => {
     const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
     writeFileSync(join(folder, "broken.ts"), "const = 1;");
     const error = await import(join(folder, "broken.ts")).catch((thrown) => thrown);
-    const told = JSON.parse(JSON.stringify(toLogged(error)));
-    expect(told.message).toContain("broken.ts");
-    expect(told.errors[0].message).toContain("Expected identifier");
+    const logged = JSON.parse(JSON.stringify(toLogged(error)));
+    expect(logged.message).toContain("broken.ts");
+    expect(logged.errors[0].message).toContain("Expected identifier");
     rmSync(folder, { recursive: true });
   });
 
@@ -50,9 +50,9 @@ describe("the log", () => {
     const cause: Error & { code?: string } = new Error("the disk is full");
     cause.code = "ENOSPC";
     const refusal = new Refusal("unavailable", "the database cannot be used", { cause });
-    const told = toLogged(refusal);
-    expect(told).toMatchObject({ type: "Refusal", cause: { message: "the disk is full", code: "ENOSPC" } });
-    expect(told.stack).toContain("failures.test.ts");
+    const logged = toLogged(refusal);
+    expect(logged).toMatchObject({ type: "Refusal", cause: { message: "the disk is full", code: "ENOSPC" } });
+    expect(logged.stack).toContain("failures.test.ts");
     cause.cause = refusal;
     expect(JSON.stringify(toLogged(refusal)).match(/the disk is full/g)?.length).toBeLessThan(10);
   });
@@ -67,13 +67,13 @@ describe("the log", () => {
   test("has the same cause once a second, with the number of suppressed lines", () => {
     let now = 0;
     const limited = createLogLimit(() => now);
-    const told: [string, number][] = [];
-    const happen = (cause: string) => limited(cause, (suppressed) => told.push([cause, suppressed]));
+    const logged: [string, number][] = [];
+    const happen = (cause: string) => limited(cause, (suppressed) => logged.push([cause, suppressed]));
     for (now = 0; now < 3000; now += 100) {
       happen("a");
       if (now === 500) happen("b");
     }
-    expect(told).toEqual([
+    expect(logged).toEqual([
       ["a", 0],
       ["b", 0],
       ["a", 9],

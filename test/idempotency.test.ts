@@ -10,7 +10,7 @@ import type { Outcome } from "../src/model/intent.ts";
 import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
-import { type Answer, call, startTestServer, type TestServer } from "./support/server.ts";
+import { call, startTestServer, type TestResponse, type TestServer } from "./support/server.ts";
 
 const list = "/restapi/brands.json";
 const hour = 60 * 60 * 1000;
@@ -70,7 +70,7 @@ for (const [engine, newDatabase] of engines) {
     const revision = async () => (await server.engine.heads([server.site.ID]))[0]?.revision;
 
     /** Sends the same again, to this process and to the other: both give `first` again and change nothing. */
-    async function expectReplay(first: Answer, sent: Sent, name: string): Promise<void> {
+    async function expectReplay(first: TestResponse, sent: Sent, name: string): Promise<void> {
       const before = await revision();
       for (const again of [await send(sent, name), await sendToSecond(sent, name)]) {
         expect(seen(again)).toEqual(seen(first));
@@ -258,9 +258,9 @@ for (const [engine, newDatabase] of engines) {
         const done = responses.filter(({ status }) => status < 300);
         expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
         expect(done.filter(({ headers }) => !headers.has("Idempotency-Replayed"))).toHaveLength(1);
-        expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as Answer)));
+        expect(done.map(seen)).toEqual(done.map(() => seen(done[0] as TestResponse)));
         expect(await revision()).toBe((before as number) + 1);
-        await expectReplay(done[0] as Answer, sent, name);
+        await expectReplay(done[0] as TestResponse, sent, name);
       }
     });
   });
@@ -316,6 +316,6 @@ describe("while the first request is still running", () => {
 });
 
 /** What a client goes by. */
-function seen({ status, text, headers }: Answer) {
+function seen({ status, text, headers }: TestResponse) {
   return { status, text, etag: headers.get("ETag"), location: headers.get("Location") };
 }

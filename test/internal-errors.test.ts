@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createBrokenResource, fail, secret } from "./support/broken-resource.ts";
 import { waitFor } from "./support/command.ts";
 import { createIntent } from "./support/intents.ts";
-import { type Answer, type CallOptions, call, startTestServer, type TestServer } from "./support/server.ts";
+import { type CallOptions, call, startTestServer, type TestResponse, type TestServer } from "./support/server.ts";
 
 const broken = createBrokenResource();
 let server: TestServer;
@@ -19,7 +19,7 @@ afterEach(() => {
 });
 afterAll(() => server.stop());
 
-function expectNothingInside({ status, text, headers }: Answer): void {
+function expectNothingInside({ status, text, headers }: TestResponse): void {
   expect(status).toBe(500);
   const everything = text + JSON.stringify([...headers]);
   for (const inside of [secret, "secret", "private", "Error", ".ts", "node_modules", "    at "]) {

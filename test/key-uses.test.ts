@@ -67,7 +67,7 @@ describe("a failure of the store", () => {
     expect(logged).toEqual(["could not note when keys were last used"]);
   });
 
-  test("does not lead to a second write of the same time", async () => {
+  test("does not matter if no time has changed", async () => {
     await uses.stop();
     breakStore();
     await uses.stop();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import postgres from "postgres";
 import { makeFullDisk } from "./support/full-disk.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
-import { type Answer, startTestServer, type TestServer } from "./support/server.ts";
+import { startTestServer, type TestResponse, type TestServer } from "./support/server.ts";
 
 setDefaultTimeout(60_000);
 
@@ -114,7 +114,7 @@ test("a database with a full disk gives 503 to writes, keeps what it has, and ta
   const full = await startTestServer({ settings: { DATABASE: disk.url } });
   try {
     const body = { Name: "n".repeat(255), Address: { AddressLine1: "a".repeat(255), AddressLine2: "b".repeat(255) } };
-    const made: Answer[] = [];
+    const made: TestResponse[] = [];
     await disk.fill();
     for (let i = 0; i < 20_000; i++) {
       const responses = await Promise.all(
@@ -139,11 +139,11 @@ test("a database with a full disk gives 503 to writes, keeps what it has, and ta
   }
 });
 
-interface Timed extends Answer {
+interface Timed extends TestResponse {
   readonly milliseconds: number;
 }
 
-async function timed(request: () => Promise<Answer>): Promise<Timed> {
+async function timed(request: () => Promise<TestResponse>): Promise<Timed> {
   const start = performance.now();
   const response = await request();
   return Object.assign(response, { milliseconds: performance.now() - start });

@@ -21,7 +21,7 @@ const bodyOf = (id: number, turn: number) => JSON.stringify({ ID: id, Name: name
 for (const query of queries) {
   test.each(
     histories.map((sizes) => [sizes.join(", then "), sizes] as const),
-  )(`${query} after changes of %s records is as if it were made anew`, async (_, sizes) => {
+  )(`${query} after changes of %s records equals a new one`, async (_, sizes) => {
     const kept = new Collection(orderStatus);
     const present = new Map<number, string>();
     let revision = 0;
@@ -37,9 +37,9 @@ for (const query of queries) {
       // Each makes a new version.
       await kept.version();
     }
-    const anew = new Collection(orderStatus);
-    for (const [id, body] of present) anew.set({ id, revision: 1, body });
-    expect(await idsOf(kept, query)).toEqual(await idsOf(anew, query));
-    expect(await idsOf(kept, query)).toEqual(await idsOf(anew, query));
+    const fresh = new Collection(orderStatus);
+    for (const [id, body] of present) fresh.set({ id, revision: 1, body });
+    expect(await idsOf(kept, query)).toEqual(await idsOf(fresh, query));
+    expect(await idsOf(kept, query)).toEqual(await idsOf(fresh, query));
   });
 }

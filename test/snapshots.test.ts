@@ -200,16 +200,16 @@ describe("the memory budget", () => {
       const create = createIntent({ site: site.ID, resource: "order-status", values: { Name: "x".repeat(250) } });
       await server.engine.commit(new Array(records).fill(create));
     }
-    const ask = (i: number, path: string, headers: Record<string, string> = {}) =>
+    const get = (i: number, path: string, headers: Record<string, string> = {}) =>
       server.call("GET", path, { key: keys[i] as string, headers: { Host: `s${i}.example`, ...headers } });
     const figure = async (name: string) =>
       Number(new RegExp(`storefront_${name} (\\d+)`).exec((await server.call("GET", "/metrics")).text)?.[1]);
-    return { server, ask, figure };
+    return { server, get, figure };
   }
 
   test("is observed when clients request every kind of list of sites in memory", async () => {
-    const { server, ask, figure } = await serverOf(5, 500, "1");
-    for (let i = 0; i < 5; i++) await ask(i, "/restapi/orderstatuses/1.json");
+    const { server, get, figure } = await serverOf(5, 500, "1");
+    for (let i = 0; i < 5; i++) await get(i, "/restapi/orderstatuses/1.json");
     expect(await figure("sites_in_memory")).toBeGreaterThan(5);
     const largest = 0.4 * 1024 * 1024;
     let fewest = 6;
@@ -221,12 +221,12 @@ describe("the memory budget", () => {
     ]) {
       for (const coding of ["identity", "gzip", "zstd"]) {
         for (let i = 0; i < 5; i++) {
-          const response = await ask(i, `/restapi/${path}`, { "Accept-Encoding": coding });
+          const response = await get(i, `/restapi/${path}`, { "Accept-Encoding": coding });
           expect(response.headers.get("X-Total-Count")).toBe("500");
         }
         // Snapshots are weighed ten times a second, when one is used.
         await Bun.sleep(110);
-        await ask(0, "/restapi/orderstatuses/1.json");
+        await get(0, "/restapi/orderstatuses/1.json");
         expect(await figure("snapshot_bytes")).toBeLessThan(1024 * 1024 + largest);
         fewest = Math.min(fewest, await figure("sites_in_memory"));
       }
@@ -236,11 +236,11 @@ describe("the memory budget", () => {
   });
 
   test("may be less than one site needs: that site is served and stays in memory", async () => {
-    const { server, ask, figure } = await serverOf(2, 3000, "1");
+    const { server, get, figure } = await serverOf(2, 3000, "1");
     for (let round = 0; round < 2; round++) {
       for (const i of [0, 0, 1, 1]) {
-        expect((await ask(i, "/restapi/orderstatuses.json")).json).toHaveLength(3000);
-        expect((await ask(i, "/restapi/orderstatuses.xml")).headers.get("X-Total-Count")).toBe("3000");
+        expect((await get(i, "/restapi/orderstatuses.json")).json).toHaveLength(3000);
+        expect((await get(i, "/restapi/orderstatuses.xml")).headers.get("X-Total-Count")).toBe("3000");
         expect(await figure("sites_in_memory")).toBe(2);
       }
     }

@@ -1,4 +1,4 @@
-// The declaration of the tables, held against what the migrations of each engine make.
+// The tables that the migrations of each engine create match their declaration.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { allResources } from "../src/resources/all.ts";

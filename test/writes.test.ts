@@ -6,14 +6,14 @@ import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { WriteQueue } from "../src/store/write-queue.ts";
-import { createEngineByHand, settled } from "./support/engine-by-hand.ts";
 import { createIntent } from "./support/intents.ts";
+import { createManualEngine, settled } from "./support/manual-engine.ts";
 
 /** The limits of the queue and of a batch. */
 const [longestQueue, longestBatch] = [10_000, 512];
 
 function createQueue() {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   return { ...hand, writes: new WriteQueue(hand.engine, new Snapshots(hand.engine, allResources, 1 << 20)) };
 }
 

@@ -1,15 +1,15 @@
-// Brands whose XML can be made to fail from the inside, as a fault of this program would: nothing of the program is replaced.
+// Brands whose XML fails on demand, like a fault of the program. Nothing of the program is replaced.
 
 import type { Resource } from "../../src/model/resource.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 
-/** What the fault says, which no client may see. */
+/** The message of the fault, which no client may see. */
 export const secret = "the secret of /srv/private";
 
 export interface BrokenResource {
   readonly resources: readonly Resource[];
-  /** Called whenever XML is made of a brand, or read; it may throw. */
+  /** Called when a brand is written or read as XML; may throw. */
   whenUsed: () => void;
 }
 

@@ -6,21 +6,21 @@ import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type Page, chromium as playwright } from "playwright-core";
 
-/** A page, and what went wrong on it. */
+/** A page and its errors. */
 export interface Watched {
   readonly page: Page;
   /** Errors on the console and exceptions. */
   readonly errors: string[];
-  /** Addresses on other hosts that it asked for. */
+  /** Requests of the page to other hosts. */
   readonly strangers: string[];
 }
 
-/** Starts the browser, which runs without a sandbox of its own so that it also runs as root. */
+/** Starts the browser without its sandbox, so that it also runs as root. */
 export async function openBrowser(): Promise<Browser> {
   return playwright.launch({ executablePath: await unpacked(), args: ["--no-sandbox", "--disable-gpu"] });
 }
 
-/** The browser's program. It is unpacked where temporary files are, into a folder for each user: what another unpacked may not run. */
+/** The path of the browser. It is unpacked into a temporary folder per user, since one user may not run the files of another. */
 async function unpacked(): Promise<string> {
   const { TMPDIR } = process.env;
   const folder = join(tmpdir(), `storefront-browser-${process.getuid?.() ?? ""}`);
@@ -34,7 +34,7 @@ async function unpacked(): Promise<string> {
   }
 }
 
-/** A new page of this size, watched. @param home the only host that it may speak to */
+/** A new page of this size that records its errors. @param home the only host that it may send requests to */
 export async function openPage(browser: Browser, home: string, width: number, height: number): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width, height },

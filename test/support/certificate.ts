@@ -1,4 +1,4 @@
-// A self-signed certificate for 127.0.0.1 and localhost (RFC 5280), made in the test so that none lies in the repository.
+// A self-signed certificate for 127.0.0.1 and localhost (RFC 5280), made during the test, so that the repository contains none.
 
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** @param addresses the IPv4 addresses that it is for, besides the name `localhost` */
+/** @param addresses the IPv4 addresses that it is valid for, besides the name `localhost` */
 export function makeCertificate(now = Date.now(), addresses: readonly number[][] = [[127, 0, 0, 1]]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
@@ -33,7 +33,7 @@ export function makeCertificate(now = Date.now(), addresses: readonly number[][]
   return { cert: pem(certificate), key: privateKey.export({ type: "pkcs8", format: "pem" }) as string };
 }
 
-/** A certificate in two files, until `remove` is called. */
+/** A certificate in two files, which `remove` deletes. */
 export function writeCertificate(): Certificate & { remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), "storefront-certificate-"));
   const certificate = makeCertificate();

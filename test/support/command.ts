@@ -1,4 +1,4 @@
-// The program as an operator runs it: a child process, a folder of its own, a database file in it.
+// Runs the program as an operator does: as a child process, in a new folder with a database file.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ export interface Ended {
 export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   readonly env?: Record<string, string>;
-  /** Runs this in place of the program, as `sh -c` does. */
+  /** Runs this instead of the program, as `sh -c` does. */
   readonly wrap?: (command: string) => string;
 }
 
@@ -24,7 +24,7 @@ export interface RunOptions {
 export interface Served {
   readonly url: string;
   readonly pid: number;
-  /** What it has printed on stdout so far. */
+  /** Its output on stdout so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Resolves with the exit status, or 128 and the signal's number. */
@@ -45,12 +45,12 @@ export interface Workshop {
   start(args: readonly string[], options?: RunOptions): Started;
   /** Starts `serve` on a free port and waits until it listens. */
   serve(args?: readonly string[], options?: RunOptions): Promise<Served>;
-  /** Ends whatever still runs and removes the folder. */
+  /** Ends all processes and removes the folder. */
   close(): Promise<void>;
 }
 
 export interface Started extends Omit<Served, "url"> {
-  /** Waits until what it printed on stdout matches. */
+  /** Waits until its output on stdout matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   write(text: string): void;
   end(): void;
@@ -139,7 +139,7 @@ export function openWorkshop(): Workshop {
   };
 }
 
-/** Waits until `find` finds something, at most twenty seconds: less than a test may take, so that it says what it waited for. */
+/** Waits until `find` returns a value, for at most twenty seconds: less than the time limit of a test, so that the error has a reason. */
 export async function waitFor<T>(
   find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
   what: string,
@@ -151,7 +151,7 @@ export async function waitFor<T>(
     if (found) return found;
     await Bun.sleep(10);
   }
-  throw new Error(`waited in vain for ${what}; there was: ${seen()}`);
+  throw new Error(`timed out waiting for ${what}; output: ${seen()}`);
 }
 
 /** A request with `key` to any address. */
@@ -173,7 +173,7 @@ function collect(stream: ReadableStream<Uint8Array>) {
   return { ended: read(), text: () => text };
 }
 
-/** A wrap for `RunOptions`: root may use what nobody may use, unless it gives that power away. */
+/** A `wrap` for `RunOptions` that drops the capability of root to use files without permission. */
 export function withoutPower(command: string): string {
   const isRoot = process.getuid?.() === 0;
   return isRoot ? command.replace("exec ", "exec setpriv --bounding-set=-all --inh-caps=-all ") : command;

@@ -1,4 +1,4 @@
-// What the printed lines need of curl, for machines that have none: `-k`, `-s`, `-S`, `-H <header>` and the address.
+// A substitute for curl where it is not installed: `-k`, `-s`, `-S`, `-H <header>` and the address.
 
 const headers = new Headers();
 let url = "";

@@ -1,4 +1,4 @@
-// The program as someone who tries it starts it: `storefront serve --demo`, in a process of its own.
+// `storefront serve --demo` in its own process, as a new user starts it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ export async function startDemoServer(): Promise<DemoServer> {
   };
 }
 
-/** What `pattern` finds in what is written to `stream`. */
+/** The match of `pattern` in the output on `stream`. */
 async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray> {
   const decoder = new TextDecoder();
   let text = "";
@@ -45,7 +45,7 @@ async function find(stream: ReadableStream<Uint8Array>, pattern: RegExp): Promis
   throw new Error(`the program ended: ${text}`);
 }
 
-/** The same within this process, for tests that need many. */
+/** The same within this process, for tests that need many servers. */
 export async function startDemo(): Promise<DemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
   const config = readConfig({ PORT: "0", LOG: "silent", DATABASE: `sqlite:${join(folder, "demo.db")}` });

@@ -1,4 +1,4 @@
-// The databases that what every engine promises is held against.
+// The databases that the tests of engines run on.
 
 import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,9 +11,9 @@ export interface EngineKind {
   open(): Promise<void>;
   /** The address of an empty database. */
   newDatabase(): Promise<string>;
-  /** Asks the database at `url` as anyone with SQL would. */
+  /** Queries the database at `url` with SQL. */
   select(url: string, text: string): Promise<unknown[]>;
-  /** Keeps those who use the database from changing its tables, by a lock or by the loss of their connections, until what comes back is called. */
+  /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
   obstruct(url: string): Promise<() => void>;
   close(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export const engineKinds: readonly EngineKind[] = [
   postgres("PostgreSQL without prepared statements", "?prepare=no"),
 ];
 
-/** One of each engine, for what does not depend on how statements are sent. */
+/** One of each engine, for tests that do not depend on prepared statements. */
 export const engines: readonly EngineKind[] = engineKinds.slice(0, 2);
 
 function sqlite(): EngineKind {
@@ -59,7 +59,7 @@ function postgres(name: string, parameters = ""): EngineKind {
     newDatabase: async () => `${await server.createDatabase()}${parameters}`,
     select: async (url, text) => {
       const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
-      // A bigint comes as text.
+      // The driver returns a bigint as text.
       return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
     },
     obstruct: async () => {

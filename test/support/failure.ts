@@ -1,6 +1,6 @@
 import type { Refusal } from "../../src/model/errors.ts";
 
-/** What `work` fails with. @throws Error when it does not fail */
+/** The error of `work`. @throws Error if it does not fail */
 export async function failureOf(work: Promise<unknown>): Promise<Refusal> {
   return work.then(
     () => {

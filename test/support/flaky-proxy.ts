@@ -1,24 +1,24 @@
-// A real proxy between client and server that misbehaves as real ones do.
+// A real proxy between client and server, which fails in the ways that proxies do.
 
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 
 export type Misbehaviour =
-  /** Passes the request on, and cuts the connection instead of answering. */
+  /** Forwards the request, and cuts the connection instead of responding. */
   | "lose the response"
-  /** Passes the request on, and cuts the connection in the middle of the response. */
+  /** Forwards the request, and cuts the connection in the middle of the response. */
   | "cut the response short"
-  /** Answers by itself that the server is busy. */
-  | "answer 503"
-  /** Passes everything on, far too late. */
+  /** Responds itself that the server is busy. */
+  | "respond 503"
+  /** Forwards everything, far too late. */
   | "dawdle";
 
 export interface FlakyProxy {
   readonly url: string;
-  /** The requests that came, as `METHOD path`. */
+  /** The requests received, as `METHOD path`. */
   readonly seen: readonly string[];
-  /** What to do to the next requests, one each. */
+  /** The misbehaviours for the next requests, one each. */
   misbehave(...next: Misbehaviour[]): void;
   /** Removes these headers from every response, until the next call. */
   without(...headers: string[]): void;
@@ -38,7 +38,7 @@ export async function startFlakyProxy(target: string, base = ""): Promise<FlakyP
     seen.push(`${request.method} ${request.url}`);
     const misbehaviour = coming.shift();
     if (!request.url?.startsWith(`${base}/`)) return response.writeHead(404).end();
-    if (misbehaviour === "answer 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
+    if (misbehaviour === "respond 503") return response.writeHead(503, { "Retry-After": "1" }).end("busy");
     if (misbehaviour === "dawdle") await Bun.sleep(2000);
     if (stopped) return request.socket.destroy();
     const received = await passOn(request, target + request.url.slice(base.length));

@@ -9,16 +9,16 @@ import { postgresPrograms } from "./postgres-programs.ts";
 
 export interface FullDisk {
   readonly url: string;
-  /** From now on there is only so much room. */
+  /** Limits the free space. */
   fill(): Promise<void>;
-  /** Makes room. */
+  /** Removes the limit. */
   grow(): Promise<void>;
   remove(): Promise<void>;
 }
 
 /**
- * A database whose tables are on a small tmpfs of their own. Only root may mount one: for anyone else, a trigger of the
- * database says what PostgreSQL says when its disk is full.
+ * A database whose tables are on a small tmpfs. Only root may mount one; for other users, a trigger of the database raises
+ * the error that PostgreSQL raises when its disk is full.
  */
 export async function makeFullDisk(database: TestPostgres): Promise<FullDisk> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-disk-"));

@@ -2,17 +2,17 @@ import type { Engine } from "../../src/model/engine.ts";
 import type { Intent } from "../../src/model/intent.ts";
 
 export interface TestIntent extends Partial<Intent> {
-  /** What to write as `text`. */
+  /** The record to write as `text`. */
   readonly values?: object;
 }
 
-/** What a test wants done to a record: where it says nothing else, a brand named "Acme" is made at site 1. */
+/** An intent; by default, to create a brand named "Acme" at site 1. */
 export function createIntent({ values = { Name: "Acme" }, ...intent }: TestIntent = {}): Intent {
   const text = JSON.stringify(values);
   return { site: 1, resource: "brand", operation: "create", text, actor: "test", at: 1, ...intent };
 }
 
-/** Deletes the record of a site, as its removal begins; makes it first where there is none. */
+/** Deletes the record of a site, as the first step of its removal does; creates it first if there is none. */
 export async function deleteSiteRecord(engine: Engine, id: number): Promise<void> {
   const record = { site: 0, resource: "site", id } as const;
   await engine.commit([createIntent(record), createIntent({ ...record, operation: "delete", values: {} })]);

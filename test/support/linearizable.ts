@@ -1,12 +1,12 @@
-// Whether a recorded history of operations on one register could have come from operations that each happened at one
-// moment between their call and their return (Wing & Gong 1993, with Lowe's memory of states that were seen).
+// Checks whether a recorded history of operations on one register is linearizable: each could have happened at one moment
+// between its call and its return (Wing & Gong 1993, with Lowe's cache of visited states).
 
-/** An operation on a register whose values are never written twice. */
+/** An operation on a register. No value is written twice. */
 export interface Operation {
-  /** Any clock that goes up, the same for all. */
+  /** Any monotonic clock, the same for all. */
   readonly called: number;
   readonly returned: number;
-  /** The state after it, when it may happen in `state`; undefined when it may not. */
+  /** The state after the operation; undefined if it cannot happen in `state`. */
   apply(state: string): string | undefined;
 }
 
@@ -35,7 +35,7 @@ function firstOpen(operations: readonly Operation[], done: bigint, from: number)
   return first;
 }
 
-/** Those that may come next: open ones that were called before any other open one returned. */
+/** The operations that may be next: pending ones that were called before any other pending one returned. */
 function candidates(operations: readonly Operation[], done: bigint, first: number): number[] {
   const found: number[] = [];
   let earliestReturn = Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-// The examples of a Markdown page: what runs, and what the page says comes of it.
+// Reads the examples of a Markdown page: code that runs, and its expected output.
 
 export interface Example {
   readonly language: "sh" | "js" | "python";
@@ -8,7 +8,7 @@ export interface Example {
 
 const runnable = ["sh", "js", "python"];
 
-/** The examples in reading order. A block that runs is followed by what it prints. */
+/** The examples in the order of the page. A block that runs is followed by its output. */
 export function examplesIn(markdown: string): Example[] {
   const blocks = [...markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, language = "", text = ""]) => ({
     language,
@@ -22,7 +22,7 @@ export function examplesIn(markdown: string): Example[] {
   });
 }
 
-/** What is wrong with `actual`, by what the page says; undefined when nothing is. `…` on the page stands for anything. */
+/** The difference between `actual` and the page; undefined if there is none. `…` on the page matches anything. */
 export function difference({ language, text }: { language: string; text: string }, actual: string): string | undefined {
   if (language === "json")
     return Bun.deepEquals(filled(JSON.parse(text), JSON.parse(actual)), JSON.parse(actual)) ? undefined : actual;
@@ -31,7 +31,7 @@ export function difference({ language, text }: { language: string; text: string 
   return isLike(text.trim(), actual.trim()) ? undefined : actual;
 }
 
-/** `expected` with what `…` stands for taken from `actual`. */
+/** `expected` with each `…` replaced by the text of `actual` at that place. */
 function filled(expected: unknown, actual: unknown): unknown {
   if (expected === "…") return actual;
   if (Array.isArray(expected)) return expected.map((item, index) => filled(item, (actual as unknown[])?.[index]));

@@ -1,4 +1,4 @@
-// What Node's own parser reads: run by `node`, told the names of the fields to report, prints its port.
+// A server on the parser of Node, to compare with. Run by `node` with the names of the header fields to report; prints its port.
 
 import { createServer } from "node:http";
 
@@ -24,9 +24,9 @@ const server = createServer((request, response) => {
     response.end(bytes);
   });
 });
-// Every method and expectation is let through: what is compared is how requests are read.
+// Every method and expectation is accepted: the tests compare how requests are parsed.
 server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-// After the answers to what was read before.
+// After the responses to the previous requests.
 server.on("clientError", (_, socket) => setImmediate(() => socket.end(refusal)));
 const refusal = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));

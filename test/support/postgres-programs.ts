@@ -1,12 +1,12 @@
-// PostgreSQL's own programs, from the npm registry, ready to run on this machine. PostgreSQL refuses to run as root, so
-// root runs them as another user, and from a place that this user can read.
+// The programs of PostgreSQL from its npm package. PostgreSQL refuses to run as root, so root runs them as another user,
+// from a folder that this user can read.
 
 import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 
-/** Whom a program runs as; empty for whoever runs the tests. */
+/** The user of a program; empty for the user of the tests. */
 export interface RunAs {
   readonly uid?: number;
   readonly gid?: number;
@@ -20,7 +20,7 @@ export interface PostgresPrograms {
 
 let found: PostgresPrograms | undefined;
 
-/** The programs for this platform. Throws when `npm ci` was told to leave optional packages out. */
+/** The programs for this platform. Throws if `npm ci` ran without optional packages. */
 export function postgresPrograms(): PostgresPrograms {
   found ??= findPrograms();
   return found;
@@ -35,7 +35,7 @@ function findPrograms(): PostgresPrograms {
   return programsIn(readableCopy(home), runAs);
 }
 
-/** A copy that stays for the next run: it is large, and the same for a version of the package. */
+/** A copy that remains for later runs, since it is large. There is one per version of the package. */
 function readableCopy(home: string): string {
   const { version } = JSON.parse(readFileSync(join(home, "..", "package.json"), "utf8"));
   const copy = join(tmpdir(), `storefront-postgres-${version}`);
@@ -56,7 +56,7 @@ function runs({ postgres, runAs }: PostgresPrograms): boolean {
   return spawnSync(postgres, ["--version"], { ...runAs, cwd: "/" }).status === 0;
 }
 
-/** Does what the package's install script does, for those whose npm runs none. */
+/** Does the work of the package's install script, which npm may not run. */
 function makeRunnable(home: string): void {
   const links = join(home, "pg-symlinks.json");
   const wanted: { source: string; target: string }[] = existsSync(links) ? JSON.parse(readFileSync(links, "utf8")) : [];
@@ -70,7 +70,7 @@ function makeRunnable(home: string): void {
   }
 }
 
-/** A user who is not root and has a name: one that is there, or one made for this. */
+/** An existing user other than root, or a new one. */
 function unprivilegedUser(): RunAs {
   const known = () => {
     const lines = readFileSync("/etc/passwd", "utf8").split("\n");

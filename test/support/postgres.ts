@@ -1,4 +1,4 @@
-// A real PostgreSQL server for the tests, with data of its own.
+// A real PostgreSQL server for the tests, with its own data.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -21,28 +21,28 @@ import { postgresPrograms } from "./postgres-programs.ts";
 export interface PostgresOptions {
   /** Server settings, such as `max_connections`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A server that does not run yet, which this one is to follow. */
+  /** The primary of this standby; it must not run yet. */
   readonly standbyOf?: TestPostgres;
-  /** Where its data is to be; a new folder without it. */
+  /** The folder for its data; a new one by default. */
   readonly folder?: string;
 }
 
 export interface TestPostgres {
   readonly port: number;
   readonly folder: string;
-  /** The address of a database on this server; with `hosts`, on those. */
+  /** The address of a database on this server, or on `hosts`. */
   url(database: string, hosts?: string): string;
-  /** Makes an empty database and comes back with its address. */
+  /** Creates an empty database and returns its address. */
   createDatabase(): Promise<string>;
   /** Runs statements as the superuser. */
   run(text: string, database?: string): Promise<Record<string, unknown>[]>;
-  /** Starts it, or starts it again. Settings stay in force until the next start. */
+  /** Starts or restarts it. `settings` are in force until the next start. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Ends it in an orderly way: SIGINT, which disconnects everyone. */
+  /** Stops it with SIGINT, which disconnects all clients. */
   halt(): Promise<void>;
   /** Sends a signal to the whole server at once, as when a machine dies (SIGKILL) or hangs (SIGSTOP, SIGCONT). */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** What it has said so far. */
+  /** Its output so far. */
   log(): string;
   /** Ends it and removes its data. */
   remove(): Promise<void>;
@@ -51,7 +51,7 @@ export interface TestPostgres {
 export const user = "storefront";
 export const password = "only for these tests";
 
-/** Makes a server on 127.0.0.1; it does not run yet. */
+/** Creates a server on 127.0.0.1 without starting it. */
 export async function makePostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
   const { postgres: program, initdb, runAs } = postgresPrograms();
   const port = await freePort();
@@ -196,7 +196,7 @@ function followed({ port }: TestPostgres): string {
   return `host=127.0.0.1 port=${port} user=${user} password='${password}'`;
 }
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** A free port of 127.0.0.1. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();

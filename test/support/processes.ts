@@ -6,9 +6,9 @@ import type { ConfigSources } from "../../src/config.ts";
 export interface ServerProcess {
   readonly url: string;
   readonly pid: number;
-  /** Ends it with `signal` (SIGTERM without one), and comes back with its exit status. */
+  /** Ends it with `signal`, by default SIGTERM, and returns its exit status. */
   end(signal?: NodeJS.Signals): Promise<number>;
-  /** What it has said on stderr so far. */
+  /** Its output on stderr so far. */
   log(): string;
 }
 
@@ -21,7 +21,7 @@ export async function runProgram(args: readonly string[], settings: ConfigSource
   return { status: await child.exited, stdout, stderr };
 }
 
-/** Runs the program with `args` on a terminal until it ends. `shown` is what the terminal got, with its control characters. */
+/** Runs the program with `args` on a terminal until it ends. `shown` is the output on the terminal, control characters included. */
 export async function runOnTerminal(args: readonly string[]) {
   const decoder = new TextDecoder();
   let shown = "";
@@ -42,7 +42,7 @@ export async function runOnTerminal(args: readonly string[]) {
   return { status, shown };
 }
 
-/** Starts a server on a free port. Throws with what it said when it ends before it listens. */
+/** Starts a server on a free port. Throws with its output if it ends before it listens. */
 export async function startProcess(settings: ConfigSources): Promise<ServerProcess> {
   const child = Bun.spawn([process.execPath, main, "serve"], {
     env: toEnv({ PORT: "0", LOG: "error", ...settings }),

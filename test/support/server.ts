@@ -1,4 +1,4 @@
-// A real server on a real database file, for tests that speak HTTP to it.
+// A real server on a real database file, for tests over HTTP.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,17 +15,17 @@ import { type Conformance, createConformance } from "./conformance.ts";
 export interface CallOptions {
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
-  /** Another key than the site's own; null for none. */
+  /** The key to send instead of that of the site; null for none. */
   readonly key?: string | null;
 }
 
 /** A response with its body read. */
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON. Throws when it is not. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever came
+  /** The body as JSON. Throws if it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member
   readonly json: any;
 }
 
@@ -33,13 +33,13 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  /** Where the database is. */
+  /** The address of the database. */
   readonly database: string;
   /** The default site, and a key that may write there. */
   readonly site: SiteRecord;
   readonly key: string;
-  /** One request. A body that is no string or bytes is sent as JSON. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Sends a request. A body other than text or bytes is sent as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>;
   issueKey(settings?: KeySettings): Promise<string>;
   stop(): Promise<void>;
 }
@@ -77,13 +77,13 @@ export async function startTestServer({ settings, ...options }: TestServerOption
   };
 }
 
-/** One request to any address. Throws when the response is not as the OpenAPI document says. */
+/** Sends a request to any address. Throws if the response does not match the OpenAPI document. */
 export async function call(
   url: string,
   method: string,
   { body, headers, key }: CallOptions = {},
   conformance = conformanceOf(),
-): Promise<Answer> {
+): Promise<TestResponse> {
   const isRaw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
   const response = await fetch(url, {
     method,

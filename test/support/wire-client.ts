@@ -1,4 +1,4 @@
-// A client of bytes that knows when something came, so that no test has to wait for longer than it takes.
+// A client that sends and receives bytes. It reports what arrives at once, so that no test waits longer than it must.
 
 import { connect, type Socket } from "node:net";
 
@@ -11,44 +11,44 @@ export interface ReceivedResponse {
 
 export interface WireClient {
   readonly socket: Socket;
-  /** Everything that came, one character per byte. */
+  /** All bytes received, one character per byte. */
   readonly received: string;
   send(bytes: string | Uint8Array): void;
-  /** Sends each piece on its own, as soon as the one before it is with the system. */
+  /** Sends each piece separately, after the system has accepted the previous one. */
   sendPieces(pieces: Iterable<string | Uint8Array>): Promise<void>;
-  /** Everything that has come as soon as `holds` says that it is enough. Rejects when the connection closes before. */
-  until(holds: (received: string) => boolean): Promise<string>;
-  /** The first `count` answers, once they are there. */
+  /** Resolves with all bytes received once `isEnough` is true. Rejects if the connection closes first. */
+  until(isEnough: (received: string) => boolean): Promise<string>;
+  /** Resolves with the first `count` responses once they have arrived. */
   responses(count: number): Promise<ReceivedResponse[]>;
-  /** Everything that came until the server ended the connection, and whether it was reset. */
+  /** Resolves when the server has ended the connection, with all bytes received. */
   ended(): Promise<{ received: string; isReset: boolean }>;
 }
 
-/** Connects to 127.0.0.1. The client's side stays open when the server ends its own, until `destroy` or `end`. */
+/** Connects to 127.0.0.1. If the server ends its side, that of the client remains open until `destroy` or `end`. */
 export async function openClient(port: number, through?: Socket): Promise<WireClient> {
   const socket = through ?? connect({ port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true });
   let received = "";
-  const reader = new AnswerReader();
+  const reader = new ResponseReader();
   let isReset = false;
   const end = new Promise<void>((resolve) => {
     socket.once("end", resolve);
     socket.once("close", resolve);
   });
   const changed = new Set<() => void>();
-  const tell = () => {
+  const notify = () => {
     for (const callback of [...changed]) callback();
   };
   socket.on("data", (part: Buffer) => {
     const text = part.toString("latin1");
     received += text;
     reader.add(text);
-    tell();
+    notify();
   });
   socket.on("error", () => {
     isReset = true;
   });
-  socket.on("close", tell);
-  socket.on("end", tell);
+  socket.on("close", notify);
+  socket.on("end", notify);
   const client: WireClient = {
     socket,
     get received() {
@@ -62,10 +62,10 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
         await new Promise<void>((resolve) => socket.write(bytes, () => resolve()));
       }
     },
-    until(holds) {
+    until(isEnough) {
       return new Promise((resolve, reject) => {
         const look = () => {
-          if (holds(received)) resolve(received);
+          if (isEnough(received)) resolve(received);
           else if (socket.readableEnded || socket.closed) {
             reject(new Error(`the connection ended after ${JSON.stringify(received.slice(-500))}`));
           } else return;
@@ -92,17 +92,17 @@ export async function openClient(port: number, through?: Socket): Promise<WireCl
   return client;
 }
 
-/** The whole answers in `received`. Those to HEAD are told by `isHead`, by their place. Interim ones are answers too. */
-export function toAnswers(received: string, isHead?: (index: number) => boolean): ReceivedResponse[] {
-  const reader = new AnswerReader(isHead);
+/** The complete responses in `received`, interim ones included. `isHead` is called with the index of a response: true if it is for HEAD. */
+export function toResponses(received: string, isHead?: (index: number) => boolean): ReceivedResponse[] {
+  const reader = new ResponseReader(isHead);
   reader.add(received);
   return reader.read();
 }
 
-class AnswerReader {
+class ResponseReader {
   readonly responses: ReceivedResponse[] = [];
   readonly #isHead: (index: number) => boolean;
-  /** What came after the last whole answer. */
+  /** The bytes after the last complete response. */
   #text = "";
   /** Less than this is not the whole of the next one. */
   #least = 0;
@@ -115,7 +115,7 @@ class AnswerReader {
     this.#text += text;
   }
 
-  /** All whole answers in what was added. */
+  /** All complete responses so far. */
   read(): ReceivedResponse[] {
     let at = 0;
     while (this.#text.length - at >= this.#least) {
@@ -134,7 +134,7 @@ class AnswerReader {
     if (end === -1) return undefined;
     const [first = "", ...lines] = this.#text.slice(at, end).split("\r\n");
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1]);
-    if (!status) throw new Error(`no answer begins with ${JSON.stringify(first.slice(0, 80))}`);
+    if (!status) throw new Error(`no response begins with ${JSON.stringify(first.slice(0, 80))}`);
     const headers = Object.fromEntries(lines.map(toField));
     const hasBody = status >= 200 && status !== 204 && status !== 304 && !this.#isHead(this.responses.length);
     const bodyEnd = end + 4 + (hasBody ? Number(headers["content-length"]) : 0);
@@ -152,14 +152,14 @@ function toField(line: string): [string, string] {
   return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }
 
-/** Sends `bytes` and the client's end, and returns the answers that came before the server's end. */
+/** Sends `bytes`, ends the client's side, and returns the responses before the end of the server's side. */
 export async function exchangeOnce(port: number, bytes: string | readonly string[]): Promise<ReceivedResponse[]> {
   const client = await openClient(port);
   await client.sendPieces(typeof bytes === "string" ? [bytes] : bytes);
   client.socket.end();
   const { received } = await client.ended();
   client.socket.destroy();
-  return toAnswers(received);
+  return toResponses(received);
 }
 
 /** A request: its first line, its header lines, its body. `Host` is added unless it is there. */
@@ -174,7 +174,7 @@ export function cut(stream: string, places: readonly number[]): string[] {
   return ends.map((end, index) => stream.slice(ends[index - 1] ?? 0, end)).filter((piece) => piece !== "");
 }
 
-/** `body` in chunks of these sizes, and one more with what is left. */
+/** `body` in chunks of these sizes, and one more with the rest. */
 export function toChunks(body: string, sizes: readonly number[], extension = "", trailers = ""): string {
   let at = 0;
   let chunks = "";

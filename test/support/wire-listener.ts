@@ -1,4 +1,4 @@
-// A listener of the wire alone, with a response for every request that tells what was read.
+// A listener without the rest of the program. Its response to a request describes the request.
 
 import { type Listener, type ListenOptions, listen } from "../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../src/wire/request.ts";
@@ -15,7 +15,7 @@ const defaults: ListenOptions = {
   memory: 256 * 1024 * 1024,
 };
 
-/** Listens on a free port. Its problems are the error's reason, or `fault`, as text. */
+/** Listens on a free port. The body of an error is its reason, or `fault`. */
 export function startListener(
   respond: Handler["respond"],
   options: Partial<ListenOptions> = {},
@@ -30,7 +30,7 @@ export function text(body: string, status = 200, headers: Record<string, string>
   return { status, headers: toHeaderLines(headers), body };
 }
 
-/** Answers what was asked for, with the body: `POST /x hello`. A body that cannot be read gets the reason. */
+/** Responds with method, target and body: `POST /x hello`. If the body cannot be read, responds with the reason. */
 export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = await request.body();
@@ -41,7 +41,7 @@ export async function echo(request: WireRequest): Promise<WireResponse> {
   }
 }
 
-/** The same at once, of requests without a body. */
+/** The same without waiting, for requests without a body. */
 export function echoNow({ method, target }: WireRequest): WireResponse {
   return text(`${method} ${target}`);
 }

@@ -1,10 +1,10 @@
-// Requests byte by byte, for what no HTTP client would send.
+// Sends requests as bytes, for those that no HTTP client would send.
 
 import { connect } from "node:net";
 
 /**
- * Sends `bytes` to the server, a pause between one piece and the next, and returns everything that comes back until the
- * server closes or nothing came for `quiet` milliseconds.
+ * Sends `pieces` to the server with a pause between them. Returns all bytes received until the server closes the connection
+ * or has sent nothing for `quiet` milliseconds.
  */
 export function exchangeBytes(port: number, pieces: string | readonly string[], quiet = 400): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// Reads XML answers as the document's schemas see them, after the XSD has found them valid. A reader of its own, with
-// libxml2, so that the server's reader does not check the server's writer.
+// Validates XML responses against the XSD, and converts them to the form that the OpenAPI document describes. It uses
+// libxml2, so that the reader of the server does not check the writer of the server.
 
 import {
   ParseOption,

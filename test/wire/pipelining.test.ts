@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { cut, exchangeOnce, openClient, toAnswers, toChunks, toRequest } from "../support/wire-client.ts";
+import { cut, exchangeOnce, openClient, toChunks, toRequest, toResponses } from "../support/wire-client.ts";
 import { echo, echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const large = "l".repeat(300_000);
@@ -64,7 +64,7 @@ describe("a stream of requests", () => {
       client.socket.end();
       const { received } = await client.ended();
       client.socket.destroy();
-      const responses = toAnswers(received, (index) => cases[index]?.isHead ?? false);
+      const responses = toResponses(received, (index) => cases[index]?.isHead ?? false);
       expect(responses.map(({ body }) => body)).toEqual(cases.map(({ body }) => body));
     });
     await fc.assert(property, { numRuns: 120 });

@@ -5,7 +5,7 @@ import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
-import { exchangeOnce, openClient, toAnswers, toRequest } from "../support/wire-client.ts";
+import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire-client.ts";
 import { echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const bytes = new TextEncoder().encode("bytes");
@@ -80,7 +80,7 @@ describe("a response", () => {
     const client = await openClient(listener.port);
     client.send(toRequest(`HEAD ${path} HTTP/1.1`) + next);
     const received = await client.until((sofar) => sofar.endsWith("GET /next"));
-    const [head] = toAnswers(received, (index) => index === 0);
+    const [head] = toResponses(received, (index) => index === 0);
     expect({ ...head, headers: { ...head?.headers, date: "" } }).toEqual({
       status: got?.status as number,
       headers: { ...got?.headers, date: "" },

@@ -6,7 +6,7 @@ import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { writeCertificate } from "../support/certificate.ts";
-import { openClient, toAnswers, toRequest, type WireClient } from "../support/wire-client.ts";
+import { openClient, toRequest, toResponses, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
 
 const numbers = new Uint32Array(3 * 2 ** 20);
@@ -84,7 +84,7 @@ describe("over TLS", () => {
     client.socket.end();
     const { received, isReset } = await client.ended();
     expect(isReset).toBe(false);
-    expect(toAnswers(received).map(({ body }) => body.length)).toEqual([7, whole.length]);
+    expect(toResponses(received).map(({ body }) => body.length)).toEqual([7, whole.length]);
     client.socket.destroy();
   });
 
@@ -93,7 +93,7 @@ describe("over TLS", () => {
     client.send(toRequest("GET /large HTTP/1.1", ["Connection: close"]));
     const { received, isReset } = await client.ended();
     expect(isReset).toBe(false);
-    expect(toAnswers(received)[0]?.body.length).toBe(whole.length);
+    expect(toResponses(received)[0]?.body.length).toBe(whole.length);
     client.socket.destroy();
   });
 });

@@ -7,7 +7,7 @@ import { versionOf } from "../src/model/intent.ts";
 import { brand } from "../src/resources/brand.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
-import { createEngineByHand, type EngineByHand } from "./support/engine-by-hand.ts";
+import { createManualEngine, type ManualEngine } from "./support/manual-engine.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
@@ -28,7 +28,7 @@ const systemHead = { revision: 0, epoch: "" };
 const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 
 /** Snapshots that have the system site and site 1, at `revision`, in memory. */
-async function loaded(hand: EngineByHand, revision: number): Promise<Snapshots> {
+async function loaded(hand: ManualEngine, revision: number): Promise<Snapshots> {
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
   const fresh = snapshots.fresh(1);
   (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
@@ -39,15 +39,15 @@ async function loaded(hand: EngineByHand, revision: number): Promise<Snapshots> 
 }
 
 /** The result of a query for the head of site 1. */
-async function tellHead(hand: EngineByHand, revision: number, epoch = "a"): Promise<void> {
+async function tellHead(hand: ManualEngine, revision: number, epoch = "a"): Promise<void> {
   (await hand.next("heads")).resolve([systemHead, headAt(revision, epoch)]);
 }
 
 test.each([
   ["far away", undefined],
-  ["that can tell by itself whether anything was committed", () => false],
+  ["that detects commits by itself", () => false],
 ])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
-  const hand = createEngineByHand(unchanged);
+  const hand = createManualEngine(unchanged);
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
   const early = snapshots.fresh(1);
   await tellHead(hand, 1);
@@ -66,7 +66,7 @@ test.each([
 });
 
 test("a failed load does not fail later requests", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
   const early = Promise.resolve(snapshots.fresh(1)).catch((error) => error.message);
   await tellHead(hand, 1);
@@ -81,7 +81,7 @@ test("a failed load does not fail later requests", async () => {
 });
 
 test("reads that share a query share the load that follows", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const first = snapshots.fresh(1);
   const shared = [snapshots.fresh(1), snapshots.fresh(1), snapshots.fresh(1)];
@@ -94,7 +94,7 @@ test("reads that share a query share the load that follows", async () => {
 });
 
 test("changes are read in several steps if there are many", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const fresh = snapshots.fresh(1);
   await tellHead(hand, 2100);
@@ -108,7 +108,7 @@ test("changes are read in several steps if there are many", async () => {
 });
 
 test("a site is loaded again if its store has gone back", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = snapshots.fresh(1);
   await tellHead(hand, 4);
@@ -117,7 +117,7 @@ test("a site is loaded again if its store has gone back", async () => {
 });
 
 test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = snapshots.fresh(1);
   snapshots.apply(1, changeTo(6), versionOf("a", 6));
@@ -127,12 +127,12 @@ test("a change of this process during a query for the head does not look like a 
 });
 
 for (const [what, applied, contents, shown] of [
-  ["older than changes that came meanwhile is not put in their place", [2, 3, 4], contentsAt(3), "r4"],
-  ["newer than changes that came meanwhile is", [2], contentsAt(3), "r3"],
-  ["of another history is, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
+  ["is not used if changes since are newer", [2, 3, 4], contentsAt(3), "r4"],
+  ["is used if it is newer than the changes since", [2], contentsAt(3), "r3"],
+  ["is used if it has another history, although its revision is lower", [2, 3, 4, 5], contentsAt(3, "b"), "r3"],
 ] as const) {
-  test(`what was loaded anew and is ${what}`, async () => {
-    const hand = createEngineByHand();
+  test(`a second load of a site ${what}`, async () => {
+    const hand = createManualEngine();
     const snapshots = await loaded(hand, 1);
     const fresh = snapshots.fresh(1);
     await tellHead(hand, 3, contents.head.epoch);
@@ -147,7 +147,7 @@ for (const [what, applied, contents, shown] of [
 }
 
 test("a second load of the same revision keeps the snapshot and its lists", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const asked = snapshots.fresh(1);
   await tellHead(hand, 1);
@@ -162,7 +162,7 @@ test("a second load of the same revision keeps the snapshot and its lists", asyn
 });
 
 test("changes with a gap are not applied; the site is loaded again", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   const fresh = snapshots.fresh(1);
   await tellHead(hand, 3);
@@ -172,7 +172,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
 });
 
 test("a change of another history is not applied", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   snapshots.apply(1, changeTo(2), versionOf("b", 2));
   const fresh = snapshots.fresh(1);
@@ -182,7 +182,7 @@ test("a change of another history is not applied", async () => {
 
 test("an engine that reports no commit is not queried until it reports one", async () => {
   let same = false;
-  const hand = createEngineByHand(() => same);
+  const hand = createManualEngine(() => same);
   const snapshots = await loaded(hand, 1);
   same = true;
   expect(nameIn(await snapshots.fresh(1))).toBe("r1");
@@ -196,7 +196,7 @@ test("an engine that reports no commit is not queried until it reports one", asy
 
 test("a query that was sent before a commit does not hide the commit from later reads", async () => {
   let same = false;
-  const hand = createEngineByHand(() => same);
+  const hand = createManualEngine(() => same);
   const snapshots = await loaded(hand, 1);
   const early = snapshots.fresh(1);
   const question = await hand.next("heads");
@@ -216,7 +216,7 @@ test("a query that was sent before a commit does not hide the commit from later 
 });
 
 test("above the budget, the least recently used site is dropped first, and the system site never", async () => {
-  const hand = createEngineByHand();
+  const hand = createManualEngine();
   const rows = (site: number): RecordRow[] =>
     Array.from({ length: 100 }, (_, i) => ({
       resource: "brand",

@@ -1,41 +1,41 @@
-// An engine that answers when the test says so: what happens in between can then be held against a promise.
+// An engine whose calls return when the test decides, to test races.
 
 import type { Engine } from "../../src/model/engine.ts";
 
 type Name = "heads" | "since" | "load" | "commit";
 
-/** A call of the engine that waits for its answer. */
+/** A call of the engine that has not returned. */
 export interface Question<N extends Name> {
   readonly args: Parameters<Engine[N]>;
   resolve(value: Awaited<ReturnType<Engine[N]>>): void;
   reject(error: unknown): void;
 }
 
-export interface EngineByHand {
+export interface ManualEngine {
   readonly engine: Engine;
-  /** The next call, which must be of `name`; it is waited for. */
+  /** Waits for the next call, which must be of `name`. */
   next<N extends Name>(name: N): Promise<Question<N>>;
-  /** The names of the calls that wait, once whatever can go on has gone on. */
+  /** The names of the calls that have not returned, after all other work has been done. */
   waiting(): Promise<readonly Name[]>;
 }
 
-/** @param unchanged the engine's own, for one that can tell by itself whether anything was committed */
-export function createEngineByHand(unchanged?: () => boolean): EngineByHand {
+/** @param unchanged the method of an engine that detects commits by itself */
+export function createManualEngine(unchanged?: () => boolean): ManualEngine {
   const questions: { name: Name; args: unknown; response: PromiseWithResolvers<unknown> }[] = [];
-  const ask =
+  const method =
     (name: Name) =>
     (...args: unknown[]) => {
       const response = Promise.withResolvers<unknown>();
       questions.push({ name, args, response });
       return response.promise;
     };
-  const calls = { heads: ask("heads"), since: ask("since"), load: ask("load"), commit: ask("commit") };
+  const calls = { heads: method("heads"), since: method("since"), load: method("load"), commit: method("commit") };
   return {
     engine: { ...calls, ...(unchanged ? { unchanged } : {}) } as unknown as Engine,
     async next(name) {
       await settled();
       const question = questions.shift();
-      if (question?.name !== name) throw new Error(`asked for ${question?.name ?? "nothing"}, not for ${name}`);
+      if (question?.name !== name) throw new Error(`the next call is ${question?.name ?? "none"}, not ${name}`);
       const { args, response } = question;
       return { args: args as never, resolve: response.resolve, reject: response.reject };
     },
@@ -46,7 +46,7 @@ export function createEngineByHand(unchanged?: () => boolean): EngineByHand {
   };
 }
 
-/** Lets everything go on that waits for nothing but its turn. */
+/** Waits until all work that can continue has been done. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -22,7 +22,7 @@ let engine: Engine;
 let server: Listener;
 let key: string;
 /** Called after a write has been checked and before it is committed. */
-let meanwhile: () => Promise<unknown>;
+let beforeCommit: () => Promise<unknown>;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-history-"));
@@ -31,7 +31,7 @@ beforeEach(async () => {
   const delayed: Engine = {
     ...engine,
     commit: async (intents, atomic) => {
-      await meanwhile();
+      await beforeCommit();
       return engine.commit(intents, atomic);
     },
   };
@@ -70,15 +70,15 @@ const create = (Name: string) => call(`${server.url}/restapi/brands.json`, "POST
 
 test("a write whose site is restored before the commit is 503, changes nothing, and can be retried", async () => {
   const file = join(folder, "a.backup");
-  meanwhile = async () => {};
+  beforeCommit = async () => {};
   expect((await create("kept")).status).toBe(201);
   await backUp(engine, file, 1);
   expect((await create("lost")).status).toBe(201);
-  meanwhile = () => restore(engine, file, join(folder, "before.backup"), 1);
+  beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
   const refused = await create("late");
   expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
   expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
-  meanwhile = async () => {};
+  beforeCommit = async () => {};
   const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;
   expect(await list()).toMatchObject([{ ID: 1, Name: "kept" }]);
   expect((await create("late")).status).toBe(201);
