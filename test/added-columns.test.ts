@@ -8,7 +8,7 @@ import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { isRequired } from "../src/store/tables.ts";
+import { isRequired, type TableName } from "../src/store/tables.ts";
 import { type EngineKind, engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 
@@ -103,7 +103,10 @@ async function siteIn(engine: Engine): Promise<DumpedRow["row"]> {
 }
 
 function asBefore({ table, row }: DumpedRow): DumpedRow {
-  return { table, row: Object.fromEntries(Object.entries(row).filter(([column]) => isRequired(column))) };
+  return {
+    table,
+    row: Object.fromEntries(Object.entries(row).filter(([column]) => isRequired(table as TableName, column))),
+  };
 }
 
 async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> {

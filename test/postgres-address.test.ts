@@ -80,7 +80,7 @@ describe("an address", () => {
     "postgres://h:0/db": "is no host",
     "postgres://u:100%@h/db": "write a percent sign as %25",
     "postgres://h/db?sslrootcert=/nowhere": "sslrootcert cannot be read",
-    "mysql://u:secret@h/db": '"mysql://u:...@h/db" is no database address',
+    "mysql://u:secret@h/db": '"mysql://u:...@h/db" is not a database address',
   };
   for (const [url, message] of Object.entries(wrong)) {
     test(`${url} is refused with what is wrong with it`, async () => {

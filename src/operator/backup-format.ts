@@ -67,7 +67,7 @@ export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
 function isRow([table, row]: unknown[]): boolean {
   if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
   return columnsOf(table as TableName).every((column) =>
-    Object.hasOwn(row, column) ? isCell(Object(row)[column]) : !isRequired(column),
+    Object.hasOwn(row, column) ? isCell(Object(row)[column]) : !isRequired(table as TableName, column),
   );
 }
 

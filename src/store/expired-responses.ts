@@ -1,14 +1,14 @@
-// Forgets what expired idempotency keys stand for. A response that has expired counts as none, so this only makes room: it may be late, and
-// it must be in nobody's way. So it goes in small portions, each in a transaction of its own, and rests most of the time.
+// Deletes the expired responses of idempotency keys. An expired response is never used, so this only frees space: it may be late,
+// but must not delay writes. So it deletes small portions, each in a separate transaction, and pauses most of the time.
 
 import type { Logger } from "pino";
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { idempotencyLifetime } from "./batch.ts";
 
-/** Most responses to delete in one transaction: some milliseconds. */
+/** Responses that one transaction deletes at most: a few milliseconds. */
 const maxPortion = 250;
-/** Milliseconds between two portions at least, and how many times as long as the last one took: a fifth of the time is work. */
+/** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took (a fifth of the time is work). */
 const minPause = 50;
 const pausesPerWork = 4;
 /** Milliseconds after a round over everything, and after a failure. */
@@ -25,11 +25,11 @@ interface ExpiryOptions {
 }
 
 interface ResponseExpiry {
-  /** Waits for the portion under way; there is none after it. */
+  /** Waits for the portion under way; no other follows. */
   stop(): Promise<void>;
 }
 
-/** Forgets expired responses for as long as the server runs; any number of processes may do so on one database. */
+/** Deletes expired responses until it is stopped. Any number of processes may do so on one database. */
 export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
@@ -38,7 +38,7 @@ export function startResponseExpiry(
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   let isStopped = false;
 
-  /** Forgets a portion, and returns how long to rest. */
+  /** Deletes a portion. Returns how long to pause, in milliseconds. */
   async function work(): Promise<number> {
     const started = performance.now();
     try {
@@ -47,14 +47,14 @@ export function startResponseExpiry(
       return Math.max(minPause, pausesPerWork * (performance.now() - started));
     } catch (error) {
       if (!isStopped)
-        log.warn({ reason: messageOf(error) }, "could not delete what expired idempotency keys stood for");
+        log.warn({ reason: messageOf(error) }, "could not delete the expired responses of idempotency keys");
       return randomized(afterFailure);
     }
   }
 
   async function run(): Promise<void> {
-    await sleepUntil(firstPause, stopped);
-    while (!isStopped) await sleepUntil(await work(), stopped);
+    await sleep(firstPause, stopped);
+    while (!isStopped) await sleep(await work(), stopped);
   }
 
   const running = run();
@@ -67,13 +67,13 @@ export function startResponseExpiry(
   };
 }
 
-/** Not all processes at the same time. */
+/** A quarter more or less, so that processes do not work at the same time. */
 function randomized(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 
-/** Waits so long, or until `stopped`; the process may end meanwhile. */
-async function sleepUntil(milliseconds: number, stopped: Promise<void>): Promise<void> {
+/** Waits that long, or until `stopped`. Does not keep the process alive. */
+async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   timer.unref();

@@ -6,9 +6,9 @@ import { withoutPassword } from "./postgres/address.ts";
 import { openReadableSqlite, openSqlite } from "./sqlite/engine.ts";
 
 export interface OpenOptions {
-  /** Whether a file that cannot be written is opened for reading alone. */
+  /** Whether a file that cannot be written is opened read-only. */
   readonly orReadOnly?: boolean;
-  /** Milliseconds that the database has for one call, unless its address says more; for a server when not given. */
+  /** Milliseconds that the database has for one call, unless its address has more. The default is for a server. */
   readonly timeout?: number;
 }
 
@@ -24,17 +24,17 @@ export async function openEngine(
   const path = sqlitePath(url);
   if (path) return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, timeout);
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Its driver takes a while to load, for nothing where the database is a file.
+    // Loaded only when needed: the driver takes a while to load.
     const { openPostgres } = await import("./postgres/engine.ts");
     return openPostgres(url, resources, timeout);
   }
   throw new Refusal(
     "bad-request",
-    `"${withoutPassword(url)}" is no database address; write sqlite:<file> or postgres://user@host/database`,
+    `"${withoutPassword(url)}" is not a database address; write sqlite:<file> or postgres://user@host/database`,
   );
 }
 
-/** Whether there is a database at `url` already. Only a file can be told to be missing without asking it. */
+/** Whether the database at `url` exists. Only a file can be checked without connecting; for others, true. */
 export function databaseExists(url: string): boolean {
   const path = sqlitePath(url);
   return path === undefined || existsSync(path);

@@ -1,6 +1,6 @@
-// What both engines do alike when they replace everything that is stored. The new rows go into tables beside those in use,
-// a portion at a time, so that others write meanwhile; then one short transaction renames both. What was replaced is still
-// there under another name, as of that moment, until it is kept elsewhere, and is then removed.
+// How every engine replaces everything that is stored. The new rows go into a second set of tables, a portion at a time, so
+// that others can write meanwhile; then one short transaction renames both sets. The replaced tables stay under another name
+// until they are saved elsewhere, and are then removed.
 
 import { randomBytes } from "node:crypto";
 import { randomText } from "../lib/base62.ts";
@@ -9,20 +9,17 @@ import { Refusal } from "../model/errors.ts";
 import { removedEpoch } from "./removed-sites.ts";
 import type { TableName } from "./tables.ts";
 
-/** Most rows, and about how many bytes of text, that one transaction stores: writers wait for no longer than that takes. */
+/** Bounds of what one transaction stores, in rows and, about, in characters: writers wait no longer than that takes. */
 const maxRows = 1000;
 const maxTextLength = 1024 * 1024;
 
-/**
- * Tables beside those in use: those that a refill fills, or has no more use for; or those that it has replaced, which are to
- * be kept elsewhere first.
- */
+/** `unused`: a refill fills these tables, or they can be dropped. `replaced`: they must be saved elsewhere before they are dropped. */
 export type TableSetKind = "unused" | "replaced";
 
 /** A set of tables beside those in use. */
 export interface TableSet {
   readonly kind: TableSetKind;
-  /** Tells the tables of one refill from those of another, which may run at the same time or was killed. */
+  /** Distinguishes refills: several may run at the same time, and one may have been killed. */
   readonly id: string;
 }
 
@@ -30,24 +27,24 @@ export function newTableSetId(): string {
   return randomBytes(6).toString("hex");
 }
 
-/** The name of a table of this set, the same in every engine. */
+/** The name of a table in a set, the same in every engine. */
 export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
   return `storefront_${kind}_${id}_${table}`;
 }
 
-/** The sets of `kind` of which there are tables. @param names of all tables of the database */
+/** The sets of `kind` that exist. @param names of all tables of the database */
 export function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
   const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
   return [...new Set(ids)].map((id) => ({ kind, id }));
 }
 
-/** What `check` reports of sets that are there. @param names of all tables of the database */
+/** What `check` reports of sets that exist. @param names of all tables of the database */
 export function leftovers(names: readonly string[]): string[] {
   const isUnused = tableSetsIn(names, "unused").length > 0;
   const isReplaced = tableSetsIn(names, "replaced").length > 0;
   const cause = "a `restore` is under way or was interrupted:";
   return [
-    ...(isUnused ? [`${cause} it takes room until the next \`restore\``] : []),
+    ...(isUnused ? [`${cause} it takes space until the next \`restore\``] : []),
     ...(isReplaced
       ? [`${cause} what it replaced is still in the database; the next \`restore\` keeps it in a file`]
       : []),
@@ -60,7 +57,7 @@ export interface Portion {
   readonly rows: readonly DumpedRow["row"][];
 }
 
-/** Cuts `rows` into portions, and gives every site an epoch of its own: its history goes on as another one. */
+/** Cuts `rows` into portions, and gives every site a new epoch: what follows is another history. */
 export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerator<Portion> {
   let table: string | undefined;
   let portion: DumpedRow["row"][] = [];
@@ -77,14 +74,14 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
   if (table !== undefined) yield { table: table as TableName, rows: portion };
 }
 
-/** Another refill has removed the tables of this one. */
+/** The refusal when another refill has removed the tables of this one. */
 export function replacedByAnother(cause: unknown): Refusal {
   return new Refusal("conflict", "another restore was started in the meantime; this one has changed nothing", {
     cause,
   });
 }
 
-/** Another version of the program has changed the tables since they were copied. */
+/** The refusal when another version of the program has changed the tables since they were copied. */
 export function upgradedMeanwhile(): Refusal {
   return new Refusal("conflict", "the database was upgraded in the meantime; nothing was changed, try again");
 }

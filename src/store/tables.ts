@@ -1,8 +1,11 @@
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
-/** A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. */
-type ColumnType = "integer" | "text";
+/**
+ * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. An `added` column came in a later version of the
+ * program: it may be null, and the dumps of earlier versions do not have it.
+ */
+type ColumnType = "integer" | "text" | "added integer" | "added text";
 
 interface Table {
   /** The columns of the primary key, in its order. */
@@ -23,10 +26,10 @@ export const tables = {
       epoch: "text",
       revision: "integer",
       counters: "text",
-      floor: "integer",
-      last_at: "integer",
-      live: "text",
-      live_revision: "integer",
+      floor: "added integer",
+      last_at: "added integer",
+      live: "added text",
+      live_revision: "added integer",
     },
   },
   records: {
@@ -50,8 +53,8 @@ export const tables = {
       id: "integer",
       operation: "text",
       body: "text",
-      run: "text",
-      before: "text",
+      run: "added text",
+      before: "added text",
     },
   },
   idempotency: {
@@ -81,15 +84,7 @@ export type TableName = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as TableName[];
 
-/** Columns that came later: the dumps of programs that did not know them lack them, and they may be empty. */
-const addedColumns: ReadonlySet<string> = new Set(["floor", "last_at", "live", "live_revision", "run", "before"]);
-
-/** Whether every row of a dump has the column. */
-export function isRequired(column: string): boolean {
-  return !addedColumns.has(column);
-}
-
-/** The table and column by which it is recognised that the columns of `002-added-columns.sql` are there. */
+/** Tables have the columns of `002-added-columns.sql` when this table has this column. */
 export const lastAdded = { table: "sites", column: "live_revision" } as const;
 
 /** The columns of a table without those of `except`, in the order of a dump. */
@@ -102,7 +97,22 @@ export function keyOf(table: TableName): readonly string[] {
   return tables[table].key;
 }
 
-/** The refusal of a database whose tables are of version `found`, where this program knows no more than `known`. */
+/** Whether a column holds text, or otherwise whole numbers. */
+export function isText(table: TableName, column: string): boolean {
+  return typeOf(table, column).endsWith("text");
+}
+
+/** Whether every row of a dump has the column. */
+export function isRequired(table: TableName, column: string): boolean {
+  return !typeOf(table, column).startsWith("added");
+}
+
+function typeOf(table: TableName, column: string): ColumnType {
+  const { columns }: Table = tables[table];
+  return columns[column] ?? "text";
+}
+
+/** The refusal of a database whose tables have version `found`, when `known` is the latest that this program knows. */
 export function madeByNewer(found: number, known: number): Refusal {
   return new Refusal(
     "unavailable",
@@ -110,7 +120,7 @@ export function madeByNewer(found: number, known: number): Refusal {
   );
 }
 
-/** A resource's read-only view for people who report with SQL: its name, and a column per text field. */
+/** A resource's read-only view, for reports with SQL: its name, and a column per text field. */
 export interface View {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
@@ -118,7 +128,7 @@ export interface View {
 
 /**
  * The view of a resource: `brand.address_town` for `Address.Town`. Versions of the program that declare different fields
- * may share a database, so a view only grows: what it lacks is added behind the columns that it has.
+ * may share a database, so a view only grows: new columns follow those that it has.
  * @param present the dotted paths of the columns that the view has in the database
  */
 export function viewOf(resource: Resource, present: readonly string[]): View {

@@ -5,7 +5,7 @@
 // statement that touches a site names it.
 
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
-import { columnsOf, keyOf, type TableName, tables } from "../tables.ts";
+import { columnsOf, isText, keyOf, type TableName } from "../tables.ts";
 
 /** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
 const minIdleTimeout = 10_000;
@@ -16,7 +16,7 @@ const maxDropped = 2000;
 export const sql = {
   heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
 
-  /** Begins a transaction that reads one moment. */
+  /** Begins a transaction that reads the state of one moment. */
   beginRead: "begin isolation level repeatable read read only",
   end: "commit",
 
@@ -31,7 +31,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   dump: (table: TableName, from: string) =>
     `select ${columnsOf(table).join(", ")} from ${from} order by ${keyOf(table).join(", ")}`,
 
-  /** Begins a transaction that waits for others a little shorter than this program waits for it. */
+  /** Begins a transaction whose wait for others ends a little before this program's wait for it. */
   begin: (timeout: number) =>
     `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeout, timeout)])}`,
 
@@ -54,7 +54,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   insert,
 
-  // A statement that looks for any expired response of these sites would now and then be planned to go through the whole table.
+  // A statement that looks for any expired response of these sites would sometimes be planned as a scan of the whole table.
   oldestResponses: (after: number, limit: number) =>
     `select id, (select at from idempotency where site_id = sites.id order by at limit 1) as oldest
 from sites where id > ${list([after])} order by id limit ${list([limit])}`,
@@ -62,23 +62,23 @@ from sites where id > ${list([after])} order by id limit ${list([limit])}`,
   deleteExpiredResponses: (site: number, before: number, limit: number) =>
     deleteSome("idempotency", site, `and at <= ${list([before])} order by at limit ${list([limit])}`),
 
-  // An entry of the journal, as every write adds one, of no site and gone again before anyone can see it. It is as long as an
-  // entry that is not compressed may be, so that it needs room on the disk as others do.
+  // An entry of the journal, as every write adds one, of no site and deleted in the same transaction. It is as long as an
+  // entry that is not compressed may be, so that it needs space on the disk as others do.
   tryWrite: `insert into journal (${columnsOf("journal").join(", ")}) values (${trialEntry().join(", ")});
 delete from journal where site_id = -1`,
 
-  // A statement's time limit would also cut short the wait for a synchronous standby, and the commit would be reported
-  // as done without it.
+  // PostgreSQL itself does not apply a statement's time limit to the end of a transaction. CockroachDB does, and would then
+  // report an error for a commit that may have been done.
   commit: "set local statement_timeout = 0; commit",
 
-  // For what may be lost: its commit is done at once, while a standby is away too.
+  // For data that may be lost: its commit waits for neither the disk nor a standby.
   waitForNothing: "set local synchronous_commit = off",
 
   noteUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
 
   uses: "select key_id, at from key_uses",
 
-  /** A row where the record of this site was deleted. */
+  /** Returns a row if the record of this site was deleted. */
   deletedSite: (site: number) => selectDeleted(list([site])),
 
   dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
@@ -133,11 +133,6 @@ function trialEntry(): string[] {
     body: "repeat('x', 1500)",
   };
   return columnsOf("journal").map((column) => values[column] ?? (isText("journal", column) ? "''" : "0"));
-}
-
-function isText(table: TableName, column: string): boolean {
-  const { columns }: { readonly columns: Readonly<Record<string, string>> } = tables[table];
-  return columns[column] === "text";
 }
 
 /** Whole numbers as SQL writes them; anything else must not get into a statement. */
