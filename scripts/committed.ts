@@ -1,18 +1,18 @@
 import { servedOf } from "../src/model/resource.ts";
-import { describingDocuments, openapiOf } from "../src/reference/documents.ts";
+import { servedFiles } from "../src/reference/documents.ts";
+import { toOpenapi } from "../src/reference/openapi/document.ts";
 import { allResources } from "../src/resources/all.ts";
 import { toHttpFile } from "./http-file.ts";
 import { toPostman } from "./postman.ts";
 import { toRecordTypes } from "./record-types.ts";
 import { exampleRequests } from "./requests.ts";
 
-/** The files that are made from the declarations and committed, by path. */
-export function committedDocuments(): Map<string, string> {
-  const openapi = openapiOf(allResources);
-  const requests = exampleRequests(openapi);
+/** The committed files that derive from the declarations, by path. */
+export async function committedDocuments(): Promise<Map<string, string>> {
   const served = servedOf(allResources);
+  const requests = exampleRequests(toOpenapi(served));
   return new Map([
-    ["docs/openapi.json", describingDocuments(allResources).get("/openapi.json")?.make() ?? ""],
+    ["docs/openapi.json", String(await servedFiles(allResources).get("/openapi.json")?.make())],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],
     ["docs/storefront.http", toHttpFile(requests)],
     ["src/client/record-types.ts", toRecordTypes(served)],

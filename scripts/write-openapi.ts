@@ -6,7 +6,7 @@ import { committedDocuments } from "./committed.ts";
 const isCheck = process.argv.includes("--check");
 const stale: string[] = [];
 
-for (const [path, text] of committedDocuments()) {
+for (const [path, text] of await committedDocuments()) {
   const file = new URL(`../${path}`, import.meta.url);
   if (existsSync(file) && readFileSync(file, "utf8") === text) continue;
   stale.push(path);

@@ -50,7 +50,6 @@ const exportExceptions: Record<string, string> = {
   "operator/import.ts ImportOptions": "tests import with part of the options",
   "operator/keys.ts KeyRecord": "tests read the records of keys",
   "operator/keys.ts KeySettings": "the test server issues keys",
-  "reference/documents.ts openapiOf": "scripts/write-openapi.ts writes docs/openapi.json",
   "start.ts StartOptions": "the test server starts with options",
   "store/postgres/pool.ts Work": "tests run work on a pool",
   "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
@@ -72,7 +71,6 @@ const longFunctions: Record<string, number> = {
   "commands/workers.ts runWorkers": 43,
   "http/admission.ts createAdmission": 53,
   "operator/import.ts importRecords": 72,
-  "reference/openapi/parameters.ts fieldParameters": 43,
   "store/postgres/engine.ts openPostgres": 65,
   "store/postgres/pool.ts createPool": 152,
   "store/postgres/postgres-connection.ts connect": 103,
@@ -86,7 +84,6 @@ const longFunctions: Record<string, number> = {
 /** Files of more than 200 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFiles: Record<string, number> = {
   "formats/xml-reader.ts": 263,
-  "reference/openapi/operations.ts": 226,
   "store/memory/selections.ts": 223,
   "store/postgres/pool.ts": 239,
 };

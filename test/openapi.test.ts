@@ -7,8 +7,8 @@ import { oas } from "@stoplight/spectral-rulesets";
 import Ajv2020 from "ajv/dist/2020.js";
 import { committedDocuments } from "../scripts/committed.ts";
 import { type Resource, servedOf } from "../src/model/resource.ts";
-import { openapiOf } from "../src/reference/documents.ts";
 import type { Schema } from "../src/reference/json-schema.ts";
+import { toOpenapi } from "../src/reference/openapi/document.ts";
 import { allResources } from "../src/resources/all.ts";
 import { createConformance } from "./support/conformance.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
@@ -47,14 +47,14 @@ describe("the OpenAPI document", () => {
   });
 
   test("has no warning from Spectral, which does find a fault that is put in", async () => {
-    const document = openapiOf(allResources);
+    const document = toOpenapi(served);
     expect(await lintBySpectral(document)).toEqual([]);
     const [fault] = await lintBySpectral({ ...document, tags: [] });
     expect(fault?.code).toBe("operation-tag-defined");
   });
 
   test("has no warning from Redocly, which does find a fault that is put in", () => {
-    const document = openapiOf(allResources);
+    const document = toOpenapi(served);
     expect(lintByRedocly(document)).toEqual([]);
     const wrong = JSON.parse(
       JSON.stringify(document).replaceAll('"example":{"Name":"Dispatched"}', '"example":{"Name":1}'),
@@ -66,7 +66,7 @@ describe("the OpenAPI document", () => {
 
   test("has an example for every body, and those in XML are what the XSD says", () => {
     const read = createXmlReader(allResources);
-    const contents = contentsIn(openapiOf(allResources));
+    const contents = contentsIn(toOpenapi(served));
     expect(contents.length).toBeGreaterThan(50);
     for (const [type, { example, examples }] of contents) {
       const all = examples ? Object.values(examples).map(({ value }) => value) : [example];
@@ -79,7 +79,7 @@ describe("the OpenAPI document", () => {
   });
 
   test("describes a list as an array of whole records, which every generator has a type for", () => {
-    const { paths } = openapiOf(allResources) as {
+    const { paths } = toOpenapi(served) as {
       paths: Record<string, { get: { responses: Record<string, Schema> } }>;
     };
     for (const [path, { get }] of Object.entries(paths).filter(([path]) => !path.includes("{id}"))) {
@@ -95,7 +95,7 @@ describe("the OpenAPI document", () => {
   });
 
   test("and whatever else is made from the declarations is committed as it is", async () => {
-    for (const [path, text] of committedDocuments()) {
+    for (const [path, text] of await committedDocuments()) {
       const stale = readFileSync(join(import.meta.dir, "..", path), "utf8") !== text;
       expect(stale ? `${path} is stale: run \`npm run openapi\`` : "").toBe("");
     }
@@ -198,7 +198,7 @@ describe("the XSD", () => {
 });
 
 function exampleOf(resource: Resource): Record<string, unknown> {
-  const { paths } = openapiOf(allResources) as {
+  const { paths } = toOpenapi(served) as {
     paths: Record<string, { get: { responses: Record<string, Schema> } }>;
   };
   const ok = paths[`/restapi/${resource.path}/{id}.json`]?.get.responses[200];

@@ -3,8 +3,8 @@
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { once } from "../lib/once.ts";
-import { htmlType, pagePolicy } from "../reference/pages/shell.ts";
-import type { ServedFile } from "../reference/served.ts";
+import type { ServedFile } from "../reference/documents.ts";
+import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding, compressWhole } from "./compression.ts";
 import { noneMatchHits } from "./conditional.ts";

@@ -1,4 +1,4 @@
-// JSON Schema 2020-12, from the declarations of the resources.
+// JSON Schema 2020-12, from the declarations of the resources. OpenAPI 3.1 uses the same schemas.
 
 import type { Field, Fields, Group, Text } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
@@ -7,20 +7,19 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** Schemas by name, where the first mention of a group puts its own. */
+/** The schemas of groups, by name. */
 export type Schemas = Record<string, Schema>;
 
 /**
- * What is asked of a record:
- * `whole` is what a response carries; `part` what a list carries when `fields` asks for less; `new` what creates one;
- * `changes` what updates one, or names the one to delete.
+ * The forms of a record: `whole` in responses, `part` in a list with `fields`, `new` in a request that creates one, `changes` in a
+ * request that updates one or names the one to delete.
  */
 export type Form = "whole" | "part" | "new" | "changes";
 
-/** The largest ID is the largest whole number that every JSON parser reads exactly (RFC 8259 section 6). */
-const largestId = Number.MAX_SAFE_INTEGER;
+/** The largest whole number that every JSON parser reads exactly (RFC 8259 section 6). */
+const maxId = Number.MAX_SAFE_INTEGER;
 
-/** The schema of `resource`'s records in JSON. @param groups receives the groups that it refers to, below `base` */
+/** The schema of a record. @param groups receives the schemas of its groups. References to them begin with `base`. */
 export function recordSchema(resource: Resource, form: Form, groups: Schemas, base: string): Schema {
   const fields = fieldSchemas(resource.fields, form, groups, base);
   return {
@@ -34,12 +33,12 @@ export function recordSchema(resource: Resource, form: Form, groups: Schemas, ba
   };
 }
 
-/** The name of a record's schema among others: `Brand`, `NewBrand`. */
+/** The name of a schema: `Brand`, `NewBrand`. */
 export function schemaName({ element }: Resource, form: Form): string {
   return { whole: element, part: `${element}Part`, new: `New${element}`, changes: `${element}Changes` }[form];
 }
 
-/** The document at `/schemas/<resource>.json`: a record, and under `$defs` its other forms and its list. */
+/** The document at `/schemas/<resource>.json`: a record, with its other forms and its list under `$defs`. */
 export function schemaDocument(resource: Resource): Schema {
   const base = "#/$defs/";
   const groups: Schemas = {};
@@ -71,9 +70,9 @@ function textSchema(field: Text): Schema {
 
 const idSchema: Schema = {
   type: "integer",
-  description: "Identifier of the record: given by the server, and never used twice.",
+  description: "Identifier of the record. The server assigns it and never reuses it.",
   minimum: 1,
-  maximum: largestId,
+  maximum: maxId,
   examples: [1],
   xml: { attribute: true },
 };
@@ -87,17 +86,17 @@ const titles: Record<Form, (resource: Resource) => string> = {
 
 const descriptions: Record<Form, (resource: Resource) => string> = {
   whole: ({ description }) => description,
-  part: ({ singular }) => `What \`fields\` asks for of the ${singular}, and its ID.`,
-  new: ({ singular }) => `What creates the ${singular}. Fields that are left out are stored empty.`,
+  part: ({ singular }) => `The ID of the ${singular}, and the fields that \`fields\` selects.`,
+  new: ({ singular }) => `The fields of a new ${singular}. Missing fields are stored empty.`,
   changes: ({ singular }) =>
-    `What changes of the ${singular}. Fields that are left out keep their value; \`""\` empties one. The ID names the record where the path does not.`,
+    `The fields of the ${singular} to change. Missing fields keep their values; \`""\` empties one. The ID names the record if the path does not.`,
 };
 
 function required(form: Form, { fields, leaves }: Resource): Schema {
   if (form === "changes") return {};
   if (form === "part") return { required: ["ID"] };
   if (form === "whole") return { required: ["ID", ...Object.keys(fields)] };
-  const names = new Set(leaves.filter((leaf) => leaf.field.required).map((leaf) => leaf.keys[0] as string));
+  const names = new Set(leaves.filter((leaf) => leaf.field.required).map((leaf) => leaf.keys[0]));
   return names.size > 0 ? { required: [...names] } : {};
 }
 
@@ -110,7 +109,7 @@ function fieldSchemas(fields: Fields, form: Form, groups: Schemas, base: string)
   );
 }
 
-/** A reference to the group, which resources share. Two groups of one name that differ are told apart by a number. */
+/** A reference to a group. Resources share equal groups; of two that differ but have the same name, the second one gets a number. */
 function groupSchema(name: string, group: Group, form: Form, groups: Schemas, base: string): Schema {
   const isWhole = form === "whole";
   const schema: Schema = {
@@ -126,7 +125,7 @@ function groupSchema(name: string, group: Group, form: Form, groups: Schemas, ba
   return { $ref: base + key };
 }
 
-/** `xml` is a keyword of OpenAPI, and none of JSON Schema. */
+/** Removes the keyword `xml`, which is in OpenAPI but not in JSON Schema. */
 function withoutXml<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === "xml" ? undefined : value)));
 }

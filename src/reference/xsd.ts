@@ -1,7 +1,7 @@
-// XML Schema 1.0, from the declarations of the resources. It holds for responses and request bodies alike, so a single
-// record requires neither its ID nor any element: what must be there when is in the JSON Schema.
+// XML Schema 1.0, from the declarations of the resources. One type describes responses and request bodies, so it requires neither
+// the ID nor any element of a record; the JSON Schema says what is required where.
 
-import type { Fields, Text } from "../model/field.ts";
+import type { Fields, Group, Text } from "../model/field.ts";
 import type { Resource } from "../model/resource.ts";
 
 const start = `<?xml version="1.0" encoding="utf-8"?>\n<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"`;
@@ -20,7 +20,7 @@ ${resources.map(recordType).join("")}${listElement(resources)}</xs:schema>
 `;
 }
 
-/** The document at `/schemas/problem.xsd`: RFC 9457 appendix B, which keeps the namespace of RFC 7807. */
+/** The document at `/schemas/problem.xsd` (RFC 9457 appendix B, with the namespace of RFC 7807). */
 export function toProblemXsd(): string {
   return `${start} targetNamespace="urn:ietf:rfc:7807" elementFormDefault="qualified">
   <xs:element name="problem">
@@ -64,7 +64,7 @@ ${fieldElements(fields, "      ")}    </xs:all>
 `;
 }
 
-/** A key says of each listed record that it has an ID, which the record's type cannot. */
+/** The list. A key per resource requires an ID of each record, which the type of the record cannot require in lists only. */
 function listElement(resources: readonly Resource[]): string {
   const lists = resources.map(
     ({ element }) => `        <xs:element name="${element}" type="${element}" minOccurs="0" maxOccurs="unbounded"/>\n`,
@@ -83,16 +83,19 @@ ${keys.join("")}  </xs:element>
 }
 
 function fieldElements(fields: Fields, indent: string): string {
-  let elements = "";
-  for (const [name, field] of Object.entries(fields)) {
-    const note = annotation(field.description, `${indent}  `);
-    const type =
-      field.kind === "text"
-        ? textType(field, `${indent}  `)
-        : `${indent}  <xs:complexType>\n${indent}    <xs:all>\n${fieldElements(field.fields, `${indent}      `)}${indent}    </xs:all>\n${indent}  </xs:complexType>\n`;
-    elements += `${indent}<xs:element name="${name}" minOccurs="0">\n${note}${type}${indent}</xs:element>\n`;
-  }
-  return elements;
+  return Object.entries(fields)
+    .map(([name, field]) => {
+      const inner = `${indent}  `;
+      const type = field.kind === "text" ? textType(field, inner) : groupType(field, inner);
+      const content = annotation(field.description, inner) + type;
+      return `${indent}<xs:element name="${name}" minOccurs="0">\n${content}${indent}</xs:element>\n`;
+    })
+    .join("");
+}
+
+function groupType({ fields }: Group, indent: string): string {
+  const elements = fieldElements(fields, `${indent}    `);
+  return `${indent}<xs:complexType>\n${indent}  <xs:all>\n${elements}${indent}  </xs:all>\n${indent}</xs:complexType>\n`;
 }
 
 function textType(field: Text, indent: string): string {
@@ -105,7 +108,7 @@ function textType(field: Text, indent: string): string {
   return `${indent}<xs:simpleType>\n${indent}  <xs:restriction base="xs:string">\n${lines}${indent}  </xs:restriction>\n${indent}</xs:simpleType>\n`;
 }
 
-/** A pattern of XML Schema is always of the whole value, and has no groups that capture nothing (part 2, appendix F). */
+/** A pattern of XML Schema always applies to the whole value, and has no non-capturing groups (part 2, appendix F). */
 function toXsdPattern(source: string): string {
   return source.replace(/^\^/, "").replace(/\$$/, "").replaceAll("(?:", "(");
 }

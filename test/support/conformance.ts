@@ -1,9 +1,9 @@
 // Holds every answer of the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import type { Resource } from "../../src/model/resource.ts";
-import { openapiOf } from "../../src/reference/documents.ts";
+import { type Resource, servedOf } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
+import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { createXmlReader } from "./xml-reader.ts";
 
 export interface Asked {
@@ -35,7 +35,7 @@ const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
 /** What `resources` promise by their document. */
 export function createConformance(resources: readonly Resource[]): Conformance {
-  const document = closed(openapiOf(resources)) as Schema;
+  const document = closed(toOpenapi(servedOf(resources))) as Schema;
   const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "uri-reference": isReference } });
   ajv.addSchema(document, "openapi");
   const validators = new Map<string, ValidateFunction>();

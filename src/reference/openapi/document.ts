@@ -1,21 +1,23 @@
 // OpenAPI 3.1, from the declarations of the resources.
 
+import { version } from "../../../package.json" with { type: "json" };
+import { formats } from "../../formats/format.ts";
+import type { Resource } from "../../model/resource.ts";
 import { type Form, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
+import { tagOf } from "./components.ts";
 import { headerComponents } from "./headers.ts";
-import type { Interface } from "./interface.ts";
-import { pathsOf, tagOf } from "./operations.ts";
+import { pathsOf } from "./operations.ts";
 import { filterValue, parameterComponents } from "./parameters.ts";
 import { problemResponses, problemSchemas } from "./problems.ts";
 
-/** The document at `/openapi.json`. */
-export function toOpenapi(api: Interface): Schema {
-  const { resources, formats } = api;
-  const each = resources.flatMap((resource) => formats.map((format) => ({ resource, format })));
+/** The document at `/openapi.json`. @param resources those that clients see */
+export function toOpenapi(resources: readonly Resource[]): Schema {
+  const pairs = resources.flatMap((resource) => formats.map((format) => ({ resource, format })));
   return {
     openapi: "3.1.0",
     info: {
       title: "Storefront",
-      version: api.version,
+      version,
       summary: "Brands, order statuses and store locations of online shops.",
       description: about,
       contact: { name: "The operator of this server" },
@@ -23,37 +25,37 @@ export function toOpenapi(api: Interface): Schema {
     },
     servers: [{ url: "/", description: "This server." }],
     security: [{ apiKey: [] }],
-    tags: each.map(({ resource, format }) => ({ name: tagOf(resource, format), description: resource.description })),
+    tags: pairs.map(({ resource, format }) => ({ name: tagOf(resource, format), description: resource.description })),
     "x-tagGroups": formats.map((format) => ({
       name: format.name.toUpperCase(),
       tags: resources.map((resource) => tagOf(resource, format)),
     })),
-    paths: Object.assign({}, ...each.map(({ resource, format }) => pathsOf(resource, format, api))),
+    paths: Object.assign({}, ...pairs.map(({ resource, format }) => pathsOf(resource, format))),
     components: {
-      securitySchemes: {
-        apiKey: {
-          type: "apiKey",
-          in: "header",
-          name: "X-API-AUTH",
-          description: "An API key of the website. The operator issues it.",
-        },
-      },
-      schemas: schemaComponents(api),
+      securitySchemes: { apiKey },
+      schemas: schemaComponents(resources),
       parameters: parameterComponents(resources),
       headers: headerComponents(),
-      responses: problemResponses(api),
+      responses: problemResponses(),
     },
   };
 }
 
-const about = `Brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.
+const about = `Brands, order statuses and store locations of online shops, in JSON and XML, with an API key per website.
 
-Send your API key in the header \`X-API-AUTH\` with every request. The path's suffix, \`.json\` or \`.xml\`, is the format of both bodies.
-The guide tells the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication), [formats](/docs/formats),
-[errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries) and
+Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
+body and of the response. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
+[formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries) and
 [following changes](/docs/following-changes).`;
 
-function schemaComponents({ resources }: Interface): Schemas {
+const apiKey: Schema = {
+  type: "apiKey",
+  in: "header",
+  name: "X-API-AUTH",
+  description: "An API key of the website. The operator issues it.",
+};
+
+function schemaComponents(resources: readonly Resource[]): Schemas {
   const groups: Schemas = {};
   const records: Schemas = {};
   for (const resource of resources) {

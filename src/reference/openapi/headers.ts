@@ -1,7 +1,7 @@
-// The headers of the answers, each with what it holds. `required` is one that every answer of its kind carries.
+// The response header fields. A field marked as required is in every response that the document lists it for.
 
 import type { Schema } from "../json-schema.ts";
-import { ref } from "./interface.ts";
+import { ref } from "./components.ts";
 
 type Header = readonly [description: string, schema: Schema, isRequired?: boolean];
 
@@ -9,64 +9,67 @@ const constant = (value: string): Schema => ({ type: "string", const: value });
 const text = (example: string): Schema => ({ type: "string", examples: [example] });
 const seconds: Schema = { type: "integer", minimum: 1, examples: [1] };
 
-/** By the header's own name. */
 const headers: Readonly<Record<string, Header>> = {
-  "Cache-Control": ["Nothing is to be kept.", constant("no-cache, no-store, must-revalidate"), true],
-  Pragma: ["The same for old caches.", constant("no-cache"), true],
-  Expires: ["The same again.", constant("-1"), true],
-  "Access-Control-Allow-Origin": ["Any web page may read the answer.", constant("*"), true],
+  "Cache-Control": ["Caches must not store the response.", constant("no-cache, no-store, must-revalidate"), true],
+  Pragma: ["The same for HTTP/1.0 caches.", constant("no-cache"), true],
+  Expires: ["The same for HTTP/1.0 caches.", constant("-1"), true],
+  "Access-Control-Allow-Origin": ["Scripts of every origin can read the response.", constant("*"), true],
   "Access-Control-Expose-Headers": [
-    "The headers that a script may read; only when the request names its `Origin`.",
+    "The header fields that a script can read. Only if the request has an `Origin`.",
     text("ETag, Location, X-Request-Id"),
   ],
-  "X-Content-Type-Options": ["The body is what `Content-Type` says.", constant("nosniff"), true],
-  "X-Request-Id": ["Names this answer, also in the server's log.", text("k3J9aZ0q1"), true],
-  Date: ["When the server answered.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
-  "Content-Length": ["Bytes of the body as it is sent.", { type: "integer", minimum: 0, examples: [270] }],
-  "Content-Encoding": ["How a long list is compressed, when `Accept-Encoding` allows it.", { enum: ["zstd", "gzip"] }],
-  Vary: ["Lists are compressed by `Accept-Encoding`.", constant("Accept-Encoding")],
+  "X-Content-Type-Options": ["Browsers must not guess the content type.", constant("nosniff"), true],
+  "X-Request-Id": ["The ID of the request, also in the server's log.", text("k3J9aZ0q1"), true],
+  Date: ["When the server made the response.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
+  "Content-Length": ["Bytes of the body as sent.", { type: "integer", minimum: 0, examples: [270] }],
+  "Content-Encoding": ["The compression of a long list, if `Accept-Encoding` allows one.", { enum: ["zstd", "gzip"] }],
+  Vary: ["The compression of a list depends on `Accept-Encoding`.", constant("Accept-Encoding")],
   ETag: [
-    "Tells this state of the record or list from every other. Send it in `If-Match` or `If-None-Match`.",
+    "The version of the record or list, for `If-Match` and `If-None-Match`.",
     { type: "string", pattern: '^"[^"]+"$', examples: ['"m8Xk2.17.json"'] },
     true,
   ],
   Location: [
-    "Where the new record is.",
+    "The path of the new record.",
     { type: "string", format: "uri-reference", examples: ["/restapi/brands/1.json"] },
     true,
   ],
   "X-Total-Count": [
-    "How many records the list has without `limit` and `offset`.",
+    "The number of matching records on all pages.",
     { type: "integer", minimum: 0, examples: [3] },
     true,
   ],
   Link: [
-    "Where the other pages are (RFC 8288); with `limit`, unless it would be longer than 4 KiB.",
+    "The other pages (RFC 8288). Only if the request has `limit` and the value is at most 4 KiB long.",
     text('</restapi/brands.json?limit=2&offset=2>; rel="next"'),
   ],
   "Idempotency-Replayed": [
-    "This is the first response again: the `Idempotency-Key` was used for the same request before.",
+    "This is the stored response of an earlier request with the same `Idempotency-Key`.",
     constant("true"),
   ],
-  "Retry-After": ["Seconds after which trying again makes sense.", seconds, true],
-  RateLimit: ["What is left of the key's allowance, where it has one.", text('"key";r=99;t=1')],
-  "RateLimit-Policy": ["The key's allowance, where it has one.", text('"key";q=100;w=2')],
+  "Retry-After": ["Seconds to wait before you try again.", seconds, true],
+  RateLimit: ["The rest of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
+  "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
   "WWW-Authenticate": [
     "How to authenticate.",
     { type: "string", pattern: '^ApiKey realm="[^"]*", header="X-API-AUTH"$' },
     true,
   ],
-  Allow: ["The methods that the path has.", text("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), true],
-  "Access-Control-Allow-Methods": ["The same for a browser's preflight.", text("GET, HEAD, OPTIONS"), true],
+  Allow: ["The methods that the path supports.", text("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), true],
+  "Access-Control-Allow-Methods": [
+    "The methods that the path supports, for scripts.",
+    text("GET, HEAD, OPTIONS"),
+    true,
+  ],
   "Access-Control-Allow-Headers": [
-    "The headers that a script may send.",
+    "The header fields that a script can send.",
     text("X-API-AUTH, Content-Type, If-Match"),
     true,
   ],
-  "Access-Control-Max-Age": ["Seconds for which a browser may remember this.", constant("86400"), true],
+  "Access-Control-Max-Age": ["Seconds for which a browser can cache this response.", constant("86400"), true],
 };
 
-/** On every answer, errors too. */
+/** In every response, errors included. */
 const common = [
   "Cache-Control",
   "Pragma",
@@ -81,7 +84,7 @@ const common = [
 
 const rates = ["RateLimit", "RateLimit-Policy"];
 
-/** The names of the headers that belong to an answer, besides those of every answer; `?` after one that may be absent. */
+/** The names of the header fields of each kind of response, besides the common ones. `?` marks one that is not always there. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...rates],
   record: ["ETag", ...rates],
@@ -94,29 +97,24 @@ export const headersOf = {
   problem: rates,
 } as const;
 
-/** The `headers` of an answer that has those `names`. */
+/** The `headers` of a response with the header fields `names`. */
 export function headerRefs(names: readonly string[]): Record<string, Schema> {
-  return Object.fromEntries(
-    [...common, ...names].map((name) => (name.endsWith("?") ? optional(name) : required(name))),
-  );
+  return Object.fromEntries([...common, ...names].map(headerRef));
 }
 
 /** `components.headers`. */
 export function headerComponents(): Record<string, Schema> {
-  return Object.fromEntries(Object.keys(headers).map((name) => [name, headerObject(name)]));
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, [description, schema, isRequired]]) => [
+      name,
+      { description, ...(isRequired ? { required: true } : {}), schema },
+    ]),
+  );
 }
 
-function headerObject(name: string): Schema {
-  const [description, schema, isRequired] = headers[name] as Header;
-  return { description, ...(isRequired ? { required: true } : {}), schema };
-}
-
-function required(name: string): [string, Schema] {
-  return [name, ref("headers", name)];
-}
-
-function optional(marked: string): [string, Schema] {
-  const name = marked.slice(0, -1);
-  const { required: _, ...header } = headerObject(name);
-  return [name, header];
+function headerRef(marked: string): [string, Schema] {
+  const name = marked.replace("?", "");
+  if (name === marked) return [name, ref("headers", name)];
+  const [description, schema] = headers[name] ?? [];
+  return [name, { description, schema }];
 }

@@ -1,14 +1,16 @@
-// The answers that say no: a component per status and format, with an example of each problem that has the status.
+// Errors: a response per status and format, with an example of each problem type that has the status.
 
+import { type Format, formats, type Problem } from "../../formats/format.ts";
+import { statusOf } from "../../formats/status.ts";
 import { type Code, refusals } from "../../model/errors.ts";
 import type { Schema } from "../json-schema.ts";
-import { shownExample } from "./examples.ts";
+import { toExample } from "./bodies.ts";
+import { identifierOf, nameIn, ref } from "./components.ts";
 import { headerRefs, headersOf } from "./headers.ts";
-import { type Interface, named, type ProblemExample, ref, type WireFormat } from "./interface.ts";
 
 const codes = Object.keys(refusals) as Code[];
 
-/** What the `detail` of each may say. */
+/** An example of the `detail` of each. */
 const details: Record<Code, string> = {
   "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
   "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
@@ -38,7 +40,7 @@ const faults = [
   { field: "Name", detail: "is required" },
 ];
 
-/** Headers that a problem carries besides the usual ones. */
+/** Header fields of a problem besides the usual ones. */
 const extraHeaders: Partial<Record<Code, readonly string[]>> = {
   unauthorized: ["WWW-Authenticate"],
   "method-not-allowed": ["Allow"],
@@ -47,8 +49,8 @@ const extraHeaders: Partial<Record<Code, readonly string[]>> = {
   unavailable: ["Retry-After"],
 };
 
-/** What may happen to any request with a key. */
-export const always: readonly Code[] = [
+/** Problems that every operation with a key can have. */
+export const commonProblems: readonly Code[] = [
   "bad-request",
   "unauthorized",
   "forbidden",
@@ -60,55 +62,59 @@ export const always: readonly Code[] = [
   "unavailable",
 ];
 
-/** The `responses` of these problems, by status, for an operation in `format`. */
-export function problemRefs(wanted: readonly Code[], format: WireFormat, { statusOf }: Interface) {
-  const sorted = [...wanted].sort((a, b) => statusOf(a) - statusOf(b));
+/** The `responses` of an operation in `format` that can have these problems, by status. */
+export function problemRefs(wanted: readonly Code[], format: Format): Record<number, Schema> {
   return Object.fromEntries(
-    sorted.map((code) => [statusOf(code), ref("responses", responseName(code, format, statusOf))]),
+    wanted
+      .map((code): [number, Schema] => [statusOf(code), ref("responses", responseName(code, format))])
+      .sort(([a], [b]) => a - b),
   );
 }
 
-/** No operation responds with it: the method of an operation is known. */
-const withoutOperation: Code = "not-implemented";
-
-/** `components.responses`. */
-export function problemResponses(api: Interface): Record<string, Schema> {
-  const responses: Record<string, Schema> = {};
-  for (const format of api.formats) {
-    for (const code of codes) {
-      if (code !== withoutOperation)
-        responses[responseName(code, format, api.statusOf)] ??= response(code, format, api);
-    }
-  }
-  return responses;
+/** `components.responses`: one per status and format. */
+export function problemResponses(): Record<string, Schema> {
+  // No operation has `not-implemented`: it is the response to unknown methods.
+  const ofOperations = codes.filter((code) => code !== "not-implemented");
+  return Object.fromEntries(
+    formats.flatMap((format) =>
+      ofOperations.map((code) => [responseName(code, format), problemResponse(code, format)]),
+    ),
+  );
 }
 
 /** The schema of a problem (RFC 9457 section 3), and of one fault in it. */
 export const problemSchemas: Record<string, Schema> = {
   Problem: {
     title: "Problem",
-    description: "Why the request was refused (RFC 9457).",
+    description: "A problem document (RFC 9457): why the server refused the request.",
     type: "object",
     required: ["type", "title", "status", "detail", "instance"],
     properties: {
       type: {
         type: "string",
         format: "uri-reference",
-        description: "The kind of problem, and the page about it.",
+        description: "The problem type. It is the path of the page about it.",
         enum: codes.map((code) => `/docs/problems/${code}`),
       },
-      title: { type: "string", description: "The kind of problem in words.", examples: [refusals["bad-request"]] },
-      status: { type: "integer", description: "The status code again.", minimum: 400, maximum: 599, examples: [400] },
-      detail: { type: "string", description: "What was wrong with this request.", examples: [details["bad-request"]] },
+      title: { type: "string", description: "The problem type in words.", examples: [refusals["bad-request"]] },
+      status: {
+        type: "integer",
+        description: "The status code of the response.",
+        minimum: 400,
+        maximum: 599,
+        examples: [400],
+      },
+      detail: { type: "string", description: "What is wrong with this request.", examples: [details["bad-request"]] },
       instance: {
         type: "string",
         format: "uri-reference",
-        description: "The request's id, as in `X-Request-Id`.",
+        description: "The ID of the request, as in `X-Request-Id`.",
         examples: ["k3J9aZ0q1"],
       },
       errors: {
         type: "array",
-        description: "Every fault of a rejected record, at most 100; or where a body cannot be parsed.",
+        description:
+          "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed.",
         items: { $ref: "#/components/schemas/Fault" },
         xml: { wrapped: true },
       },
@@ -123,32 +129,39 @@ export const problemSchemas: Record<string, Schema> = {
     properties: {
       field: {
         type: "string",
-        description: "The field, as a dotted path; empty for the whole record.",
+        description: "The dotted path of the field. Empty for the whole record.",
         examples: ["Address.Town"],
       },
       detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
-      line: { type: "integer", minimum: 1, description: "Line of the body, when it cannot be parsed.", examples: [3] },
-      column: { type: "integer", minimum: 1, description: "Character of that line, from 1.", examples: [14] },
+      line: {
+        type: "integer",
+        minimum: 1,
+        description: "Line of the body if it cannot be parsed, from 1.",
+        examples: [3],
+      },
+      column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
     },
     xml: { name: "i" },
   },
 };
 
-/** Problems of one status share a response, which has the name of the first of them. */
-function responseName(code: Code, format: WireFormat, statusOf: Interface["statusOf"]): string {
-  const first = codes.find((other) => statusOf(other) === statusOf(code)) as Code;
-  return named(
-    first.replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    format,
-  );
+/** The codes with the same status, which share a response. */
+function codesLike(code: Code): readonly Code[] {
+  return codes.filter((other) => statusOf(other) === statusOf(code));
 }
 
-function response(code: Code, format: WireFormat, { statusOf }: Interface): Schema {
-  const same = codes.filter((other) => statusOf(other) === statusOf(code));
-  const examples = same.map((one) => {
-    const value = shownExample(format, format.problem(example(one, statusOf(one))));
-    return [one, { summary: refusals[one], value }];
-  });
+/** A response is named after the first code of its status. */
+function responseName(code: Code, format: Format): string {
+  const [first = code] = codesLike(code);
+  return nameIn(format, identifierOf(first));
+}
+
+function problemResponse(code: Code, format: Format): Schema {
+  const same = codesLike(code);
+  const examples = same.map((one) => [
+    one,
+    { summary: refusals[one], value: toExample(format, format.problem(exampleProblem(one))) },
+  ]);
   return {
     description: same.map((one) => `[${refusals[one]}](/docs/problems/${one}).`).join(" "),
     headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),
@@ -158,11 +171,11 @@ function response(code: Code, format: WireFormat, { statusOf }: Interface): Sche
   };
 }
 
-function example(code: Code, status: number): ProblemExample {
+function exampleProblem(code: Code): Problem {
   return {
     type: `/docs/problems/${code}`,
     title: refusals[code],
-    status,
+    status: statusOf(code),
     detail: details[code],
     instance: "k3J9aZ0q1",
     ...(code === "invalid-record" ? { errors: faults } : {}),

@@ -1,5 +1,5 @@
-import { links } from "./render.ts";
-import { escapeHtml, toPage } from "./shell.ts";
+import { links } from "./guide.ts";
+import { escapeHtml, toPage } from "./layout.ts";
 
 /** A problem (RFC 9457) without its faults. */
 interface ShownProblem {

@@ -1,9 +1,9 @@
-// The reference at /docs: Scalar, served by this program, with everything switched off that would speak to another host.
+// The reference at /docs: Scalar, served by this program, with all features off that send requests to other hosts.
 
 import bundle from "@scalar/api-reference/browser/standalone.js" with { type: "file" };
 import { dependencies } from "../../../package.json" with { type: "json" };
 
-/** Scalar's program: where it is served, and the file that it is. */
+/** The path at which Scalar's script is served, and its file. */
 export const scalar = { path: `/docs/assets/scalar-${dependencies["@scalar/api-reference"]}.js`, file: bundle };
 
 /** The page at `/docs`. */
@@ -17,7 +17,7 @@ export const referencePage = `<!doctype html>
 </head>
 <body>
 <div id="reference"></div>
-<noscript>The reference needs JavaScript. <a href="/docs/guide">The guide</a> does not, nor does <a href="/openapi.json">the document</a>.</noscript>
+<noscript>The reference needs JavaScript. <a href="/docs/guide">The guide</a> and <a href="/openapi.json">the OpenAPI document</a> do not.</noscript>
 <script src="${scalar.path}"></script>
 <script src="/docs/assets/reference.js"></script>
 </body>
@@ -39,8 +39,8 @@ const settings = {
   agent: { disabled: true },
 };
 
-/** What starts Scalar on the page. The document's own server is `/`, which Scalar would put before the paths as it is. */
-export const referenceScript = `// Scalar shows a response as text by its media type, and takes problems in XML for binary files.
+/** The script that starts Scalar. It passes the absolute URL of the server, because Scalar would put the document's `/` before the paths unchanged. */
+export const referenceScript = `// Scalar treats application/problem+xml as a binary file.
 const send = window.fetch;
 window.fetch = async (...request) => {
   const response = await send(...request);
@@ -53,7 +53,7 @@ const servers = [{ url: location.origin, description: "This server." }];
 Scalar.createApiReference("#reference", { ...${JSON.stringify(settings)}, servers });
 `;
 
-/** Holds the browser to this host, whatever Scalar would do (CSP level 3). */
+/** The Content-Security-Policy of the reference: the browser sends requests to this host only (CSP level 3). */
 export const referencePolicy = [
   "default-src 'self'",
   "script-src 'self'",

@@ -1,4 +1,4 @@
-// The pages of the guide. They are imported, so that a single executable has them in it.
+// The Markdown files of the guide. They are imported, so that a single executable contains them.
 
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
@@ -30,20 +30,20 @@ import wrongSiteProblem from "../../../docs/problems/wrong-site.md" with { type:
 import safeRetries from "../../../docs/safe-retries.md" with { type: "text" };
 import type { Code } from "../../model/errors.ts";
 
-/** The guide in reading order: the last part of each page's path, and its text in Markdown. */
-export const guide: Readonly<Record<string, string>> = {
+/** The pages of the guide in reading order, by the last segment of their paths. */
+export const guide = {
   guide: overview,
   "getting-started": gettingStarted,
-  authentication: authentication,
-  formats: formats,
-  errors: errors,
+  authentication,
+  formats,
+  errors,
   "paging-and-filtering": pagingAndFiltering,
   "safe-retries": safeRetries,
   "following-changes": followingChanges,
-  clients: clients,
+  clients,
 };
 
-/** The page of each kind of problem. */
+/** The page of each problem type. */
 export const problems: Readonly<Record<Code, string>> = {
   "bad-request": badRequestProblem,
   "invalid-record": invalidRecordProblem,

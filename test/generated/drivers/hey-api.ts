@@ -1,5 +1,5 @@
-import { client } from "./generated/client.gen.ts";
-import * as api from "./generated/sdk.gen.ts";
+import { client } from "./generated/client.gen";
+import * as api from "./generated/sdk.gen";
 
 const [url = "", key = ""] = process.argv.slice(2);
 client.setConfig({ baseUrl: url, auth: key, throwOnError: true });

@@ -1,10 +1,10 @@
 import createClient from "openapi-fetch";
-import type { paths } from "./generated/schema.ts";
+import type { paths } from "./generated/schema";
 
 const [url = "", key = ""] = process.argv.slice(2);
 const api = createClient<paths>({ baseUrl: url, headers: { "X-API-AUTH": key } });
 
-/** The data of an answer; what it says when it is a problem. */
+/** The data of a response. Throws if it is a problem document. */
 function sure<T>({ data, error }: { data?: T; error?: unknown }): T {
   if (data === undefined) throw new Error(JSON.stringify(error));
   return data;

@@ -1,12 +1,12 @@
-import * as api from "./generated/client.ts";
+import * as api from "./generated/client";
 
 const [url = "", key = ""] = process.argv.slice(2);
-// What it generates asks for paths, as on a web page; here they are given the server that they are of.
+// The generated client requests paths, as a web page does. This adds the address of the server.
 const send = globalThis.fetch;
 globalThis.fetch = ((path: string, init?: RequestInit) => send(url + path, init)) as typeof fetch;
 const headers = { "X-API-AUTH": key };
 
-/** The data of an answer with the status that is expected. */
+/** The data of a response. Throws if it has another status than `status`. */
 function sure<A extends { status: number; data: unknown }, S extends A["status"]>(
   response: A,
   status: S,

@@ -1,7 +1,7 @@
-// The pages of the guide as HTML, from the Markdown that is readable in the repository as well.
+// The guide as HTML, from the Markdown files of docs/.
 
 import { Marked } from "marked";
-import { type Link, toExample, toPage } from "./shell.ts";
+import { codeBlock, type Link, toPage } from "./layout.ts";
 import { guide, problems } from "./sources.ts";
 
 const marked = new Marked({
@@ -13,9 +13,9 @@ const marked = new Marked({
       return `<h${depth} id="${toAnchor(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
     },
     code({ text, lang }) {
-      return toExample(text, undefined, lang?.split(" ", 1)[0]);
+      return codeBlock(text, undefined, lang?.split(" ", 1)[0]);
     },
-    // A header cell that says nothing is none.
+    // An empty header cell is a data cell, so that a screen reader does not announce an empty header.
     tablecell({ tokens, header }) {
       const tag = header && tokens.length > 0 ? "th" : "td";
       return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`;
@@ -29,18 +29,18 @@ const marked = new Marked({
   },
 });
 
-/** What leads from page to page. */
+/** The navigation of every page. */
 export const links: readonly Link[] = [
   ...Object.entries(guide).map(([name, text]) => ({ path: `/docs/${name}`, title: titleOf(text) })),
   { path: "/docs", title: "Reference" },
 ];
 
-/** Every page of the guide as HTML, by path. */
+/** The pages of the guide, by path, each with the function that renders it. */
 export function renderPages(): Map<string, () => string> {
   const pages = new Map<string, () => string>();
   for (const [name, text] of Object.entries(guide)) pages.set(`/docs/${name}`, () => render(text, `/docs/${name}`));
   for (const [code, text] of Object.entries(problems)) pages.set(`/docs/problems/${code}`, () => render(text, ""));
-  pages.set("/docs/problems", () => render(guide.errors as string, "/docs/errors"));
+  pages.set("/docs/problems", () => render(guide.errors, "/docs/errors"));
   return pages;
 }
 
@@ -52,7 +52,7 @@ function titleOf(text: string): string {
   return /^# (.+)$/m.exec(text)?.[1] ?? "";
 }
 
-/** `../formats.md#xml` in the repository is `/docs/formats#xml` on a page. */
+/** The path on the server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml`. */
 function toPath(href: string): string {
   if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
   return `/docs/${href.replace(/^(?:\.\.?\/)+/, "").replace(/\.md(?=#|$)/, "")}`;

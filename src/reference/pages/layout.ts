@@ -1,4 +1,4 @@
-// What every page for people has around its content.
+// The layout of the guide's pages.
 
 const style = `
 :root { color-scheme: light dark; --text: light-dark(#1b1f24, #e4e7eb); --ground: light-dark(#fff, #15181c); --soft: light-dark(#f3f4f6, #21262c); --line: light-dark(#d5d9de, #3a4149); --link: light-dark(#0b5cad, #7db7f5); }
@@ -33,7 +33,7 @@ export interface Link {
   readonly title: string;
 }
 
-/** A page as HTML. @param content trusted HTML @param path the page's own, to mark it in `links` */
+/** A page as HTML. @param content trusted HTML @param path of the page, which `links` marks as the current one */
 export function toPage(title: string, content: string, links: readonly Link[], path: string): string {
   const items = links.map((link) => {
     const current = link.path === path ? ' aria-current="page"' : "";
@@ -59,17 +59,17 @@ ${content}
 `;
 }
 
-/** The server that examples are written for. */
+/** The URL of the server in examples. */
 const exampleAddress = "http://127.0.0.1:8080";
 
-/** An example, which the keyboard can scroll. @param address the server's address in it */
-export function toExample(text: string, address = exampleAddress, language = ""): string {
+/** A block of code that the keyboard can scroll. @param address the URL of the server in `text` */
+export function codeBlock(text: string, address = exampleAddress, language = ""): string {
   const shown = address === exampleAddress ? "" : ` data-address="${escapeHtml(address)}"`;
   const className = language ? ` class="language-${escapeHtml(language)}"` : "";
   return `<pre tabindex="0" role="group" aria-label="Example"${shown}><code${className}>${escapeHtml(text)}</code></pre>\n`;
 }
 
-/** On a page, examples name the server that it came from. */
+/** The script of a page: puts the URL of this server into the examples. */
 export const pageScript = `for (const code of document.querySelectorAll("pre code")) {
   const address = code.parentElement.dataset.address ?? "${exampleAddress}";
   code.textContent = code.textContent.replaceAll(address, location.origin);
