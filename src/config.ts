@@ -1,4 +1,4 @@
-// What can be set, its defaults, and the only place that reads the environment.
+// The settings and their defaults. Only this file reads the environment.
 
 import { Refusal } from "./model/errors.ts";
 
@@ -6,23 +6,24 @@ export interface Config {
   /** `sqlite:<file>` or `postgres://user@host/database`. */
   readonly database: string;
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly workers: number;
   readonly demo: boolean;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
-  /** Whether `X-Forwarded-For` tells the client's address. */
+  /** Whether the last entry of `X-Forwarded-For` is the client's address. */
   readonly trustProxy: boolean;
-  /** Whether `X-Forwarded-Host` tells the host that the client named. */
+  /** Whether the last entry of `X-Forwarded-Host` is the host that the client named. */
   readonly trustForwardedHost: boolean;
-  /** Requests per second and key, and how many at once; 0 for no limit. */
+  /** Requests per second of a key; 0 for no limit. */
   readonly rate: number;
+  /** Requests of a key at once. */
   readonly burst: number;
-  /** Bytes of records to keep in memory. */
+  /** Bytes for records in memory. */
   readonly memory: number;
-  /** Seconds after which a connection that sends nothing is closed. */
+  /** Seconds after which a connection without activity is closed. */
   readonly idleTimeout: number;
-  /** Most connections of clients at once, per process; undefined for what the file descriptors allow. */
+  /** Limit of client connections per process; undefined for what the file descriptors allow. */
   readonly connections: number | undefined;
   readonly logLevel: string;
   /** Set by the parent of several workers. */
@@ -37,17 +38,17 @@ const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 /** The settings in the environment. */
 export function environment(): ConfigSources {
   const ours = Object.entries(process.env).filter(([name, value]) => {
-    // Kubernetes sets STOREFRONT_PORT=tcp://10.0.0.1:80 in every pod beside a service that is called "storefront".
+    // Kubernetes sets STOREFRONT_PORT=tcp://10.0.0.1:80 in every pod if there is a service named "storefront".
     return name.startsWith("STOREFRONT_") && !(name === "STOREFRONT_PORT" && value?.startsWith("tcp://"));
   });
   return Object.fromEntries(ours.map(([name, value]) => [name.slice("STOREFRONT_".length), value || undefined]));
 }
 
-/** The configuration that `settings` make. @throws Refusal `bad-request` that names the first bad setting */
+/** Validates `settings` and adds the defaults. @throws Refusal `bad-request` that names the first bad setting */
 export function readConfig(settings: ConfigSources = {}): Config {
   const cert = settings.TLS_CERT;
   const key = settings.TLS_KEY;
-  if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key go together");
+  if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key must be set together");
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
   return {
     database: settings.DATABASE ?? "sqlite:./data/storefront.db",
@@ -68,22 +69,19 @@ export function readConfig(settings: ConfigSources = {}): Config {
   };
 }
 
-/** How a child process is told the same configuration. */
+/** The environment of a child process with the same settings. */
 export function toEnvironment(settings: ConfigSources): Record<string, string> {
-  const given = Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const inherited = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return {
-    ...Object.fromEntries(inherited),
-    ...Object.fromEntries(given.map(([name, value]) => [`STOREFRONT_${name}`, value])),
-  };
+  const given = Object.entries(settings).map(([name, value]) => [`STOREFRONT_${name}`, value] as const);
+  const all = [...Object.entries(process.env), ...given];
+  return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-function number(settings: ConfigSources, name: string, fallback: number, least: number, most: number): number {
+function number(settings: ConfigSources, name: string, fallback: number, min: number, max: number): number {
   const text = settings[name];
   if (text === undefined) return fallback;
   const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw new Refusal("bad-request", `${named(name)} must be a whole number from ${least} to ${most}, not "${text}"`);
+  if (value >= min && value <= max) return value;
+  throw new Refusal("bad-request", `${named(name)} must be a whole number from ${min} to ${max}, not "${text}"`);
 }
 
 function flag(settings: ConfigSources, name: string): boolean {

@@ -1,4 +1,4 @@
-// The command line: arguments, and what a command's end means for whoever called it.
+// The command line: the commands, and the exit status for each way in which they end.
 
 import { Command, CommanderError } from "commander";
 import { version } from "../package.json" with { type: "json" };
@@ -11,23 +11,27 @@ import { serveCommand } from "./commands/serve.ts";
 import { siteCommand } from "./commands/site.ts";
 import { printError, printText } from "./commands/stdout.ts";
 import { Refusal } from "./model/errors.ts";
+import { servedOf } from "./model/resource.ts";
+import { allResources } from "./resources/all.ts";
 
-/** Exit statuses: the command was refused; it was called wrongly. */
-const refused = 1;
-const misused = 2;
+/** Exit statuses. */
+const failed = 1;
+const wrongUsage = 2;
+
+const resourceNames = new Intl.ListFormat("en-GB").format(servedOf(allResources).map(({ plural }) => plural));
 
 const program = new Command("storefront")
   .description(
-    "A server for the storefront REST interface: brands, order statuses and store locations of online shops, in JSON and XML, behind a key per website.",
+    `A server for the storefront REST interface: ${resourceNames} of online shops, in JSON and XML, with API keys for each website.`,
   )
   .version(version)
   .addHelpText(
     "after",
     `
-To begin (in a checkout, say npx storefront):
-  storefront serve --demo                       a server with a sample site, and a curl line to paste
-  storefront site add shop --default            a site of your own
-  storefront key create --site shop             a key for it`,
+To begin (in a checkout, write npx storefront):
+  storefront serve --demo                       start a server with a sample site; prints a curl command
+  storefront site add shop --default            add your own site
+  storefront key create --site shop             create a key for it`,
   );
 
 for (const command of [
@@ -40,42 +44,42 @@ for (const command of [
 ]) {
   program.addCommand(command);
 }
-takeOver(program);
+configure(program);
 
 try {
   await program.parseAsync();
 } catch (error) {
-  process.exitCode = explain(error);
+  process.exitCode = report(error);
 }
-// A command is over when it says so, whatever is still open, such as a connection to a host that hangs.
+// A command that has returned is done, even if something is still open, such as a connection to a host that hangs.
 process.exit();
 
-/** Tells on stderr what went wrong, and returns the exit status. */
-function explain(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : misused;
+/** Prints the error on stderr and returns the exit status. */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   if (error instanceof UsageError) {
     printMessage(`storefront: ${error.message}`);
-    return misused;
+    return wrongUsage;
   }
   if (error instanceof Refusal) {
     printMessage(`storefront: ${error.message}`);
     for (const { field, detail } of error.faults.slice(1)) printMessage(`storefront: \`${field}\`: ${detail}`);
-    return refused;
+    return failed;
   }
-  console.error("storefront: something went wrong that should not have; please report it with this:");
+  console.error("storefront: unexpected error; please report it with this text:");
   console.error(error);
-  return refused;
+  return failed;
 }
 
-/** Makes commander throw instead of ending the process, and print as the commands do, in every command. */
-function takeOver(command: Command): void {
+/** Makes commander throw instead of ending the process, and print as the commands do. */
+function configure(command: Command): void {
   command
     .exitOverride()
-    .showHelpAfterError("(add --help for what there is)")
+    .showHelpAfterError("(add --help for a list)")
     .configureOutput({
       writeOut: printText,
       writeErr: printError,
       outputError: (text, write) => write(text.replace(/^error: /, "storefront: ")),
     });
-  for (const child of command.commands) takeOver(child);
+  for (const child of command.commands) configure(child);
 }

@@ -18,7 +18,7 @@ export interface Running {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  /** Finishes what is under way and closes the database. */
+  /** Finishes the requests under way, for at most 10 seconds, and closes the database. */
   stop(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export interface StartOptions {
   readonly now?: () => number;
 }
 
-/** Starts a server. Throws when the database cannot be opened or the port is taken; then nothing is left open. */
+/** Starts a server. Throws when the database cannot be opened or the port is taken, after it has closed everything. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const { resources = allResources, now = Date.now } = options;
   const connections = connectionsOf(config);
@@ -59,31 +59,31 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
 }
 
-/** The log, on stderr, a line of JSON an event. */
+/** The log on stderr, one line of JSON per event. */
 export function createLog({ logLevel }: Config): Logger {
   return pino({ level: logLevel, base: { pid: process.pid }, serializers: { err: toLogged } }, { write: writeLine });
 }
 
-/** Writes before it returns. A line that cannot be written is lost: a full disk under the log stops no server. */
+/** Writes synchronously. A line that cannot be written is lost, so that a full disk of the log does not stop the server. */
 function writeLine(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // As said.
+    // Lost.
   }
 }
 
-/** Bytes that connections may keep, however little records may take: some large lists and bodies. */
-const leastForConnections = 64 * 1024 * 1024;
+/** Bytes that connections may keep even if `--memory` is less: some large lists and bodies. */
+const minConnectionMemory = 64 * 1024 * 1024;
 
-/** @throws Refusal `bad-request` when more are wanted than there are file descriptors for: the runtime ends a process that has none left */
+/** @throws Refusal `bad-request` for more connections than the file descriptors allow: a process without any left is ended by the runtime */
 function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
   const { most, usual } = connectionsWithin(descriptors);
   if (connections === undefined || connections <= most) return connections ?? usual;
   throw new Refusal(
     "bad-request",
-    `--connections (STOREFRONT_CONNECTIONS) may be at most ${most}, since this process may open ${descriptors} files; raise \`ulimit -n\``,
+    `--connections (STOREFRONT_CONNECTIONS) may be at most ${most}, because this process may open ${descriptors} files; raise \`ulimit -n\``,
   );
 }
 
@@ -96,7 +96,7 @@ function toHttpOptions(config: Config) {
     trustProxy,
     trustForwardedHost,
     idleTimeout,
-    memory: Math.max(memory, leastForConnections),
+    memory: Math.max(memory, minConnectionMemory),
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
     failureLimit: { rate: 2, burst: 100 },

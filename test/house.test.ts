@@ -45,7 +45,7 @@ const exportExceptions: Record<string, string> = {
   "client/client.ts createClient": "what the package exports",
   "formats/xml.ts escapeText": "a property test checks every character",
   "http/client-network.ts networkOf": "a table of addresses, which no test server can have",
-  "http/limits.ts mostBuckets": "the test fills the table to its bound",
+  "http/limits.ts maxBuckets": "the test fills the table to its bound",
   "model/resource.ts Declaration": "tests declare resources",
   "operator/import.ts ImportOptions": "tests import with part of the options",
   "operator/keys.ts KeyRecord": "tests read the records of keys",
@@ -69,7 +69,6 @@ const listExceptions: Record<string, string> = {
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFunctions: Record<string, number> = {
   "commands/workers.ts runWorkers": 43,
-  "http/admission.ts createAdmission": 53,
   "operator/import.ts importRecords": 72,
   "store/postgres/engine.ts openPostgres": 65,
   "store/postgres/pool.ts createPool": 152,

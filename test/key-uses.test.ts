@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import { createKeyUses } from "../src/http/key-uses.ts";
+import { KeyUses } from "../src/http/key-uses.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -23,7 +23,7 @@ afterEach(async () => {
 
 test("the time of the last use of a key is stored every half minute and when the server stops", async () => {
   jest.useFakeTimers();
-  const uses = createKeyUses({ engine, log: pino({ level: "silent" }) });
+  const uses = new KeyUses({ engine, log: pino({ level: "silent" }) });
   /** The stored times after all calls to the store have ended. */
   const stored = async () => {
     await engine.noteKeyUse(new Map([[9, 9]]));
@@ -49,11 +49,11 @@ test("the time of the last use of a key is stored every half minute and when the
 
 describe("a failure of the store", () => {
   let logged: string[];
-  let uses: ReturnType<typeof createKeyUses>;
+  let uses: KeyUses;
   beforeEach(() => {
     logged = [];
     const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
-    uses = createKeyUses({ engine, log });
+    uses = new KeyUses({ engine, log });
     uses.note(1, 1000);
   });
   const breakStore = () => {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { networkOf } from "../src/http/client-network.ts";
-import { Buckets, mostBuckets, rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
+import { Buckets, maxBuckets, rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
 
 const limit = { rate: 2, burst: 4 };
 const drain = (buckets: Buckets<string>, name: string, now: number) => {
@@ -75,8 +75,8 @@ describe("of very many buckets", () => {
   test("there are no more than the bound, and those of clients that wait are not filled by others that come", () => {
     const buckets = new Buckets<string>();
     drain(buckets, "attacker", 0);
-    fill(buckets, 0, mostBuckets * 2, 0);
-    expect(buckets.size).toBe(mostBuckets);
+    fill(buckets, 0, maxBuckets * 2, 0);
+    expect(buckets.size).toBe(maxBuckets);
     expect(drain(buckets, "attacker", 0)).toBe(0);
   });
 

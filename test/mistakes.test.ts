@@ -43,9 +43,9 @@ describe("a body", () => {
     ["json", "POST", "Name=x&AccountNumber=1", 'This looks like a form; send JSON, such as `{"Name":"Acme"}`'],
     ["xml", "POST", "Name=x", "This looks like a form; send XML, such as `<Brand><Name>Acme</Name></Brand>`"],
     ["json", "POST", '--b1\r\nContent-Disposition: form-data; name="Name"\r\n\r\nx\r\n--b1--\r\n', "looks like a form"],
-    ["json", "POST", "<Brand><Name>x</Name></Brand>", "This path takes JSON; send XML to `/restapi/brands.xml`"],
+    ["json", "POST", "<Brand><Name>x</Name></Brand>", "This path accepts JSON; send XML to `/restapi/brands.xml`"],
     ["json", "POST", '\ufeff <?xml version="1.0"?><Brand/>', "send XML to `/restapi/brands.xml`"],
-    ["xml", "POST", '{"Name":"x"}', "This path takes XML; send JSON to `/restapi/brands.json`"],
+    ["xml", "POST", '{"Name":"x"}', "This path accepts XML; send JSON to `/restapi/brands.json`"],
     ["json", "POST", '{"Brand":{"Name":"x"}}', "`Brand`: no such field; send the record without `Brand` around it"],
     ["json", "POST", '{"data":{"Name":"x"}}', "send the record without `data` around it"],
     [
@@ -155,7 +155,7 @@ describe.each(formats)("in %s, a write", (format) => {
     for (const name of ["If-Match", "If-None-Match"]) {
       for (const method of ["PUT", "DELETE"]) {
         const options = { body: method === "PUT" ? body : undefined, headers: { [name]: tag } };
-        const says = `${name} must be \`*\` or the \`ETag\` of a response as it came, with its double quotes`;
+        const says = `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes`;
         await expectProblem(method, `/restapi/brands/1.${format}`, options, 400, says);
       }
     }
@@ -247,7 +247,7 @@ describe("a parameter", () => {
         if (method === "GET") await expectProblem(method, path, {}, 400, says);
         else expect((await server.call(method, path)).status).toBe(400);
       }
-      const instead = says.replace("; write", "; a look-up takes none; in a list (`/restapi/brands.json`), write");
+      const instead = says.replace("; write", "; a look-up has none; in a list (`/restapi/brands.json`), write");
       await expectProblem("GET", `/restapi/brands/1.${format}?${query}`, {}, 400, instead);
     }
   });

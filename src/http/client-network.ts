@@ -1,20 +1,20 @@
-// Which network a request comes from: what failed authentications are counted by (contract section 9).
+// The network that a request comes from, by which failed authentications are counted (contract section 9).
 
 import { isIPv4, isIPv6 } from "node:net";
 import type { WireRequest } from "../wire/request.ts";
 
 /**
- * The client's network: its IPv4 address, or the first 64 bits of its IPv6 address, which is what one customer gets
- * (RFC 6177 section 2). An IPv4-mapped address is the IPv4 address.
- * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because the proxy adds it. The
- *   entries before it are the client's to choose. One that is no address counts as the proxy's own.
+ * The client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the least that a customer gets (RFC 6177
+ * section 2). An IPv4-mapped address is the IPv4 address.
+ * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. Clients choose the
+ *   entries before it. If it is not an address, the network is the proxy's.
  */
 export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
   const forwarded = trustProxy ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 
-/** The network of an address with or without port, IPv6 with or without brackets; undefined when it is no address. */
+/** The network of an address with or without a port, IPv6 with or without brackets; undefined when it is not an address. */
 export function networkOf(text: string): string | undefined {
   const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
   const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
@@ -23,7 +23,7 @@ export function networkOf(text: string): string | undefined {
 }
 
 function networkOfV6(address: string): string {
-  // The URL standard's form has no dotted part, and one `::` at most.
+  // The URL standard's form has no dotted part, and at most one `::`.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
   if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");

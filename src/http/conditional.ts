@@ -4,24 +4,24 @@ import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 /**
- * The tag of a record or list at `version`, in one representation: a format such as `json` or `xml-gzip`, of what the
- * resource's records look like in this version of the program.
+ * The tag of a record or list at `version`. The representation is the digest of the resource's declaration and a format.
+ * @param format such as `json` or `xml-gzip`
  */
 export function toEtag(version: string, { shape }: Resource, format: string): string {
   return `"${version}.${shape.digest}-${format}"`;
 }
 
-/** Whether `If-None-Match` names `etag`, or anything; compared weakly (section 13.1.2). */
+/** Whether `If-None-Match` contains `etag`, or is `*`. The comparison is weak (section 13.1.2). */
 export function noneMatchHits(header: string, etag: string): boolean {
   if (header === etag) return true;
   return header.trim() === "*" || tagsOf(header).includes(etag);
 }
 
 /**
- * The versions that `If-Match` accepts, whichever the representation: a record read as JSON may be updated as XML, and one
- * read from another version of the program through this one. Undefined when any will do. A weak tag matches nothing
- * (section 13.1.1).
- * @throws Refusal `bad-request` when it is no list of entity tags: the client believes itself safe
+ * The versions that `If-Match` accepts; undefined for every version. Representations do not matter: a record that was read as JSON may
+ * be updated as XML, and one that was read from another version of the program through this one. A weak tag matches nothing (section
+ * 13.1.1).
+ * @throws Refusal `bad-request` when it is not a list of entity tags. To ignore it would be unsafe
  */
 export function versionsOf(header: string | null): readonly string[] | undefined {
   if (header === null || header.trim() === "*") return undefined;
@@ -30,9 +30,9 @@ export function versionsOf(header: string | null): readonly string[] | undefined
 }
 
 /**
- * The versions that `If-None-Match` on a write rules out, `*` for every one; whichever the representation, and compared
- * weakly (section 13.1.2).
- * @throws Refusal `bad-request` when it is no list of entity tags
+ * The versions that `If-None-Match` of a write excludes, `*` for every version; undefined for none. Representations do not matter, and
+ * the comparison is weak (section 13.1.2).
+ * @throws Refusal `bad-request` when it is not a list of entity tags
  */
 export function versionsBut(header: string | null): readonly string[] | undefined {
   if (header === null) return undefined;
@@ -41,7 +41,7 @@ export function versionsBut(header: string | null): readonly string[] | undefine
   return tagsOf(header).map(versionIn);
 }
 
-/** Whether one of the tags in `header` is weak. Ours are strong, so something on the way has weakened it. */
+/** Whether one of the tags in `header` is weak. The server's are strong, so an intermediary weakened it. */
 export function hasWeakTag(header: string | null): boolean {
   return header !== null && tagsOf(header, true).length < tagsOf(header).length;
 }
@@ -55,7 +55,7 @@ function tagsOf(header: string, strongOnly = false): string[] {
   return strongOnly ? tags.filter((tag) => !tag.startsWith("W/")) : tags.map((tag) => tag.replace(/^W\//, ""));
 }
 
-/** A tag with the comma after it (section 8.8.3; RFC 9110 section 5.6.1 lets elements of a list be empty). */
+/** A tag and the comma after it (section 8.8.3). Elements of a list may be empty (section 5.6.1). */
 const nextTag = /[ \t,]*(?:W\/)?"[^"]*"[ \t]*(?:,[ \t,]*|$)/y;
 
 function requireTags(name: string, header: string): void {
@@ -66,6 +66,6 @@ function requireTags(name: string, header: string): void {
   const example = '`"x1.7.json"`';
   throw new Refusal(
     "bad-request",
-    `${name} must be \`*\` or the \`ETag\` of a response as it came, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
+    `${name} must be \`*\` or the unchanged \`ETag\` of a response, with its double quotes, such as ${example}; not \`${header.slice(0, 80)}\``,
   );
 }

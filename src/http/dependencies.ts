@@ -4,7 +4,6 @@ import type { Resource } from "../model/resource.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 
-/** What a server is put together from. */
 export interface HttpDependencies {
   readonly engine: Engine;
   readonly snapshots: Snapshots;

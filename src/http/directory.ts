@@ -1,4 +1,4 @@
-// Which host belongs to which site, and which key opens it: the system site's records, arranged for look-up.
+// Sites by host and keys by digest: an index of the system site's records.
 
 import type { Change } from "../model/change.ts";
 import { hostnameOf } from "../model/hostname.ts";
@@ -23,9 +23,9 @@ export interface Key {
   readonly prefix: string;
   readonly digest: string;
   readonly scope: Scope;
-  /** Requests per second; undefined for the server's own limit. */
+  /** Requests per second; undefined for the server's default. */
   readonly rate: number | undefined;
-  /** Milliseconds since 1970 from which it is refused: it expired or was revoked. */
+  /** The end of its validity, by expiry or revocation, in milliseconds since 1970; infinite when there is none. */
   readonly endsAt: number;
 }
 
@@ -37,12 +37,12 @@ export class Directory implements Follower {
   readonly #digests = new Map<string, Key>();
   #default: Site | undefined;
 
-  /** The site that serves `host` (in its normal form): its own, or the default site. */
+  /** The site with the hostname `host` (in its normal form), otherwise the default site, if there is one. */
   siteOf(host: string): Site | undefined {
     return this.#hosts.get(host) ?? this.#default;
   }
 
-  /** The key with this digest, whether or not it still works. */
+  /** The key with this digest, which may have expired or been revoked. */
   keyOf(digest: string): Key | undefined {
     return this.#digests.get(digest);
   }
@@ -50,8 +50,8 @@ export class Directory implements Follower {
   reset(system: Snapshot): void {
     for (const map of [this.#sites, this.#hosts, this.#keys, this.#digests]) map.clear();
     this.#default = undefined;
-    for (const kept of system.collection(siteResource)) this.#putSite(kept.id, kept.json);
-    for (const kept of system.collection(keyResource)) this.#putKey(kept.id, kept.json);
+    for (const { id, json } of system.collection(siteResource)) this.#putSite(id, json);
+    for (const { id, json } of system.collection(keyResource)) this.#putKey(id, json);
   }
 
   change({ resource, id, operation, body }: Change): void {

@@ -7,7 +7,7 @@ import { toId } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
 import type { RecordFilter } from "../store/memory/selections.ts";
 
-/** `filter[Name]` or `filter[Name][contains]`, whatever is inside. */
+/** `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
 export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
 
 /** @throws Refusal `bad-request` for an unknown field or operator, a bad ID, or too many filters */
@@ -26,7 +26,7 @@ export function readFilters(resource: Resource, parameters: URLSearchParams): Re
   return filters;
 }
 
-/** The leaf at `path`; undefined for the ID. @throws Refusal `bad-request` for no field, or a group of fields */
+/** The leaf at `path`; undefined for the ID. @throws Refusal `bad-request` for an unknown field, or a group of fields */
 export function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
   if (path === "ID") return undefined;
   const leaf = findLeaf(resource, path);

@@ -1,5 +1,5 @@
-// Idempotency-Key (contract section 7). The store remembers the first response, in the transaction of the write itself;
-// here is only what one request is, and what is under way in this process.
+// `Idempotency-Key` (contract section 7): which requests are the same, and which are running in this process. The store remembers the
+// first outcome, in the transaction of the write.
 
 import { Refusal } from "../model/errors.ts";
 import type { Idempotency, Intent, Outcome } from "../model/intent.ts";
@@ -20,20 +20,20 @@ export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array):
 }
 
 /**
- * What makes a request the same as another: method (the effective one, so that a POST with `X-HTTP-Method-Override: PUT` is that
- * PUT), path, query, conditions and body. A line's parts are told apart by CR, which none of them can contain.
+ * Two requests are the same if these are: the effective method (a POST with `X-HTTP-Method-Override: PUT` is a PUT), path, query,
+ * conditions and body. CR separates the conditions; a header field cannot contain it.
  */
 function digestOf({ request, method, target }: Exchange, body: Uint8Array): string {
   const conditions = ["if-match", "if-none-match"].flatMap((name) => {
     const value = request.headers.get(name);
     return value === null ? [] : [`\r${name}: ${value}`];
   });
-  const head = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
-  return new Bun.CryptoHasher("sha256").update(head).update(body).digest("hex");
+  const start = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
+  return new Bun.CryptoHasher("sha256").update(start).update(body).digest("hex");
 }
 
 export class Idempotencies {
-  readonly #underWay = new Set<string>();
+  readonly #running = new Set<string>();
 
   /** Runs `work`, unless a request with the same idempotency key is still running. @throws Refusal `conflict` */
   once({ idempotency }: Intent, work: () => Promise<Outcome>): Promise<Outcome> {
@@ -42,14 +42,14 @@ export class Idempotencies {
 
   async #once(idempotency: Idempotency, work: () => Promise<Outcome>): Promise<Outcome> {
     const name = `${idempotency.keyId}/${idempotency.name}`;
-    if (this.#underWay.has(name)) {
+    if (this.#running.has(name)) {
       throw new Refusal("conflict", "a request with this Idempotency-Key is still running", { retryAfter: 1 });
     }
-    this.#underWay.add(name);
+    this.#running.add(name);
     try {
       return await work();
     } finally {
-      this.#underWay.delete(name);
+      this.#running.delete(name);
     }
   }
 }

@@ -1,31 +1,40 @@
 import { messageOf } from "../lib/thrown.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 
-/** How often the store is told, in milliseconds. */
+/** Milliseconds between two writes to the store. */
 const interval = 30_000;
 
-/** Notes when each key was last used, and tells the store now and then. */
-export function createKeyUses({ engine, log }: Pick<HttpDependencies, "engine" | "log">) {
-  let uses = new Map<number, number>();
+/** Remembers when each key was last used, and stores that every 30 seconds and on `stop`. */
+export class KeyUses {
+  readonly #dependencies: Pick<HttpDependencies, "engine" | "log">;
+  readonly #timer: NodeJS.Timeout;
+  #uses = new Map<number, number>();
 
-  async function flush(): Promise<void> {
-    if (uses.size === 0) return;
-    const noted = uses;
-    uses = new Map();
-    try {
-      await engine.noteKeyUse(noted);
-    } catch (error) {
-      log.warn({ reason: messageOf(error) }, "could not note when keys were last used");
-    }
+  constructor(dependencies: Pick<HttpDependencies, "engine" | "log">) {
+    this.#dependencies = dependencies;
+    this.#timer = setInterval(() => void this.#flush(), interval);
+    this.#timer.unref();
   }
 
-  const timer = setInterval(() => void flush(), interval);
-  timer.unref();
-  return {
-    note: (keyId: number, now: number) => void uses.set(keyId, now),
-    stop(): Promise<void> {
-      clearInterval(timer);
-      return flush();
-    },
-  };
+  /** @param now milliseconds since 1970 */
+  note(keyId: number, now: number): void {
+    this.#uses.set(keyId, now);
+  }
+
+  stop(): Promise<void> {
+    clearInterval(this.#timer);
+    return this.#flush();
+  }
+
+  /** A failure is logged. What could not be stored is lost. */
+  async #flush(): Promise<void> {
+    if (this.#uses.size === 0) return;
+    const uses = this.#uses;
+    this.#uses = new Map();
+    try {
+      await this.#dependencies.engine.noteKeyUse(uses);
+    } catch (error) {
+      this.#dependencies.log.warn({ reason: messageOf(error) }, "could not note when keys were last used");
+    }
+  }
 }

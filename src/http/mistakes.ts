@@ -1,5 +1,5 @@
-// Parameters that look like a mistake (contract section 6): ignored in silence, they would give every record to a client that
-// asked for some. The names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
+// Parameters that look like a mistake (contract section 6). If they were ignored, a client that wants some records would get all.
+// Names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
 
 import { lettersOf } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
@@ -7,8 +7,8 @@ import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
 
-/** What other interfaces call the parameters of ours, and what to write here. */
-const relatives: readonly (readonly [names: string, instead: string])[] = [
+/** The names that other interfaces use, and what to write here. */
+const synonyms: readonly (readonly [names: string, instead: string])[] = [
   ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
   ["perpage pagesize pagelimit itemsperpage", paging],
   ["offset skip start startindex pageoffset", "`offset`, as in `?offset=200`"],
@@ -20,29 +20,29 @@ const relatives: readonly (readonly [names: string, instead: string])[] = [
   ["q query search searchterm find term keyword keywords", "`filter[Name][contains]=acm`"],
 ];
 
-const instead = new Map(relatives.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
+const instead = new Map(synonyms.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
 
-/** The paths of a resource's fields by their letters. A query may have thousands of parameters. */
+/** The paths of a resource's fields by their letters, cached because a query may have thousands of parameters. */
 const pathsByLetters = new WeakMap<Resource, ReadonlyMap<string, string>>();
 
-/** What some interfaces append to a field's name. */
+/** Operators that some interfaces append to a field's name. */
 const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
 
 /**
- * Refuses parameters that mean nothing here, and probably should.
- * @param strangers names and values of parameters that the list does not have
- * @param isList false for a look-up, which takes none at all
- * @throws Refusal `bad-request` that says what was probably meant
+ * Refuses unknown parameters whose name suggests that the client expects an effect.
+ * @param unknown names and values of parameters that a list does not have
+ * @param isList false for a look-up, which has no parameters
+ * @throws Refusal `bad-request` that says what to write instead
  */
 export function refuseMistakes(
   resource: Resource,
-  strangers: Iterable<readonly [name: string, value: string]>,
+  unknown: Iterable<readonly [name: string, value: string]>,
   isList: boolean,
 ): void {
-  for (const [name, value] of strangers) {
+  for (const [name, value] of unknown) {
     const meant = meantBy(resource, name.slice(0, 200), value.slice(0, 40));
     if (!meant) continue;
-    const where = isList ? "write" : `a look-up takes none; in a list (\`/restapi/${resource.path}.json\`), write`;
+    const where = isList ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
     throw new Refusal("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
   }
 }
@@ -62,7 +62,7 @@ function meantBy(resource: Resource, name: string, value: string): string | unde
   return instead.get(parameter.toLowerCase());
 }
 
-/** The path of the field that is called `letters`, alone or with its group, perhaps with an operator after it. */
+/** The path of the field with the name `letters`, with or without its group and an operator after it. */
 function fieldNamed(resource: Resource, letters: string): string | undefined {
   let paths = pathsByLetters.get(resource);
   if (!paths) {
@@ -72,10 +72,10 @@ function fieldNamed(resource: Resource, letters: string): string | undefined {
   return paths.get(letters) ?? paths.get(letters.replace(operators, ""));
 }
 
-/** Of fields with the same name in several groups, the first. A whole path comes before the end of another. */
+/** Of fields with the same name in several groups, the first. A whole path wins over the last name of another. */
 function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
-  const lasts = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
-  return new Map([...lasts.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);
+  const lastNames = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
+  return new Map([...lastNames.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);
 }
 
 function toFilter(resource: Resource, path: string, value: string): string {

@@ -11,9 +11,9 @@ import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
 import { refuseMistakes } from "./mistakes.ts";
 
 export interface ListQuery {
-  /** Most records to return, 1 to 1000; undefined for all. */
+  /** 1 to 1000; undefined for all records. */
   readonly limit: number | undefined;
-  /** How many to pass over. */
+  /** Records to skip. */
   readonly offset: number;
   readonly sort: readonly Order[];
   readonly filters: readonly RecordFilter[];
@@ -29,8 +29,7 @@ const parsed = new WeakMap<Resource, BoundedCache<ListQuery | null>>();
 const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
 
 /**
- * What the query asks of the list; undefined when it asks nothing. Parameters of other names are ignored, unless they look
- * like a mistake.
+ * The parameters in `query`; undefined when there are none. Unknown parameters are ignored, unless they look like a mistake.
  * @throws Refusal `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
@@ -46,17 +45,17 @@ export function readListQuery(resource: Resource, query: string): ListQuery | un
 }
 
 /**
- * Refuses the query of a look-up, where no parameter means anything.
+ * Checks the query of a look-up, which has no parameters.
  * @throws Refusal `bad-request` for a parameter that looks like a mistake
  */
 export function refuseLookUpMistakes(resource: Resource, query: string): void {
-  if (query !== "") refuseMistakes(resource, strangers(new URLSearchParams(query)), false);
+  if (query !== "") refuseMistakes(resource, unknownIn(new URLSearchParams(query)), false);
 }
 
 function readParameters(resource: Resource, query: string): ListQuery | undefined {
   const parameters = new URLSearchParams(query);
-  refuseMistakes(resource, strangers(parameters), true);
-  if (![...parameters.keys()].some(isOurs)) return undefined;
+  refuseMistakes(resource, unknownIn(parameters), true);
+  if (![...parameters.keys()].some(isKnown)) return undefined;
   const limit = single(parameters, "limit");
   const offset = single(parameters, "offset");
   const sort = joined(parameters, "sort");
@@ -74,13 +73,13 @@ function readParameters(resource: Resource, query: string): ListQuery | undefine
   };
 }
 
-function isOurs(name: string): boolean {
+function isKnown(name: string): boolean {
   return names.has(name) || filterName.test(name);
 }
 
-/** The parameters that are not those of lists, each name once. */
-function strangers(parameters: URLSearchParams): ReadonlyMap<string, string> {
-  return new Map([...parameters].filter(([name]) => !isOurs(name)));
+/** The parameters that a list does not have, each name once. */
+function unknownIn(parameters: URLSearchParams): ReadonlyMap<string, string> {
+  return new Map([...parameters].filter(([name]) => !isKnown(name)));
 }
 
 /** `record` with only the fields in `fields`, in the order of the declaration. */
@@ -88,10 +87,10 @@ export function project(record: StorefrontRecord, fields: ReadonlySet<string>): 
   return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
 }
 
-/** Most characters of a `Link`: proxies take no longer headers than their buffer (4 KiB in nginx). */
-const longestLink = 4096;
+/** Characters of a `Link`: proxies refuse header fields that are longer than their buffer (4 KiB in nginx). */
+const maxLinkLength = 4096;
 
-/** Where the other pages are (RFC 8288); undefined without `limit`, and when it would be longer than 4 KiB. */
+/** `Link` to the other pages (RFC 8288); undefined without `limit`, and when it would be longer than 4 KiB. */
 export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
   if (limit === undefined) return undefined;
   const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
@@ -101,7 +100,7 @@ export function toLink(path: string, { limit, offset, rest }: ListQuery, total: 
   pages.push(["last", last]);
   const query = `${path}?${rest}${rest === "" ? "" : "&"}`;
   const link = pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
-  return link.length <= longestLink ? link : undefined;
+  return link.length <= maxLinkLength ? link : undefined;
 }
 
 function single(parameters: URLSearchParams, name: string): string | undefined {
@@ -110,16 +109,16 @@ function single(parameters: URLSearchParams, name: string): string | undefined {
   return values[0];
 }
 
-/** Generated clients repeat a parameter for each item of a list. */
+/** The values of a parameter that may be separated by commas or repeated, as generated clients do. */
 function joined(parameters: URLSearchParams, name: string): string[] | undefined {
   const values = parameters.getAll(name);
   return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
 }
 
-function readNumber(name: string, value: string, least: number, most: number): number {
+function readNumber(name: string, value: string, min: number, max: number): number {
   const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  const range = most === maxPageSize ? `from ${least} to ${most}` : `from ${least}`;
+  if (number >= min && number <= max) return number;
+  const range = max === maxPageSize ? `from ${min} to ${max}` : `from ${min}`;
   throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
@@ -136,7 +135,7 @@ function readOrder(resource: Resource, name: string): Order {
   return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
 }
 
-/** `Name desc`, `Name:asc` or `+Name` (whose sign is a blank in a query). */
+/** Refuses `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). */
 function refuseDirection(resource: Resource, name: string): void {
   const [, path = ""] = /^[ +]?([^ +:]+)(?:[ +:]+(?:asc|desc)\w*)?$/i.exec(name) ?? [];
   if (path === name || !(path === "ID" || findLeaf(resource, path))) return;

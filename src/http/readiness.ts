@@ -3,43 +3,43 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 
-/** How long what was found out holds, in milliseconds. */
+/** Milliseconds for which a result holds. */
 const lifetime = 1000;
-/** How long the storage has to respond, in milliseconds. */
+/** Milliseconds in which the storage must respond. */
 const timeout = 3000;
 
-interface Finding {
+interface CheckResult {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly result: Promise<void>;
 }
 
 /**
- * Whether the storage can be read and written. It is asked at most once a second, and by one caller for all that come
- * meanwhile: whoever may not use the storage cannot load it by asking.
+ * Checks whether the storage can be read and written, at most once a second for all callers: this needs no key, and must not
+ * become a load.
  * @param now milliseconds since 1970
  * @returns a function that rejects with a Refusal `unavailable` when it cannot
  */
 export function createReadiness(engine: Pick<Engine, "heads" | "tryWrite">, now: () => number): () => Promise<void> {
-  let finding: Finding | undefined;
-  let underWay: Promise<void> | undefined;
+  let last: CheckResult | undefined;
+  let running: Promise<void> | undefined;
 
-  /** One at a time: a storage that does not respond would otherwise get one more each second. */
-  function ask(): Promise<void> {
-    underWay ??= readAndWrite(engine).finally(() => {
-      underWay = undefined;
+  /** One check at a time. Otherwise a storage that does not respond would get one more each second. */
+  function check(): Promise<void> {
+    running ??= readAndWrite(engine).finally(() => {
+      running = undefined;
     });
-    return inTime(underWay);
+    return inTime(running);
   }
 
   return () => {
     const at = now();
-    if (finding === undefined || Math.abs(at - finding.at) >= lifetime) {
-      finding = { at, result: ask() };
-      // Those who asked get the failure; without them it would end the process.
-      finding.result.catch(() => {});
+    if (last === undefined || Math.abs(at - last.at) >= lifetime) {
+      last = { at, result: check() };
+      // The callers handle a failure. Without this, one that no caller waits for would end the process.
+      last.result.catch(() => {});
     }
-    return finding.result;
+    return last.result;
   };
 }
 
@@ -47,12 +47,12 @@ async function readAndWrite(engine: Pick<Engine, "heads" | "tryWrite">): Promise
   await after(engine.heads([systemSite]), () => engine.tryWrite());
 }
 
-async function inTime(asked: Promise<void>): Promise<void> {
+async function inTime(check: Promise<void>): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>();
   const error = new Refusal("unavailable", `the storage did not respond within ${timeout} ms`, { retryAfter: 1 });
   const timer = setTimeout(() => reject(error), timeout);
   try {
-    await Promise.race([asked, promise]);
+    await Promise.race([check, promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -6,12 +6,11 @@ import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { Exchange } from "./exchange.ts";
 import type { ResourceRoute } from "./route.ts";
 
-/** Most bytes of a request body. */
 export const maxBodyBytes = 1024 * 1024;
 
 /**
  * The request's body.
- * @throws Refusal `unsupported-media-type` for a charset or content coding that is not read here
+ * @throws Refusal `unsupported-media-type` for a charset or content coding that is not supported
  * @throws RequestError when the body is too large, malformed or late, or the client went away in the middle
  */
 export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
@@ -20,8 +19,8 @@ export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
 }
 
 /**
- * Reads a record from a body, in the format of the path.
- * @throws Refusal `bad-request` or `unsupported-media-type`; where the body looks like another format, it says so
+ * Reads a record from a body in the format of the path.
+ * @throws Refusal `bad-request` or `unsupported-media-type`. If the body looks like another format, the message says so
  */
 export function decodeRecordBody({ target }: Exchange, route: ResourceRoute, body: Uint8Array): Decoded {
   try {
@@ -34,12 +33,12 @@ export function decodeRecordBody({ target }: Exchange, route: ResourceRoute, bod
 }
 
 function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8Array): string {
-  const sent = formatSeemingly(body);
+  const sent = guessFormat(body);
   const wanted = format.name.toUpperCase();
   if (sent === undefined || sent === format.name) return "";
   if (sent !== "form") {
     const other = `${path.slice(0, path.lastIndexOf("."))}.${sent}`;
-    return `. This path takes ${wanted}; send ${sent.toUpperCase()} to \`${other}\``;
+    return `. This path accepts ${wanted}; send ${sent.toUpperCase()} to \`${other}\``;
   }
   const { path: name = "Name", field } = resource.leaves.find((leaf) => leaf.field.required) ?? {};
   const value = field?.example ?? "";
@@ -49,8 +48,8 @@ function hintFor(path: string, { resource, format }: ResourceRoute, body: Uint8A
   return `. This looks like a form; send ${wanted}, such as \`${example}\``;
 }
 
-/** What a body is by its first characters; undefined when it could be anything. */
-function formatSeemingly(body: Uint8Array): "json" | "xml" | "form" | undefined {
+/** The format of a body, guessed from its first characters; undefined when they fit none. */
+function guessFormat(body: Uint8Array): "json" | "xml" | "form" | undefined {
   const start = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, 500))
     .toString()
     .replace(/^\ufeff?\s*/, "");
@@ -59,12 +58,12 @@ function formatSeemingly(body: Uint8Array): "json" | "xml" | "form" | undefined 
   return /^(?:[\w.%+[\]-]+=|--.*\r?\ncontent-disposition:)/i.test(start) ? "form" : undefined;
 }
 
-function refuseOtherEncodings(fields: RequestHeaders): void {
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(fields.get("content-type") ?? "")?.[1];
+function refuseOtherEncodings(headers: RequestHeaders): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers.get("content-type") ?? "")?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new Refusal("unsupported-media-type", `the charset \`${charset.slice(0, 40)}\` is not supported; send UTF-8`);
   }
-  const coding = fields.get("content-encoding");
+  const coding = headers.get("content-encoding");
   if (coding !== null && coding.trim().toLowerCase() !== "identity") {
     throw new Refusal(
       "unsupported-media-type",

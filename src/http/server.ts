@@ -1,7 +1,7 @@
 // The public listener, put together from its parts.
 
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import { type AdmissionOptions, createAdmission } from "./admission.ts";
+import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
@@ -16,7 +16,7 @@ const loadDelay = 250;
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): Listener {
   const { log, snapshots } = dependencies;
-  const admission = createAdmission(options, dependencies);
+  const admission = new Admission(options, dependencies);
   const metrics = createMetrics(snapshots);
   const documentation = createDocumentation(options, dependencies);
   const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation });

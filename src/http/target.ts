@@ -1,27 +1,28 @@
-/** What a request asks for: the path, the query after the `?`, and the authority of an absolute target, as it was sent. */
+/** A request target: its path, the query after the `?`, and the authority of an absolute target, as it was sent. */
 export interface RequestTarget {
   readonly path: string;
   readonly query: string;
   readonly host?: string;
 }
 
-/** What the URL standard leaves as it is in a path with a query. */
+/** A path with a query that the URL standard does not change. */
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
 /**
- * A path with a segment `.` or `..`. The URL standard would resolve it, and so might a proxy, or not: what one of the two
- * takes for another path could get past the rules of the proxy.
+ * A path with a segment `.` or `..`. The URL standard resolves it; a proxy may or may not. A path that the two read differently could
+ * bypass the rules of the proxy.
  */
 const dots = /^[^?#]*[/\\](?:\.|%2e){1,2}(?:[/\\?#]|$)/i;
 
-/** Of an absolute URL. It is not decoded, as that of `Host` is not: a proxy would not know the site that came of it. */
+/** The authority of an absolute URL. It is not decoded, as `Host` is not, so that a proxy and the server see the same host. */
 const authority = /^https?:\/\/([^/?]+)/i;
 
-/** A path or an absolute URL without what the URL standard would read as something else: `\` as `/`, and `#` as an end. */
+/** A path or an absolute URL without characters that the URL standard reinterprets: `\` as `/`, and `#` as the end. */
 const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i;
 
 /**
- * Splits the target of a request (RFC 9112 section 3.2) as it was sent, one character per byte: a path, or an absolute URL. One that
- * is neither, or has a dot segment, stands for a path that does not exist.
+ * Splits a request target (RFC 9112 section 3.2). One that is neither a path nor an absolute URL, or has a dot segment, becomes a path
+ * that does not exist.
+ * @param sent one character per byte
  */
 export function toTarget(sent: string): RequestTarget {
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };

@@ -120,7 +120,7 @@ describe("serve", () => {
       const variable = `STOREFRONT_${name.toUpperCase().replaceAll("-", "_")}`;
       const { stderr, code } = await shop.run(["serve", "--port", "0"], { env: { [variable]: "no such thing" } });
       expect([name, code]).toEqual([name, 2]);
-      expect(stderr).toContain(name.startsWith("tls") ? "go together" : `(${variable})`);
+      expect(stderr).toContain(name.startsWith("tls") ? "must be set together" : `(${variable})`);
     }
     const server = await shop.serve([], {
       env: { STOREFRONT_PORT: "1", STOREFRONT_HOST: "127.0.0.1", STOREFRONT_DEMO: "yes" },
