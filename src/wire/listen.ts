@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import type { SocketHandler } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Queue } from "./queue.ts";
@@ -9,70 +10,42 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** Files in PEM form. */
+  /** Paths of files in PEM format. */
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
-  /** Lets several processes listen on one port. */
+  /** Whether several processes can listen on this port. */
   readonly reusePort: boolean;
-  /** Seconds after which a client that neither sends nor reads is given up. */
+  /** Seconds after which a client that neither sends nor reads times out. */
   readonly idleTimeout: number;
-  /** Most bytes of a request body. */
+  /** The largest request body. */
   readonly maxBodyBytes: number;
-  /** Most connections at once. At the limit, a new one takes the place of the one that has been idle longest, or else is closed. */
+  /** The most connections at once. At this limit, a new one replaces the one that has been idle longest. If none is idle, it is closed. */
   readonly connections: number;
-  /** Most bytes that all connections together make the server keep. Beyond that, those without progress for the longest time are ended. */
+  /** The most bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
   readonly memory: number;
 }
 
 export interface Listener {
   readonly url: string;
   readonly port: number;
-  /** Takes no new connection, and returns when what is under way is answered, or after `seconds`. */
+  /** Accepts no new connections. Resolves when all requests under way have their responses, or after `seconds`. */
   stop(seconds: number): Promise<void>;
 }
 
-/** Speaks HTTP/1.1 (RFC 9112) on a port. Throws when it is taken, or when a file cannot be read or holds no certificate. */
+/**
+ * Speaks HTTP/1.1 (RFC 9112) on a port.
+ * @throws Error when the port is taken, a file cannot be read, or a certificate is invalid
+ */
 export function listen(options: ListenOptions, handler: Handler): Listener {
-  const { host, idleTimeout, maxBodyBytes } = options;
-  const memory = new ConnectionMemory(options.memory, () => handler.note("connection cut off"));
-  const context: ConnectionContext = {
-    handler,
-    turns: new Turns(),
-    memory,
-    idle: new Queue(),
-    maxBodyBytes,
-    idleTimeout,
-    now: 0,
-    isStopping: false,
-  };
+  const { host, port, tls, reusePort } = options;
   const connections = new Set<Connection>();
+  const context = createContext(options, handler);
   const listener = Bun.listen<Connection>({
     hostname: host,
-    port: options.port,
-    ...(options.tls ? { tls: { cert: readFileSync(options.tls.cert), key: readFileSync(options.tls.key) } } : {}),
-    ...(options.reusePort ? { reusePort: true } : {}),
+    port,
+    ...(tls ? { tls: { cert: readFileSync(tls.cert), key: readFileSync(tls.key) } } : {}),
+    ...(reusePort ? { reusePort } : {}),
     allowHalfOpen: true,
-    socket: {
-      open(socket) {
-        if (connections.size >= options.connections) makeRoom(context);
-        socket.data = new Connection(socket, context);
-        if (connections.size < options.connections) connections.add(socket.data);
-        else socket.data.end();
-      },
-      // Makes `open` come before the handshake, so that one that stalls is ended like any other.
-      handshake(_socket, isDone, error) {
-        if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
-          handler.note("TLS handshake failed", error.message);
-        }
-      },
-      data: (socket, bytes) => socket.data.receive(bytes),
-      drain: (socket) => socket.data.drain(),
-      end: (socket) => socket.data.clientEnd(),
-      close(socket) {
-        connections.delete(socket.data);
-        socket.data.closed();
-      },
-      error: (socket, error) => socket.data.fail(error),
-    },
+    socket: toSocketHandler(connections, options.connections, context),
   });
   const timer = setInterval(() => {
     context.now++;
@@ -80,27 +53,75 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
   }, 1000);
   timer.unref();
   return {
-    url: `${options.tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
     async stop(seconds) {
       context.isStopping = true;
       listener.stop();
-      // Who has just sent a request is answered, and told that it was the last one.
-      await Bun.sleep(10);
-      for (const connection of connections) connection.stop();
-      const deadline = performance.now() + seconds * 1000;
-      while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
+      await stopConnections(connections, seconds);
       clearInterval(timer);
-      for (const connection of connections) connection.end();
     },
   };
 }
 
-/** Ends the connection that has been idle longest, if one is. */
+function createContext({ memory, maxBodyBytes, idleTimeout }: ListenOptions, handler: Handler): ConnectionContext {
+  return {
+    handler,
+    turns: new Turns(),
+    memory: new ConnectionMemory(memory, () => handler.note("connection cut off")),
+    idle: new Queue(),
+    maxBodyBytes,
+    idleTimeout,
+    now: 0,
+    isStopping: false,
+  };
+}
+
+/** Adds each new connection to `connections`, up to `limit`, and passes its events on. */
+function toSocketHandler(
+  connections: Set<Connection>,
+  limit: number,
+  context: ConnectionContext,
+): SocketHandler<Connection> {
+  return {
+    open(socket) {
+      if (connections.size >= limit) makeRoom(context);
+      socket.data = new Connection(socket, context);
+      if (connections.size < limit) connections.add(socket.data);
+      else socket.data.end();
+    },
+    // With this handler, `open` comes before the TLS handshake, so that a client that stalls in the handshake times out.
+    handshake(_socket, isDone, error) {
+      if (!isDone && error && (error as NodeJS.ErrnoException).code !== "ECONNRESET") {
+        context.handler.note("TLS handshake failed", error.message);
+      }
+    },
+    data: (socket, bytes) => socket.data.receive(bytes),
+    drain: (socket) => socket.data.drain(),
+    end: (socket) => socket.data.clientEnd(),
+    close(socket) {
+      connections.delete(socket.data);
+      socket.data.closed();
+    },
+    error: (socket, error) => socket.data.fail(error),
+  };
+}
+
+/** Ends the connection that has been idle longest, if one is idle. */
 function makeRoom({ handler, idle }: ConnectionContext): void {
-  const longest = idle.first;
-  longest?.member.end();
-  handler.note(longest ? "idle connection ended" : "connection turned away");
+  const { first } = idle;
+  first?.member.end();
+  handler.note(first ? "idle connection ended" : "connection turned away");
+}
+
+/** Ends each connection after its current request, and after `seconds` the rest. */
+async function stopConnections(connections: ReadonlySet<Connection>, seconds: number): Promise<void> {
+  // A client that has just sent a request still gets a response, with `Connection: close`.
+  await Bun.sleep(10);
+  for (const connection of connections) connection.stop();
+  const deadline = performance.now() + seconds * 1000;
+  while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
+  for (const connection of connections) connection.end();
 }
 
 function isBusy(connections: Iterable<Connection>): boolean {

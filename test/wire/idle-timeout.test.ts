@@ -223,6 +223,22 @@ describe("a client is not given up", () => {
     client.socket.destroy();
   });
 
+  test("while it reads too little for the system to report that it accepts more", async () => {
+    const client = await openClient(listener.port);
+    const pause = () => client.socket.pause();
+    client.socket.on("data", pause);
+    client.send(toRequest("GET /large HTTP/1.1"));
+    await client.until((received) => received !== "");
+    for (let part = 0; part < 6; part++) {
+      await pass(idleTimeout - 1);
+      client.socket.resume();
+    }
+    client.socket.off("data", pause);
+    client.socket.resume();
+    expect((await client.responses(1))[0]?.body.length).toBe(large.length);
+    client.socket.destroy();
+  });
+
   test("before it has read what the system holds for it", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
