@@ -1,4 +1,4 @@
-// Builds the client as a package of its own into dist/client, or into the folder that is given.
+// Builds the client package in dist/client, or in the folder given as argument.
 
 import { cpSync, mkdirSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ const built = Bun.spawnSync(["node", tsc, "--project", source, "--outDir", targe
 });
 if (built.exitCode !== 0) process.exit(1);
 mkdirSync(target, { recursive: true });
-// The compiler leaves `./send.ts` as it is in declarations, which older compilers do not resolve.
+// The compiler does not rewrite `./send.ts` in declarations, and older compilers do not resolve it.
 for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
   const declaration = await Bun.file(`${target}/${name}`).text();
   await Bun.write(`${target}/${name}`, declaration.replace(/(from "\.\/[a-z-]+)\.ts"/g, '$1.js"'));

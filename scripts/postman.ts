@@ -1,6 +1,6 @@
 import type { ExampleRequest } from "./requests.ts";
 
-/** A collection of `requests` in the format of Postman (v2.1), which other tools read too. */
+/** A Postman collection (format v2.1) with `requests`. Other tools read the format too. */
 export function toPostman(requests: readonly ExampleRequest[], description: string): string {
   const tags = [...new Set(requests.map(({ tag }) => tag))];
   const collection = {

@@ -1,17 +1,23 @@
-// The requests of the interface as tools show them, from the OpenAPI document.
+// Example requests for tools, from the OpenAPI document.
 
 import type { Schema } from "../src/reference/json-schema.ts";
 
 export interface ExampleRequest {
-  /** The heading it stands under. */
+  /** The heading in the tool. */
   readonly tag: string;
   readonly name: string;
   readonly method: string;
-  /** With `{{id}}` for the ID of a record. */
+  /** Contains `{{id}}` for the ID of a record. */
   readonly path: string;
   readonly query: readonly { readonly name: string; readonly description: string }[];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+}
+
+/** The members of the document that this file reads. */
+interface OpenapiDocument {
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
 interface Operation {
@@ -30,24 +36,24 @@ interface Parameter {
   readonly schema: { readonly enum?: readonly string[] };
 }
 
-/** Every operation that has a place in the reference, in its order. */
+/** The operations that the reference shows, in its order. */
 export function exampleRequests(document: Schema): ExampleRequest[] {
-  const parameters = (document.components as { parameters: Record<string, Parameter> }).parameters;
-  const paths = document.paths as Record<string, Record<string, Operation>>;
+  const { components, paths } = document as unknown as OpenapiDocument;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
       .filter(([, operation]) => !operation["x-scalar-ignore"])
       .map(([method, operation]) => {
-        const taken = (operation.parameters ?? []).map(
-          ({ $ref }) => parameters[$ref.split("/").at(-1) as string] as Parameter,
+        const names = new Set(operation.parameters?.map(({ $ref }) => $ref.replace(/.*\//, "")));
+        const parameters = Object.entries(components.parameters).flatMap(([name, one]) =>
+          names.has(name) ? [one] : [],
         );
         return {
           tag: operation.tags[0],
           name: operation.summary,
           method: method.toUpperCase(),
           path: path.replace("{id}", "{{id}}"),
-          query: taken.filter((parameter) => parameter.in === "query"),
-          headers: requiredHeaders(taken),
+          query: parameters.filter((parameter) => parameter.in === "query"),
+          headers: requiredHeaders(parameters),
           body: bodyOf(operation),
         };
       }),
@@ -59,7 +65,7 @@ function requiredHeaders(parameters: readonly Parameter[]): Record<string, strin
   return Object.fromEntries(required.map(({ name, schema }) => [name, schema.enum?.[0] ?? ""]));
 }
 
-/** The example of the body: a text in XML, a value in JSON. */
+/** The example of the body, which is a text in XML and a value in JSON. */
 function bodyOf({ requestBody }: Operation): string | undefined {
   if (!requestBody) return undefined;
   const example = Object.values(requestBody.content)[0]?.example;

@@ -1,9 +1,9 @@
-// Runs the tests, and ends every process that they started with them: also after Ctrl-C or a kill of this process, when
-// nobody is left to clean up. The tests are a process group of their own; a watchdog kills the group when this process ends.
+// Runs the tests, and ends every process that they started, also after Ctrl-C or a kill of this process. The tests are a separate process group;
+// a watchdog process kills the group when this process ends.
 //
-// Test files run in two processes, each file with globals of its own: half of the time is waiting for other processes.
+// Test files run in two processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
 //
-// Plain JavaScript for Node, because it must work before anything else does.
+// Plain JavaScript for Node, because it must run before Bun does.
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,7 @@ const [mode, group] = process.argv.slice(2);
 if (mode === "--watch") await watch(Number(group));
 else run(process.argv.slice(2));
 
-/** Runs the tests with `args` and exits as they do. */
+/** Runs the tests with `args`, and exits with their status. */
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
   const command = [bun, "test", "--parallel=2", "--timeout", "30000", ...args];
@@ -28,18 +28,18 @@ function run(args) {
   endWithParent();
 }
 
-/** npm's shell may be killed and leave this process behind: then it ends too. */
+/** Exits if the parent is gone, such as npm's shell after a kill. */
 function endWithParent() {
   const parent = process.ppid;
   setInterval(() => process.ppid !== parent && process.exit(1), 500).unref();
 }
 
-/** Waits until the process at the other end of standard input is gone, then kills the process group. */
+/** Waits until standard input closes, which is when the parent ends, then kills the process group. */
 async function watch(group) {
   for await (const _ of process.stdin);
   try {
     process.kill(-group, "SIGKILL");
   } catch {
-    // All of it has ended.
+    // All processes have ended.
   }
 }

@@ -1,4 +1,4 @@
-// Writes what is committed of the documents that the server makes. `--check` writes nothing and fails when one is stale.
+// Writes the committed documents that derive from the declarations. With `--check`, writes nothing, and fails if one is stale.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { committedDocuments } from "./committed.ts";

@@ -2,27 +2,27 @@
 
 import type { ReadCollection, WriteCollection } from "./record-collection.ts";
 
-/** Telephone numbers, as people write them. */
+/** Telephone numbers, in any notation. */
 export interface Telephone {
-  /** Number to ring in the daytime. At most 64 characters. */
+  /** Daytime number. At most 64 characters. */
   Daytime: string;
-  /** Number to ring in the evening. At most 64 characters. */
+  /** Evening number. At most 64 characters. */
   Evening: string;
   /** Mobile number. At most 64 characters. */
   Mobile: string;
 }
 
-/** A postal address and the person there. */
+/** A postal address and a contact person. */
 export interface Address {
-  /** The person's title. At most 32 characters. */
+  /** Title of the person. At most 32 characters. */
   Title: string;
-  /** The person's first name. At most 128 characters. */
+  /** First name of the person. At most 128 characters. */
   Firstname: string;
-  /** The person's surname. At most 128 characters. */
+  /** Surname of the person. At most 128 characters. */
   Surname: string;
   /** House and street. At most 255 characters. */
   AddressLine1: string;
-  /** A second line, where one is needed. At most 255 characters. */
+  /** Second line of the address. At most 255 characters. */
   AddressLine2: string;
   /** Town or city. At most 128 characters. */
   Town: string;
@@ -30,33 +30,33 @@ export interface Address {
   County: string;
   /** Postal code. At most 32 characters. */
   Postcode: string;
-  /** Country code of 2 or 3 letters, kept as sent. At most 3 characters. */
+  /** Country code of 2 or 3 letters, stored as sent. At most 3 characters. */
   Country: string;
 }
 
-/** A manufacturer. Catalog items can be allocated to it, for shopping and reporting. */
+/** A manufacturer. Catalog items can be assigned to it, for shopping and reporting. */
 export interface Brand {
   /** Assigned by the server and never reused. */
   readonly ID: number;
-  /** Brand name. Need not be unique. At most 255 characters. */
+  /** Name of the brand. Need not be unique. At most 255 characters. */
   Name: string;
-  /** Account reference for the brand. At most 64 characters. */
+  /** Account number of the brand. At most 64 characters. */
   AccountNumber: string;
-  /** Telephone numbers, as people write them. */
+  /** Telephone numbers, in any notation. */
   Telephone: Telephone;
-  /** A postal address and the person there. */
+  /** A postal address and a contact person. */
   Address: Address;
 }
 
 /** The fields of a new record. Missing fields are stored empty. */
 export interface NewBrand {
-  /** Brand name. Need not be unique. At most 255 characters. */
+  /** Name of the brand. Need not be unique. At most 255 characters. */
   Name: string;
-  /** Account reference for the brand. At most 64 characters. */
+  /** Account number of the brand. At most 64 characters. */
   AccountNumber?: string;
-  /** Telephone numbers, as people write them. */
+  /** Telephone numbers, in any notation. */
   Telephone?: Partial<Telephone>;
-  /** A postal address and the person there. */
+  /** A postal address and a contact person. */
   Address?: Partial<Address>;
 }
 
@@ -85,13 +85,13 @@ export type BrandPath =
 export interface OrderStatus {
   /** Assigned by the server and never reused. */
   readonly ID: number;
-  /** Label of the status. At most 255 characters. */
+  /** Text of the label. At most 255 characters. */
   Name: string;
 }
 
 /** The fields of a new record. Missing fields are stored empty. */
 export interface NewOrderStatus {
-  /** Label of the status. At most 255 characters. */
+  /** Text of the label. At most 255 characters. */
   Name: string;
 }
 
@@ -103,21 +103,21 @@ export type OrderStatusPath =
   | "ID"
   | "Name";
 
-/** A place where the shop sells. The operator maintains it; clients read it. */
+/** A store of the shop. The operator maintains it; clients read it. */
 export interface Location {
   /** Assigned by the server and never reused. */
   readonly ID: number;
-  /** The operator's own code for the place. At most 64 characters. */
+  /** The operator's code for the store. At most 64 characters. */
   Code: string;
-  /** Name of the place. At most 255 characters. */
+  /** Name of the store. At most 255 characters. */
   Name: string;
-  /** Who runs the place. At most 128 characters. */
+  /** Name of the store manager. At most 128 characters. */
   Manager: string;
-  /** E-mail address of the place. At most 254 characters. */
+  /** E-mail address of the store. At most 254 characters. */
   Email: string;
-  /** Telephone numbers, as people write them. */
+  /** Telephone numbers, in any notation. */
   Telephone: Telephone;
-  /** A postal address and the person there. */
+  /** A postal address and a contact person. */
   Address: Address;
 }
 

@@ -1,25 +1,25 @@
-// The groups of fields that brands and locations share (interface 2.4 and 2.5).
+// Groups of fields that several resources share (interface 2.4 and 2.5).
 
 import { group, matching, text } from "../model/field.ts";
 
-export const telephone = group("Telephone numbers, as people write them.", {
-  Daytime: text({ max: 64, description: "Number to ring in the daytime.", example: "01632 960001" }),
-  Evening: text({ max: 64, description: "Number to ring in the evening.", example: "01632 960002" }),
+export const telephone = group("Telephone numbers, in any notation.", {
+  Daytime: text({ max: 64, description: "Daytime number.", example: "01632 960001" }),
+  Evening: text({ max: 64, description: "Evening number.", example: "01632 960002" }),
   Mobile: text({ max: 64, description: "Mobile number.", example: "07700 900001" }),
 });
 
-export const address = group("A postal address and the person there.", {
-  Title: text({ max: 32, description: "The person's title.", example: "Ms" }),
-  Firstname: text({ max: 128, description: "The person's first name.", example: "Ada" }),
-  Surname: text({ max: 128, description: "The person's surname.", example: "Smith" }),
+export const address = group("A postal address and a contact person.", {
+  Title: text({ max: 32, description: "Title of the person.", example: "Ms" }),
+  Firstname: text({ max: 128, description: "First name of the person.", example: "Ada" }),
+  Surname: text({ max: 128, description: "Surname of the person.", example: "Smith" }),
   AddressLine1: text({ max: 255, description: "House and street.", example: "1 High Street" }),
-  AddressLine2: text({ max: 255, description: "A second line, where one is needed.", example: "Unit 4" }),
+  AddressLine2: text({ max: 255, description: "Second line of the address.", example: "Unit 4" }),
   Town: text({ max: 128, description: "Town or city.", example: "Newcastle upon Tyne" }),
   County: text({ max: 128, description: "County, state or region.", example: "Tyne and Wear" }),
   Postcode: text({ max: 32, description: "Postal code.", example: "NE1 1AA" }),
   Country: matching("^(?:[A-Za-z]{2,3})?$", "must be empty or a country code of 2 or 3 letters, such as GB", {
     max: 3,
-    description: "Country code of 2 or 3 letters, kept as sent.",
+    description: "Country code of 2 or 3 letters, stored as sent.",
     example: "GB",
   }),
 });

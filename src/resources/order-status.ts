@@ -1,7 +1,7 @@
 import { text } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 
-/** Labels that can be assigned to orders (interface 2.2). */
+/** Labels for orders (interface 2.2). */
 export const orderStatus = defineResource({
   name: "order-status",
   path: "orderstatuses",
@@ -11,6 +11,6 @@ export const orderStatus = defineResource({
   description: "A label that can be assigned to orders.",
   access: "written",
   fields: {
-    Name: text({ max: 255, required: true, description: "Label of the status.", example: "Dispatched" }),
+    Name: text({ max: 255, required: true, description: "Text of the label.", example: "Dispatched" }),
   },
 });

@@ -6,27 +6,27 @@ import { siteResourceName } from "../model/system-site.ts";
 const hostname = "(?:[a-z0-9._-]+|\\[[0-9a-f:]+\\])";
 const hostnames = `^(?:${hostname}(?: ${hostname})*)?$`;
 
-/** Websites. A system resource: its records belong to site 0, and a record's ID is the number of the site it describes. */
+/** Websites, a system resource: its records belong to site 0. The ID of a record is the ID of the site. */
 export const site = defineResource({
   name: siteResourceName,
   path: "sites",
   element: "Site",
   singular: "site",
   plural: "sites",
-  description: "A website with records and keys of its own.",
+  description: "A website with its own records and keys.",
   access: "system",
   fields: {
     Name: matching("^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", "must be lower-case letters, digits and hyphens", {
       max: 64,
       required: true,
-      description: "What the operator calls the site.",
+      description: "Name of the site.",
       example: "garden-shop",
     }),
-    Hostnames: matching(hostnames, "must be hostnames in their normal form, separated by blanks", {
+    Hostnames: matching(hostnames, "must be hostnames in their normal form, separated by spaces", {
       max: 4096,
-      description: "The hosts under which it is served, in their normal form, separated by blanks.",
+      description: "Hostnames of the site in their normal form, separated by spaces.",
       example: "garden.example www.garden.example",
     }),
-    Default: choice(["yes"], { description: "`yes` when it answers for every other host.", example: "yes" }),
+    Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
   },
 });
