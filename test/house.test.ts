@@ -70,9 +70,6 @@ const listExceptions: Record<string, string> = {
 const longFunctions: Record<string, number> = {
   "commands/workers.ts runWorkers": 43,
   "operator/import.ts importRecords": 72,
-  "store/postgres/engine.ts openPostgres": 65,
-  "store/postgres/pool.ts createPool": 152,
-  "store/postgres/postgres-connection.ts connect": 103,
   "store/postgres/primary.ts createPrimary": 66,
   "store/sqlite/engine.ts createEngine": 41,
   "store/sqlite/engine.ts startWriter": 54,
@@ -83,7 +80,6 @@ const longFunctions: Record<string, number> = {
 const longFiles: Record<string, number> = {
   "formats/xml-reader.ts": 263,
   "store/memory/selections.ts": 223,
-  "store/postgres/pool.ts": 239,
 };
 
 interface Source {
@@ -238,15 +234,31 @@ describe("the source layout", () => {
     expect(alike).toEqual([]);
   });
 
+  const written = sources.filter(({ text }) => !/^\/\/ Generated\b/.test(text));
+
   test("a function has at most 40 lines", () => {
-    const long = sources
+    const long = written
       .flatMap(({ file, text }) => functionsIn(text).map(({ name, lines }) => ({ name: `${file} ${name}`, lines })))
       .filter(({ name, lines }) => lines > (longFunctions[name] ?? 40));
     expect(long).toEqual([]);
   });
 
+  test("no file or function is excepted that is short by now", () => {
+    const lengths = new Map<string, number>();
+    for (const { file, text } of written) {
+      lengths.set(file, text.split("\n").length - 1);
+      for (const { name, lines } of functionsIn(text)) {
+        const key = `${file} ${name}`;
+        lengths.set(key, Math.max(lines, lengths.get(key) ?? 0));
+      }
+    }
+    const isShort = (limit: number) => (name: string) => (lengths.get(name) ?? 0) <= limit;
+    expect(Object.keys(longFunctions).filter(isShort(40))).toEqual([]);
+    expect(Object.keys(longFiles).filter(isShort(200))).toEqual([]);
+  });
+
   test("a file has at most 200 lines", () => {
-    const long = sources
+    const long = written
       .map(({ file, text }) => ({ file, lines: text.split("\n").length - 1 }))
       .filter(({ file, lines }) => lines > (longFiles[file] ?? 200));
     expect(long).toEqual([]);
@@ -284,7 +296,7 @@ function functionsIn(text: string): { name: string; lines: number }[] {
 const methodStart = /^(?!(?:if|for|while|switch)\b)(?:[a-z]+ )*\*?#?\w+(?:<.*>)?\(/;
 const modifiers = /^(?:(?:export|async|static|private|override|get|set|const|let|function\*?) )+/;
 
-/** Whether the names of all served resources are within three lines. */
+/** Whether the names of three or more served resources are within three lines. */
 function listsResources(text: string): boolean {
   const names = servedOf(allResources).map(
     ({ name, path }) => new RegExp(`\\b(?:${name}|${path}|${path.slice(0, -1)}|${name.replace("-", "")})\\b`, "i"),
@@ -292,7 +304,7 @@ function listsResources(text: string): boolean {
   const lines = text.split("\n");
   return lines.some((_, i) => {
     const near = lines.slice(i, i + 3).join("\n");
-    return names.every((name) => name.test(near));
+    return names.filter((name) => name.test(near)).length > 2;
   });
 }
 
