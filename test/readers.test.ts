@@ -4,7 +4,9 @@ import { describe, expect, test } from "bun:test";
 import { XML } from "bun";
 import fc from "fast-check";
 import { ParseOption, XmlDocument } from "libxml2-wasm";
-import { readJson } from "../src/formats/json-reader.ts";
+import { decodeJson } from "../src/formats/json.ts";
+import { parseFaultless } from "../src/formats/json-parse.ts";
+import { readJson as readJsonUpTo } from "../src/formats/json-reader.ts";
 import { readXml, type XmlElement } from "../src/formats/xml-reader.ts";
 import { Refusal } from "../src/model/errors.ts";
 
@@ -17,6 +19,34 @@ function attempt<T>(read: () => T): T | undefined {
     return undefined;
   }
 }
+
+const readJson = (text: string) => readJsonUpTo(text, Number.POSITIVE_INFINITY);
+
+/** JSON texts of values that nest, with space anywhere and names that repeat. */
+const jsonTexts = fc.letrec<{ value: string }>((tie) => {
+  const space = fc.constantFrom("", "", "", " ", "\n\t");
+  const scalar = fc.constantFrom(
+    '""',
+    '"a"',
+    '"\\""',
+    '"\\\\"',
+    '"é\\u00e9"',
+    '"{\\"a\\":"',
+    "1",
+    "-0.5e3",
+    "true",
+    "null",
+  );
+  const inner = fc.oneof({ maxDepth: 10, withCrossShrink: true }, scalar, tie("value"));
+  const name = fc.constantFrom('"a"', '"b"', '"\\u0061"', '"__proto__"', '"1"', '""');
+  const member = fc
+    .tuple(space, name, space, inner)
+    .map(([before, key, after, value]) => `${before}${key}${after}:${value}`);
+  const joined = (items: fc.Arbitrary<string>) => fc.array(items, { maxLength: 4 }).map((all) => all.join(","));
+  const object = fc.tuple(joined(member), space).map(([members, end]) => `{${members}${end}}`);
+  const array = fc.tuple(joined(inner), space).map(([items, end]) => `[${items}${end}]`);
+  return { value: fc.oneof({ maxDepth: 10 }, scalar, object, array) };
+}).value;
 
 /** Texts of `pieces` in any order: nearly valid, or valid by chance. */
 function nearly(...pieces: string[]): fc.Arbitrary<string> {
@@ -74,6 +104,38 @@ describe("JSON", () => {
       expect(attempt(() => JSON.stringify(readJson(any).input))).toBe(theirs as string);
     });
     fc.assert(property, { numRuns: 5000 });
+  });
+
+  test("is decoded to the same value, faults and refusals whether or not JSON.parse can be used", () => {
+    const told = (read: () => { input: unknown; faults: readonly unknown[] }) => {
+      try {
+        const { input, faults } = read();
+        return JSON.stringify({ input, faults });
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const property = fc.property(jsonTexts, fc.constantFrom(3, 1000), (text, maxCount) => {
+      expect(told(() => decodeJson(text, maxCount))).toBe(told(() => readJsonUpTo(text, maxCount)));
+    });
+    fc.assert(property, { numRuns: 5000 });
+  });
+
+  test.each<[string, boolean]>([
+    ['{"Name":"Acme","Address":{"Town":"York"}}', true],
+    ['{ "Name" : "A \\"c\\" \\\\" , "ID" : 12.0 }', true],
+    ['{"Name":"a","Name":"b"}', false],
+    ['{"Address":{"Town":"a","Town":"a"}}', false],
+    ['{"Name":"a","\\u004eame":"b"}', false],
+    ["[[[[[[[[1]]]]]]]]", true],
+    ["[[[[[[[[[[1]]]]]]]]]]", false],
+    ["[1,2,3,4,5,6,7,8,9,10,11,12]", false],
+    [`["${"a".repeat(16 * 1024)}"]`, false],
+    ['{"Name":"a"', false],
+  ])("%s is left to JSON.parse: %p", (text, isFaultless) => {
+    const value = parseFaultless(text, 12);
+    expect(value !== undefined).toBe(isFaultless);
+    if (isFaultless) expect(value).toEqual(JSON.parse(text));
   });
 
   test.each([

@@ -17,7 +17,7 @@ const words: Record<string, unknown> = { true: true, false: false, null: null };
  * @param most after so many values the rest is not read, which is a fault too
  * @throws Refusal `bad-request` where the text is malformed or nested too deeply, with line and column
  */
-export function readJson(text: string, most = Number.POSITIVE_INFINITY): { input: unknown; faults: Fault[] } {
+export function readJson(text: string, most: number): { input: unknown; faults: Fault[] } {
   const reader = new JsonReader(text, most);
   return { input: reader.read(), faults: reader.faults };
 }

@@ -1,6 +1,7 @@
 import { storedEncoding } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Decoded, Format } from "./format.ts";
+import { parseFaultless } from "./json-parse.ts";
 import { readJson } from "./json-reader.ts";
 import { maxValues } from "./malformed.ts";
 import { fromUtf8 } from "./utf8.ts";
@@ -19,7 +20,8 @@ export const json: Format = {
  * @param maxCount reading stops after this number of values, which is then a fault
  * @throws Refusal `bad-request` if the text is empty or malformed
  */
-export function decodeJson(text: string, maxCount?: number): Decoded {
+export function decodeJson(text: string, maxCount = Number.POSITIVE_INFINITY): Decoded {
   if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send a JSON object");
-  return readJson(text, maxCount);
+  const input = parseFaultless(text, maxCount);
+  return input === undefined ? readJson(text, maxCount) : { input, faults: [] };
 }
