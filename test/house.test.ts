@@ -78,7 +78,6 @@ const longFunctions: Record<string, number> = {
 
 /** Files of more than 200 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFiles: Record<string, number> = {
-  "formats/xml-reader.ts": 263,
   "store/memory/selections.ts": 223,
 };
 

@@ -2,7 +2,16 @@
 // on the number of elements.
 
 import { Refusal } from "../model/errors.ts";
-import { malformed, maxDepth, shownAt, tooDeep } from "./malformed.ts";
+import { maxDepth, shownAt, tooDeep } from "./malformed.ts";
+import {
+  declarationPattern,
+  invalidCharacter,
+  normalizedAttribute,
+  normalizedLines,
+  shorten,
+  spacePattern,
+  XmlScanner,
+} from "./xml-scanner.ts";
 
 export interface XmlElement {
   readonly name: string;
@@ -35,49 +44,36 @@ interface OpenElement {
   readonly children: (XmlElement | string)[];
 }
 
-// XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so each takes time proportional to the text.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
-const invalidCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
-const nameStart =
-  ":A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}\\u{200c}-\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fffd}\\u{10000}-\\u{effff}";
-const namePattern = new RegExp(`[${nameStart}][${nameStart}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
-const spacePattern = /[ \t\r\n]*/y;
-const declarationPattern =
-  /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
-class XmlReader {
-  readonly #text: string;
+class XmlReader extends XmlScanner {
   readonly #maxElements: number;
   readonly #open: OpenElement[] = [];
   #root: XmlElement | undefined;
   #elements = 0;
-  #at = 0;
 
   constructor(text: string, maxElements: number) {
-    this.#text = text;
+    super(text);
     this.#maxElements = maxElements;
   }
 
   read(): XmlDocument {
-    const text = this.#text;
+    const text = this.text;
     const bad = text.search(invalidCharacter);
-    if (bad !== -1) this.#refuse(`XML cannot contain ${shownAt(text, bad)}`, bad);
-    if (/^<\?xml[ \t\r\n]/.test(text) && !this.#skip(declarationPattern))
-      this.#refuse("the XML declaration is malformed");
-    while (this.#at < text.length && this.#elements <= this.#maxElements) {
-      if (text[this.#at] === "<") this.#markup();
+    if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(text, bad)}`, bad);
+    if (/^<\?xml[ \t\r\n]/.test(text) && !this.skip(declarationPattern))
+      this.refuse("the XML declaration is malformed");
+    while (this.at < text.length && this.#elements <= this.#maxElements) {
+      if (text[this.at] === "<") this.#markup();
       else this.#characters();
     }
-    if (!this.#root) this.#refuse("the document has no element");
+    if (!this.#root) this.refuse("the document has no element");
     const isCut = this.#elements > this.#maxElements;
     const last = this.#open.at(-1);
-    if (last && !isCut) this.#refuse(`\`</${shorten(last.name)}>\` is missing`);
+    if (last && !isCut) this.refuse(`\`</${shorten(last.name)}>\` is missing`);
     return { root: this.#root, isCut };
   }
 
   #markup(): void {
-    const next = this.#text[this.#at + 1];
+    const next = this.text[this.at + 1];
     if (next === "/") this.#endTag();
     else if (next === "?") this.#instruction();
     else if (next === "!") this.#commentOrCdata();
@@ -85,178 +81,113 @@ class XmlReader {
   }
 
   #startTag(): void {
-    const begin = this.#at++;
-    const name = this.#name("an element's name after `<`");
+    const begin = this.at++;
+    const name = this.name("an element's name after `<`");
     if (this.#root && this.#open.length === 0)
-      this.#refuse("a document has one root element; this is the second", begin);
-    if (this.#open.length > maxDepth) throw tooDeep(this.#text, begin);
+      this.refuse("a document has one root element; this is the second", begin);
+    if (this.#open.length > maxDepth) throw tooDeep(this.text, begin);
     const element = { name, attributes: this.#attributes(), children: [] };
     this.#root ??= element;
     this.#open.at(-1)?.children.push(element);
     this.#elements++;
-    if (this.#text[this.#at] !== "/") this.#open.push(element);
-    else if (this.#text[++this.#at] !== ">") this.#refuse(`expected \`>\` after \`/\`, not ${this.#shown}`);
-    this.#at++;
+    if (this.text[this.at] !== "/") this.#open.push(element);
+    else if (this.text[++this.at] !== ">") this.refuse(`expected \`>\` after \`/\`, not ${this.shown}`);
+    this.at++;
   }
 
   /** The attributes up to the `>` or `/` at the end of the tag. */
   #attributes(): ReadonlyMap<string, string> {
     const attributes = new Map<string, string>();
     while (true) {
-      const hasSpace = this.#skip(spacePattern);
-      const next = this.#text[this.#at];
+      const hasSpace = this.skip(spacePattern);
+      const next = this.text[this.at];
       if (next === ">" || next === "/") return attributes;
-      if (!hasSpace) this.#refuse(`expected white space, \`/>\` or \`>\`, not ${this.#shown}`);
-      const begin = this.#at;
-      const name = this.#name("an attribute, `/>` or `>`");
-      if (attributes.has(name)) this.#refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
-      if (attributes.size === maxAttributes) this.#refuse(`an element has at most ${maxAttributes} attributes`, begin);
+      if (!hasSpace) this.refuse(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
+      const begin = this.at;
+      const name = this.name("an attribute, `/>` or `>`");
+      if (attributes.has(name)) this.refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
+      if (attributes.size === maxAttributes) this.refuse(`an element has at most ${maxAttributes} attributes`, begin);
       attributes.set(name, this.#attributeValue(name));
     }
   }
 
   #attributeValue(name: string): string {
-    this.#skip(spacePattern);
-    if (this.#text[this.#at] !== "=") this.#refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.#shown}`);
-    this.#at++;
-    this.#skip(spacePattern);
-    const quote = this.#text[this.#at];
-    if (quote !== '"' && quote !== "'") this.#refuse(`expected a value in quotes, not ${this.#shown}`);
-    const begin = this.#at + 1;
-    const end = this.#text.indexOf(quote, begin);
-    if (end === -1) this.#refuse("this quote is not closed");
-    const raw = this.#text.slice(begin, end);
+    this.skip(spacePattern);
+    if (this.text[this.at] !== "=") this.refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
+    this.at++;
+    this.skip(spacePattern);
+    const quote = this.text[this.at];
+    if (quote !== '"' && quote !== "'") this.refuse(`expected a value in quotes, not ${this.shown}`);
+    const begin = this.at + 1;
+    const end = this.text.indexOf(quote, begin);
+    if (end === -1) this.refuse("this quote is not closed");
+    const raw = this.text.slice(begin, end);
     const markup = raw.indexOf("<");
-    if (markup !== -1) this.#refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
-    this.#at = end + 1;
-    return this.#resolved(raw, begin, normalizedAttribute);
+    if (markup !== -1) this.refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
+    this.at = end + 1;
+    return this.resolved(raw, begin, normalizedAttribute);
   }
 
   #endTag(): void {
-    const begin = this.#at;
-    this.#at += 2;
-    const name = this.#name("an element's name after `</`");
+    const begin = this.at;
+    this.at += 2;
+    const name = this.name("an element's name after `</`");
     const open = this.#open.pop();
-    if (!open) this.#refuse(`\`</${shorten(name)}>\` has no start tag`, begin);
+    if (!open) this.refuse(`\`</${shorten(name)}>\` has no start tag`, begin);
     if (open.name !== name) {
-      this.#refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
+      this.refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
     }
-    this.#skip(spacePattern);
-    if (this.#text[this.#at] !== ">") this.#refuse(`expected \`>\`, not ${this.#shown}`);
-    this.#at++;
+    this.skip(spacePattern);
+    if (this.text[this.at] !== ">") this.refuse(`expected \`>\`, not ${this.shown}`);
+    this.at++;
   }
 
   #instruction(): void {
-    const begin = this.#at;
-    this.#at += 2;
-    const target = this.#name("a name after `<?`");
-    if (target.toLowerCase() === "xml") this.#refuse("an XML declaration must be at the very beginning", begin);
-    const end = this.#text.indexOf("?>", this.#at);
-    if (end === -1) this.#refuse("this processing instruction is not closed", begin);
-    if (end > this.#at && !this.#skip(spacePattern)) this.#refuse(`expected white space or \`?>\`, not ${this.#shown}`);
-    this.#at = end + 2;
+    const begin = this.at;
+    this.at += 2;
+    const target = this.name("a name after `<?`");
+    if (target.toLowerCase() === "xml") this.refuse("an XML declaration must be at the very beginning", begin);
+    const end = this.text.indexOf("?>", this.at);
+    if (end === -1) this.refuse("this processing instruction is not closed", begin);
+    if (end > this.at && !this.skip(spacePattern)) this.refuse(`expected white space or \`?>\`, not ${this.shown}`);
+    this.at = end + 2;
   }
 
   #commentOrCdata(): void {
-    const text = this.#text;
-    const begin = this.#at;
+    const text = this.text;
+    const begin = this.at;
     if (text.startsWith("<!--", begin)) {
       const end = text.indexOf("--", begin + 4);
-      if (end === -1) this.#refuse("this comment is not closed", begin);
-      if (text[end + 2] !== ">") this.#refuse("a comment must not contain `--`", end);
-      this.#at = end + 3;
+      if (end === -1) this.refuse("this comment is not closed", begin);
+      if (text[end + 2] !== ">") this.refuse("a comment must not contain `--`", end);
+      this.at = end + 3;
     } else if (text.startsWith("<![CDATA[", begin) && this.#open.length > 0) {
       const end = text.indexOf("]]>", begin);
-      if (end === -1) this.#refuse("this CDATA section is not closed", begin);
+      if (end === -1) this.refuse("this CDATA section is not closed", begin);
       this.#addText(normalizedLines(text.slice(begin + 9, end)));
-      this.#at = end + 3;
+      this.at = end + 3;
     } else if (text.startsWith("<!DOCTYPE", begin)) throw new Refusal("bad-request", "a DOCTYPE is not allowed");
-    else this.#refuse("expected a comment or a CDATA section after `<!`");
+    else this.refuse("expected a comment or a CDATA section after `<!`");
   }
 
   /** The text up to the next markup. */
   #characters(): void {
-    const begin = this.#at;
-    const next = this.#text.indexOf("<", begin);
-    const end = next === -1 ? this.#text.length : next;
-    const raw = this.#text.slice(begin, end);
+    const begin = this.at;
+    const next = this.text.indexOf("<", begin);
+    const end = next === -1 ? this.text.length : next;
+    const raw = this.text.slice(begin, end);
     if (this.#open.length === 0) {
       const stray = raw.search(/[^ \t\r\n]/);
-      if (stray !== -1) this.#refuse(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
+      if (stray !== -1) this.refuse(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
     } else {
       const section = raw.indexOf("]]>");
-      if (section !== -1) this.#refuse("text must not contain `]]>`; write `]]&gt;`", begin + section);
-      this.#addText(this.#resolved(raw, begin, normalizedLines));
+      if (section !== -1) this.refuse("text must not contain `]]>`; write `]]&gt;`", begin + section);
+      this.#addText(this.resolved(raw, begin, normalizedLines));
     }
-    this.#at = end;
+    this.at = end;
   }
 
   #addText(text: string): void {
     if (text !== "") this.#open.at(-1)?.children.push(text);
   }
-
-  /**
-   * Replaces the references in `raw`, whose index in the text is `begin` (XML 1.0 section 4.1).
-   * @param normalize of line ends (section 2.11) or of white space in attributes (section 3.3.3)
-   */
-  #resolved(raw: string, begin: number, normalize: (text: string) => string): string {
-    let resolved = "";
-    let from = 0;
-    for (let at = raw.indexOf("&"); at !== -1; at = raw.indexOf("&", from)) {
-      const end = raw.indexOf(";", at);
-      const character = end === -1 ? undefined : toCharacter(raw.slice(at + 1, end));
-      if (character === undefined) {
-        const shown = shorten(/^&[^\s&;]*;?/.exec(raw.slice(at, at + 41))?.[0] ?? "&");
-        this.#refuse(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
-      }
-      resolved += normalize(raw.slice(from, at)) + character;
-      from = end + 1;
-    }
-    return resolved + normalize(raw.slice(from));
-  }
-
-  #name(expected: string): string {
-    const begin = this.#at;
-    if (!this.#skip(namePattern)) this.#refuse(`expected ${expected}, not ${this.#shown}`);
-    return this.#text.slice(begin, this.#at);
-  }
-
-  /** Skips the text that `pattern` matches. Returns whether it is not empty. */
-  #skip(pattern: RegExp): boolean {
-    pattern.lastIndex = this.#at;
-    if (!pattern.test(this.#text) || pattern.lastIndex === this.#at) return false;
-    this.#at = pattern.lastIndex;
-    return true;
-  }
-
-  get #shown(): string {
-    return shownAt(this.#text, this.#at);
-  }
-
-  #refuse(detail: string, at = this.#at): never {
-    throw malformed("well-formed XML", this.#text, at, detail);
-  }
-}
-
-/** The character of `&reference;`, or undefined if there is none. Without a DOCTYPE, only the predefined entities exist. */
-function toCharacter(reference: string): string | undefined {
-  if (!reference.startsWith("#")) return Object.hasOwn(entities, reference) ? entities[reference] : undefined;
-  const isHexadecimal = reference[1] === "x";
-  if (!(isHexadecimal ? /^#x[0-9A-Fa-f]+$/ : /^#[0-9]+$/).test(reference)) return undefined;
-  const code = isHexadecimal ? Number.parseInt(reference.slice(2), 16) : Number(reference.slice(1));
-  const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  const character = isCharacter ? String.fromCodePoint(code) : "";
-  return character === "" || invalidCharacter.test(character) ? undefined : character;
-}
-
-function normalizedLines(text: string): string {
-  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
-}
-
-function normalizedAttribute(text: string): string {
-  return text.replace(/\r\n|[\t\r\n]/g, " ");
-}
-
-function shorten(text: string): string {
-  return text.slice(0, 40);
 }

@@ -1,0 +1,91 @@
+// The tokens of XML 1.0, and reading them from a text.
+
+import { malformed, shownAt } from "./malformed.ts";
+
+// XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so each takes time proportional to the text.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+export const invalidCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+const nameStart =
+  ":A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}\\u{200c}-\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fffd}\\u{10000}-\\u{effff}";
+const namePattern = new RegExp(`[${nameStart}][${nameStart}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
+export const spacePattern = /[ \t\r\n]*/y;
+export const declarationPattern =
+  /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Reads tokens of `text` from the index `at`. */
+export class XmlScanner {
+  protected readonly text: string;
+  protected at = 0;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Skips the text that `pattern` matches. Returns whether it is not empty. */
+  protected skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    if (!pattern.test(this.text) || pattern.lastIndex === this.at) return false;
+    this.at = pattern.lastIndex;
+    return true;
+  }
+
+  /** Reads a name. @param expected what a message calls it */
+  protected name(expected: string): string {
+    const begin = this.at;
+    if (!this.skip(namePattern)) this.refuse(`expected ${expected}, not ${this.shown}`);
+    return this.text.slice(begin, this.at);
+  }
+
+  /**
+   * Replaces the references in `raw`, whose index in the text is `begin` (section 4.1).
+   * @param normalize of line ends (section 2.11) or of white space in attributes (section 3.3.3)
+   */
+  protected resolved(raw: string, begin: number, normalize: (text: string) => string): string {
+    let resolved = "";
+    let from = 0;
+    for (let at = raw.indexOf("&"); at !== -1; at = raw.indexOf("&", from)) {
+      const end = raw.indexOf(";", at);
+      const character = end === -1 ? undefined : toCharacter(raw.slice(at + 1, end));
+      if (character === undefined) {
+        const shown = shorten(/^&[^\s&;]*;?/.exec(raw.slice(at, at + 41))?.[0] ?? "&");
+        this.refuse(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
+      }
+      resolved += normalize(raw.slice(from, at)) + character;
+      from = end + 1;
+    }
+    return resolved + normalize(raw.slice(from));
+  }
+
+  /** The next character, for a message. */
+  protected get shown(): string {
+    return shownAt(this.text, this.at);
+  }
+
+  protected refuse(detail: string, at = this.at): never {
+    throw malformed("well-formed XML", this.text, at, detail);
+  }
+}
+
+/** The character of `&reference;`, or undefined if there is none. Without a DOCTYPE, only the predefined entities exist. */
+function toCharacter(reference: string): string | undefined {
+  if (!reference.startsWith("#")) return Object.hasOwn(entities, reference) ? entities[reference] : undefined;
+  const isHexadecimal = reference[1] === "x";
+  if (!(isHexadecimal ? /^#x[0-9A-Fa-f]+$/ : /^#[0-9]+$/).test(reference)) return undefined;
+  const code = isHexadecimal ? Number.parseInt(reference.slice(2), 16) : Number(reference.slice(1));
+  const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  const character = isCharacter ? String.fromCodePoint(code) : "";
+  return character === "" || invalidCharacter.test(character) ? undefined : character;
+}
+
+export function normalizedLines(text: string): string {
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+}
+
+export function normalizedAttribute(text: string): string {
+  return text.replace(/\r\n|[\t\r\n]/g, " ");
+}
+
+export function shorten(text: string): string {
+  return text.slice(0, 40);
+}
