@@ -256,7 +256,7 @@ test("a record that is written again and again is counted once", async () => {
   expect(collection.memoryUse()).toBe(before);
 });
 
-test.each([
+test.each<[string, ReturnType<typeof chooseCoding>]>([
   ["gzip", "gzip"],
   ["GZIP;Q=1.0", "gzip"],
   ["gzip, deflate, br, zstd", "zstd"],

@@ -14,11 +14,14 @@ export function acceptsHtml(header: string | null): boolean {
  * The coding that an `Accept-Encoding` prefers among `offered`, the server's favourite first; undefined for none.
  * @param offered names in lower case
  */
-export function preferredCoding(header: string | null, offered: readonly string[]): string | undefined {
+export function preferredCoding<Name extends string>(
+  header: string | null,
+  offered: readonly Name[],
+): Name | undefined {
   if (header === null) return undefined;
   const weights = weightsIn(header);
   const others = weights.get("*") ?? 0;
-  let preferred: string | undefined;
+  let preferred: Name | undefined;
   let highest = 0;
   for (const coding of offered) {
     // `x-gzip` is an old name of `gzip` (RFC 9110 section 8.4.1.3).

@@ -16,8 +16,12 @@ interface Coding {
   compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** The codings that the server offers, its favourite first. */
-const codings: Record<string, Coding> = {
+export type ContentCoding = "zstd" | "gzip";
+
+/** The server's favourite first. */
+const offered: readonly ContentCoding[] = ["zstd", "gzip"];
+
+const codings: Record<ContentCoding, Coding> = {
   // A sequence of frames is a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
@@ -44,23 +48,21 @@ function gzipTrailer({ parts, length }: EncodedList): Buffer {
   return trailer;
 }
 
-const codingNames = Object.keys(codings);
-
 /** A response with fewer bytes fits in about one packet, and compressing it gains nothing. */
 const minBytes = 1024;
 
 /** The coding for a body of `bytes`, according to `Accept-Encoding`; undefined for none. */
-export function chooseCoding(header: string | null, bytes: number): string | undefined {
-  return bytes < minBytes ? undefined : preferredCoding(header, codingNames);
+export function chooseCoding(header: string | null, bytes: number): ContentCoding | undefined {
+  return bytes < minBytes ? undefined : preferredCoding(header, offered);
 }
 
-/** The whole list in `name`, one of the codings. A long one is compressed in slices. */
-export function compressed(list: EncodedList, name: string): MaybePromise<Uint8Array> {
+/** The whole list. A long one is compressed in slices. */
+export function compressed(list: EncodedList, name: ContentCoding): MaybePromise<Uint8Array> {
   return list.compressed(name, () => inSlices(compress(list, name)));
 }
 
-function* compress(list: EncodedList, name: string): Steps<Uint8Array> {
-  const coding = codings[name] as Coding;
+function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {
+  const coding = codings[name];
   const parts: Uint8Array[] = [];
   for (const part of list.parts) {
     parts.push(part.compressed(name, coding.compress));
@@ -69,7 +71,7 @@ function* compress(list: EncodedList, name: string): Steps<Uint8Array> {
   return coding.join(parts, list);
 }
 
-/** `bytes` in `name`, one of the codings. */
-export function compressWhole(bytes: Uint8Array, name: string): Promise<Uint8Array> {
-  return (codings[name] as Coding).compressWhole(bytes);
+/** Compresses `bytes` on another thread. */
+export function compressWhole(bytes: Uint8Array, name: ContentCoding): Promise<Uint8Array> {
+  return codings[name].compressWhole(bytes);
 }

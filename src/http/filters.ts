@@ -14,8 +14,8 @@ export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
 export function readFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
   const filters: RecordFilter[] = [];
   for (const [name, value] of parameters) {
-    const parts = filterName.exec(name);
-    if (parts) filters.push(readFilter(resource, parts[1] as string, parts[2] ?? "equals", value));
+    const [, path, operator = "equals"] = filterName.exec(name) ?? [];
+    if (path !== undefined) filters.push(readFilter(resource, path, operator, value));
   }
   if (filters.length > maxFilters) {
     throw new Refusal("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);

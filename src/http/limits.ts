@@ -30,7 +30,7 @@ interface Bucket<Name> {
  */
 export class Buckets<Name> {
   readonly #max: number;
-  readonly #buckets = new Map<Name, Bucket<Name>>();
+  readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
   /** The same buckets as a binary heap by `fullAt`, the smallest first: each comes before those at `2 i + 1` and `2 i + 2`. */
   readonly #heap: Bucket<Name>[] = [];
   readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
@@ -75,9 +75,9 @@ export class Buckets<Name> {
   }
 
   #evict(bucket: Bucket<Name>): void {
-    this.#buckets.delete(bucket.name as Name);
-    const last = this.#heap.pop() as Bucket<Name>;
-    if (last === bucket) return;
+    this.#buckets.delete(bucket.name);
+    const last = this.#heap.pop();
+    if (!last || last === bucket) return;
     this.#put(last, bucket.index);
     this.#sift(last);
   }

@@ -6,7 +6,7 @@ import { once } from "../lib/once.ts";
 import type { ServedFile } from "../reference/documents.ts";
 import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { chooseCoding, compressWhole } from "./compression.ts";
+import { type ContentCoding, chooseCoding, compressWhole } from "./compression.ts";
 import { noneMatchHits } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { toCacheableResponse } from "./responses.ts";
@@ -15,7 +15,7 @@ interface LoadedFile {
   readonly bytes: Uint8Array;
   readonly digest: string;
   /** The compressed bytes by content coding. */
-  readonly compressed: Map<string, () => Promise<Uint8Array>>;
+  readonly compressed: Map<ContentCoding, () => Promise<Uint8Array>>;
 }
 
 /** A function that responds with `file`, in the coding that the client prefers. */

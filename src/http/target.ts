@@ -28,11 +28,11 @@ export function toTarget(sent: string): RequestTarget {
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
   if (plain.test(sent)) return split(sent);
   const text = Buffer.from(sent, "latin1").toString();
-  const isAbsolute = !text.startsWith("/");
-  const url = readable.test(text) ? URL.parse(isAbsolute ? text : `http://unknown${text}`) : null;
+  const url = readable.test(text) ? URL.parse(text.startsWith("/") ? `http://unknown${text}` : text) : null;
   if (!url) return { path: text, query: "" };
   const target = split(url.pathname + url.search);
-  return isAbsolute ? { ...target, host: authority.exec(sent)?.[1] as string } : target;
+  const [, host] = authority.exec(sent) ?? [];
+  return host === undefined ? target : { ...target, host };
 }
 
 function split(text: string): RequestTarget {

@@ -76,6 +76,6 @@ test("more connections than there are file descriptors for are refused in one li
   const { code, stderr } = await shop.run(["serve", "--port", "0", "--connections", "193"], limited);
   expect([code, stderr]).toEqual([
     2,
-    "storefront: --connections (STOREFRONT_CONNECTIONS) may be at most 192, since this process may open 256 files; raise `ulimit -n`\n",
+    "storefront: --connections (STOREFRONT_CONNECTIONS) may be at most 192, because this process may open 256 files; raise `ulimit -n`\n",
   ]);
 });
