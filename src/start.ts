@@ -79,11 +79,11 @@ const minConnectionMemory = 64 * 1024 * 1024;
 /** @throws Refusal `bad-request` for more connections than the file descriptors allow: a process without any left is ended by the runtime */
 function connectionsOf({ connections }: Config): number {
   const descriptors = descriptorLimit();
-  const { most, usual } = connectionsWithin(descriptors);
-  if (connections === undefined || connections <= most) return connections ?? usual;
+  const { max, byDefault } = connectionsWithin(descriptors);
+  if (connections === undefined || connections <= max) return connections ?? byDefault;
   throw new Refusal(
     "bad-request",
-    `--connections (STOREFRONT_CONNECTIONS) may be at most ${most}, because this process may open ${descriptors} files; raise \`ulimit -n\``,
+    `--connections (STOREFRONT_CONNECTIONS) may be at most ${max}, because this process may open ${descriptors} files; raise \`ulimit -n\``,
   );
 }
 

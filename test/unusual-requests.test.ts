@@ -236,5 +236,5 @@ test("what cannot be read as a request is counted, and told in the log once a se
     .filter((line) => line.includes("a request could not be read"));
   expect(lines.length).toBeGreaterThan(0);
   expect(lines.length).toBeLessThan(15);
-  expect(JSON.parse(lines[0] as string).reason).toContain("the first line is no request");
+  expect(JSON.parse(lines[0] as string).reason).toContain("the first line is not an HTTP/1.1 request line");
 });

@@ -1,39 +1,39 @@
 /**
- * Bytes put one after the other. The first part is kept as it is, since most bodies come as one; of more there is one copy, so that
- * a body in a million parts takes no more room than its bytes.
+ * A growing buffer. The first part is used without a copy, since most bodies arrive as one part. With more parts there is one copy, so
+ * that a body in a million parts uses at most twice the memory of its bytes.
  */
 export class BodyBuffer {
-  #room: Buffer = empty;
+  #memory: Buffer = empty;
   #length = 0;
 
   get bytes(): Uint8Array {
-    return this.#room.subarray(0, this.#length);
+    return this.#memory.subarray(0, this.#length);
   }
 
-  /** All that it takes, unused room included. */
+  /** All memory in use, free capacity included. */
   get memory(): Uint8Array {
-    return this.#room;
+    return this.#memory;
   }
 
   add(part: Buffer): void {
     const length = this.#length + part.length;
-    if (this.#length === 0) this.#room = part;
+    if (this.#length === 0) this.#memory = part;
     else this.#append(part, length);
     this.#length = length;
   }
 
   clear(): void {
-    this.#room = empty;
+    this.#memory = empty;
     this.#length = 0;
   }
 
   #append(part: Buffer, length: number): void {
-    if (length > this.#room.length) {
+    if (length > this.#memory.length) {
       const larger = Buffer.allocUnsafe(2 * length);
       larger.set(this.bytes);
-      this.#room = larger;
+      this.#memory = larger;
     }
-    this.#room.set(part, this.#length);
+    this.#memory.set(part, this.#length);
   }
 }
 

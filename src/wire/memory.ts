@@ -1,43 +1,43 @@
-// What connections make the server keep: input that waits for its turn, bodies that arrive, responses that wait for their clients.
+// The memory that connections use: input that is not read yet, bodies that have not arrived completely, and responses that are not sent yet.
 
 import { Queue, QueueEntry } from "./queue.ts";
 
 /** The memory of all connections of a listener, and its bound. */
 export class ConnectionMemory {
-  readonly #most: number;
-  readonly #told: () => void;
-  /** How many times each piece is kept: one list may be on its way to many clients. */
-  readonly #pieces = new Map<ArrayBufferLike, number>();
-  /** Those that keep any, in the order of their last progress. */
+  readonly #limit: number;
+  readonly #onCutOff: () => void;
+  /** How many times each buffer is in use: one list may be on its way to many clients. It counts once. */
+  readonly #uses = new Map<ArrayBufferLike, number>();
+  /** The connections that use memory, in the order of their last progress. */
   readonly #shares = new Queue<MemoryShare>();
   #bytes = 0;
 
   /**
-   * @param most bytes; when there are more, the connections that made no progress for the longest time are ended
-   * @param told is called for each of those
+   * @param limit bytes; above it, the connections without progress for the longest time are ended
+   * @param onCutOff is called for each of these
    */
-  constructor(most: number, told: () => void) {
-    this.#most = most;
-    this.#told = told;
+  constructor(limit: number, onCutOff: () => void) {
+    this.#limit = limit;
+    this.#onCutOff = onCutOff;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  add(piece: ArrayBufferLike): void {
-    const uses = this.#pieces.get(piece) ?? 0;
-    this.#pieces.set(piece, uses + 1);
-    if (uses === 0) this.#bytes += piece.byteLength;
+  add(buffer: ArrayBufferLike): void {
+    const uses = this.#uses.get(buffer) ?? 0;
+    this.#uses.set(buffer, uses + 1);
+    if (uses === 0) this.#bytes += buffer.byteLength;
   }
 
-  remove(piece: ArrayBufferLike): void {
-    const uses = this.#pieces.get(piece) as number;
-    if (uses > 1) this.#pieces.set(piece, uses - 1);
-    else if (this.#pieces.delete(piece)) this.#bytes -= piece.byteLength;
+  remove(buffer: ArrayBufferLike): void {
+    const uses = this.#uses.get(buffer) ?? 0;
+    if (uses > 1) this.#uses.set(buffer, uses - 1);
+    else if (this.#uses.delete(buffer)) this.#bytes -= buffer.byteLength;
   }
 
-  /** It goes behind all others. */
+  /** Moves the share to the end of the order. */
   enter(share: QueueEntry<MemoryShare>): void {
     this.#shares.delete(share);
     this.#shares.add(share);
@@ -47,22 +47,23 @@ export class ConnectionMemory {
     this.#shares.delete(share);
   }
 
-  /** Ends connections until the others keep no more than they may. The last one may always go on. */
+  /** Ends connections until the rest is within the limit. The last one is never ended. */
   relieve(): void {
-    for (let share = this.#shares.first; share?.after && this.#bytes > this.#most; share = this.#shares.first) {
+    for (let share = this.#shares.first; share?.after && this.#bytes > this.#limit; share = this.#shares.first) {
       this.#shares.delete(share);
       share.member.end();
-      this.#told();
+      this.#onCutOff();
     }
   }
 }
 
-/** What one connection keeps. */
+/** The memory of one connection. */
 export class MemoryShare {
-  /** Ends the connection, which then releases all that it keeps. */
+  /** Ends the connection, which then releases all of it. */
   readonly end: () => void;
   readonly #memory: ConnectionMemory;
-  readonly #place = new QueueEntry<MemoryShare>(this);
+  readonly #entry = new QueueEntry<MemoryShare>(this);
+  /** Buffers in use. */
   #count = 0;
 
   constructor(memory: ConnectionMemory, end: () => void) {
@@ -73,30 +74,30 @@ export class MemoryShare {
   hold(bytes: Uint8Array): void {
     this.#count++;
     this.#memory.add(bytes.buffer);
-    this.#memory.enter(this.#place);
+    this.#memory.enter(this.#entry);
     this.#memory.relieve();
   }
 
   release(bytes: Uint8Array): void {
     this.#count--;
     this.#memory.remove(bytes.buffer);
-    if (this.#count === 0) this.#memory.leave(this.#place);
+    if (this.#count === 0) this.#memory.leave(this.#entry);
   }
 
-  /** Keeps the memory of `after` in place of that of `before`; few bytes do not count. Returns what is kept. */
+  /** Holds `after` in place of `before`, unless it is at most 16 KiB. Returns what is held. */
   exchange(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
-    const next = after && after.length > leastCounted ? after : undefined;
+    const next = after && after.length > maxUncounted ? after : undefined;
     if (next?.buffer === before?.buffer) return before;
     if (next) this.hold(next);
     if (before) this.release(before);
     return next;
   }
 
-  /** The client did its part, or its turn came: others are ended before it. */
+  /** Other connections are ended before this one, as it has just made progress. */
   noteProgress(): void {
-    if (this.#count > 0) this.#memory.enter(this.#place);
+    if (this.#count > 0) this.#memory.enter(this.#entry);
   }
 }
 
-/** What every connection may keep uncounted: about as much as half a request. */
-const leastCounted = 16 * 1024;
+/** Bytes that every connection can use uncounted: about half a header section. */
+const maxUncounted = 16 * 1024;

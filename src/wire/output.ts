@@ -1,11 +1,11 @@
-// What is on its way to a client. A client that reads slowly gets the rest when it has read.
+// The responses that are not sent yet. A slow client gets more when it has read.
 
 import type { Socket } from "bun";
 import type { MemoryShare } from "./memory.ts";
 import type { EncodedResponse } from "./response.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-/** Asks for the body that its client holds back (RFC 9110 section 15.2.1). */
+/** Asks a client to send the body that it holds back (RFC 9110 section 15.2.1). */
 export const continueResponse: EncodedResponse = {
   bytes: interim,
   start: 0,
@@ -15,19 +15,19 @@ export const continueResponse: EncodedResponse = {
 };
 
 /**
- * Bytes that are handed to the system at once: of a new answer, since many may be asked for in one turn of the event loop, and of one
- * that waits for its connection's turn. The system copies 4 MiB in a millisecond.
+ * Bytes to write at once: of a new response, of which one turn of the event loop may produce many, and in one turn of a connection. The
+ * system copies 4 MiB in a millisecond.
  */
-const longestStart = 512 * 1024;
-const longestStep = 2 * 1024 * 1024;
+const maxFirstWrite = 512 * 1024;
+const maxStep = 2 * 1024 * 1024;
 
 export class Output {
-  /** Whether the system takes no more for now. */
+  /** Whether the system accepts no more for now. */
   isBlocked = false;
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #waiting: Uint8Array[] = [];
-  /** Bytes of the first of them that are sent. */
+  /** Bytes of the first waiting buffer that are sent. */
   #sent = 0;
   #isDropped = false;
 
@@ -36,7 +36,7 @@ export class Output {
     this.#share = share;
   }
 
-  /** Whether everything was handed to the system. */
+  /** Whether the system has accepted everything. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
@@ -46,56 +46,56 @@ export class Output {
     return !this.isEmpty && !this.isBlocked;
   }
 
-  /** Sends as much as the system takes, at most 512 KiB; the rest is for `flush`. */
+  /** Sends as much as the system accepts, at most 512 KiB. The rest waits for `flush`. */
   send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
-    const sent = start + (this.isEmpty ? this.#write(bytes, start, end, longestStart) : 0);
-    if (sent < end) this.#keep(lasting(outgoing, sent), 0);
-    if (rest.length > 0) this.#sendAll(rest, longestStart - (sent - start));
+    const sent = start + (this.isEmpty ? this.#write(bytes, start, end, maxFirstWrite) : 0);
+    if (sent < end) this.#wait(toStable(outgoing, sent), 0);
+    if (rest.length > 0) this.#sendAll(rest, maxFirstWrite - (sent - start));
   }
 
-  #sendAll(pieces: readonly Uint8Array[], most: number): void {
-    let left = most;
+  #sendAll(pieces: readonly Uint8Array[], limit: number): void {
+    let left = limit;
     for (const piece of pieces) {
       const sent = this.isEmpty ? this.#write(piece, 0, piece.length, left) : 0;
       left -= sent;
-      if (sent < piece.length) this.#keep(piece, sent);
+      if (sent < piece.length) this.#wait(piece, sent);
     }
   }
 
-  /** Sends as much of what waits as the system takes, at most 2 MiB. Returns whether it took anything. */
+  /** Sends as much of what waits as the system accepts, at most 2 MiB. Returns whether it accepted anything. */
   flush(): boolean {
-    let left = longestStep;
-    let index = 0;
-    while (index < this.#waiting.length && left > 0 && !this.isBlocked) {
-      const bytes = this.#waiting[index] as Uint8Array;
+    let left = maxStep;
+    let done = 0;
+    for (const bytes of this.#waiting) {
+      if (left === 0 || this.isBlocked) break;
       const written = this.#write(bytes, this.#sent, bytes.length, left);
       left -= written;
       this.#sent += written;
-      if (this.#sent < bytes.length) continue;
+      if (this.#sent < bytes.length) break;
       this.#sent = 0;
-      index++;
+      done++;
     }
-    for (const bytes of this.#waiting.splice(0, index)) this.#share.release(bytes);
-    return left < longestStep;
+    for (const bytes of this.#waiting.splice(0, done)) this.#share.release(bytes);
+    return left < maxStep;
   }
 
-  /** Keeps nothing any more: the connection is gone. */
+  /** Drops everything, now and from now on. */
   drop(): void {
     this.#isDropped = true;
     for (const bytes of this.#waiting.splice(0)) this.#share.release(bytes);
   }
 
-  #keep(bytes: Uint8Array, sent: number): void {
+  #wait(bytes: Uint8Array, sent: number): void {
     if (this.isEmpty) this.#sent = sent;
     this.#waiting.push(bytes);
     this.#share.hold(bytes);
   }
 
-  /** Returns the number of bytes that the system took; none once the connection is gone. */
-  #write(bytes: Uint8Array, start: number, end: number, most: number): number {
-    const length = Math.min(end - start, most);
+  /** Returns the number of bytes that the system accepted; 0 when the connection is closed. */
+  #write(bytes: Uint8Array, start: number, end: number, limit: number): number {
+    const length = Math.min(end - start, limit);
     if (length === 0) return 0;
     const written = Math.max(0, this.#socket.write(bytes as Bun.BufferSource, start, length));
     this.isBlocked = written < length;
@@ -103,8 +103,8 @@ export class Output {
   }
 }
 
-/** What is to be sent from `start` on, copied where it does not stay as it is. (`slice` of a Buffer would copy nothing.) */
-function lasting({ bytes, end, stableFrom }: EncodedResponse, start: number): Uint8Array {
+/** The bytes from `start`, copied if a later response may overwrite them. (`slice` of a Buffer does not copy.) */
+function toStable({ bytes, end, stableFrom }: EncodedResponse, start: number): Uint8Array {
   const left = bytes.subarray(start, end);
   return start >= stableFrom ? left : Buffer.from(left);
 }

@@ -1,8 +1,8 @@
-// The body of a request as it arrives: of a length that is known (RFC 9112 section 6.2), or in chunks (section 7.1).
+// The body of a request while it arrives: with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { BodyBuffer } from "./body-buffer.ts";
-import { Chunks } from "./chunks.ts";
+import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./memory.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
@@ -31,60 +31,62 @@ export class RequestBody {
   readonly #buffer = new BodyBuffer();
   /** The memory that `#share` counts. */
   #counted: Uint8Array | undefined;
-  readonly #chunks: Chunks | undefined;
-  /** Tells a client that holds the body back that it may come; undefined when nobody has to. */
+  readonly #chunks: ChunkedDecoder | undefined;
+  /** Sends `100 Continue`; undefined when the client does not wait for it, or no longer. */
   #ask: (() => void) | undefined;
-  /** Bytes of a known length that are still to come. */
+  /** Bytes of a body of known length that have not arrived. */
   #left: number;
   #size = 0;
-  #isUnwanted = false;
+  #isDiscarded = false;
   #isTimedOut = false;
-  #fault: RequestError | undefined;
+  #error: unknown;
   #waiting: PromiseWithResolvers<Uint8Array> | undefined;
 
-  /** @param limit most bytes to keep; of a longer body nothing is kept */
   constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, ask: (() => void) | undefined) {
     this.#length = length;
     this.#limit = limit;
     this.#share = share;
     this.#ask = ask;
     this.#left = length;
-    this.#chunks = isChunked ? new Chunks() : undefined;
-    if (length > limit) this.#refuse(tooLarge(limit));
+    this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
+    if (length > limit) this.#fail(tooLarge(limit));
   }
 
   get isComplete(): boolean {
     return this.#chunks ? this.#chunks.isComplete : this.#left === 0;
   }
 
-  /** Whether it is in chunks that are none: nothing after them can be understood. */
+  /** Whether its chunked coding is malformed, so that nothing after it can be read. */
   get isMalformed(): boolean {
     return this.#chunks?.isMalformed ?? false;
   }
 
-  /** Whether nobody can tell where the next request begins: it is malformed, or was held back or stalled and may never come. */
+  /** Whether the place where the next request begins is unknown: the body is malformed, or the client holds it back or stalls. */
   get hasNoEnd(): boolean {
     return this.isMalformed || this.#isTimedOut || this.#ask !== undefined;
   }
 
-  /** Whether the client has to go on sending. */
+  /** Whether the server waits for the client to send more of it. */
   get isAwaited(): boolean {
     return !this.isComplete && !this.hasNoEnd;
   }
 
-  /** Takes what belongs to the body from `bytes`, and returns how many that were: all once it is malformed. */
-  take(bytes: Buffer): number {
+  /** Reads the part of `bytes` that belongs to the body. Returns its length; all of `bytes` once the body is malformed. */
+  read(bytes: Buffer): number {
     this.#ask = undefined;
-    const used = this.#chunks ? this.#takeChunks(this.#chunks, bytes) : this.#takeKnown(bytes);
+    const used = this.#chunks ? this.#readChunks(this.#chunks, bytes) : this.#readKnownLength(bytes);
     // Once the body is complete, it waits for the server and not for the client.
     this.#counted = this.#share.exchange(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
-    if (this.isComplete && !this.#fault) this.#waiting?.resolve(this.#buffer.bytes);
+    if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
     return used;
   }
 
-  /** The whole body. @throws RequestError `body-too-large`, at once when that is known; `malformed` when the client went away; `timeout` */
+  /**
+   * The whole body, once it has arrived.
+   * @throws RequestError `body-too-large` as soon as that is known, `malformed` also when the client closes the connection, `timeout`
+   */
   whole(): MaybePromise<Uint8Array> {
-    if (this.#fault) throw this.#fault;
+    if (this.#error !== undefined) throw this.#error;
     if (this.isComplete) return this.#buffer.bytes;
     this.#waiting ??= Promise.withResolvers();
     this.#ask?.();
@@ -92,55 +94,55 @@ export class RequestBody {
     return this.#waiting.promise;
   }
 
-  /** What is still to come is not kept. */
+  /** Drops what has arrived and what will arrive. */
   discard(): void {
-    this.#isUnwanted = true;
+    this.#isDiscarded = true;
     this.#buffer.clear();
     this.#counted = this.#share.exchange(this.#counted, undefined);
   }
 
-  /** It is waited for no longer. */
+  /** Rejects `whole` with `timeout`. */
   timeOut(): void {
     this.#isTimedOut = true;
-    this.#refuse(new RequestError("timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
+    this.#fail(new RequestError("timeout", this.#chunks ? "the last chunk did not come in time" : this.#missing));
   }
 
-  /** Nothing more will come. */
+  /** Rejects `whole` with `malformed`, if the body is not complete: no more of it will arrive. */
   abort(): void {
-    if (!this.isComplete) this.#refuse(new RequestError("malformed", "the body ended before it was complete"));
+    if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
   }
 
   get #missing(): string {
     return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#left} came in time`;
   }
 
-  #takeKnown(bytes: Buffer): number {
+  #readKnownLength(bytes: Buffer): number {
     const used = Math.min(this.#left, bytes.length);
     this.#keep(used === bytes.length ? bytes : bytes.subarray(0, used));
     this.#left -= used;
     return used;
   }
 
-  #takeChunks(chunks: Chunks, bytes: Buffer): number {
+  #readChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
     if (chunks.isMalformed) return bytes.length;
     try {
-      return chunks.take(bytes, (part) => this.#keep(part));
+      return chunks.decode(bytes, (part) => this.#keep(part));
     } catch (error) {
-      this.#refuse(error as RequestError);
+      this.#fail(error);
       return bytes.length;
     }
   }
 
   #keep(part: Buffer): void {
     this.#size += part.length;
-    if (this.#size > this.#limit) this.#refuse(tooLarge(this.#limit));
-    else if (!this.#isUnwanted) this.#buffer.add(part);
+    if (this.#size > this.#limit) this.#fail(tooLarge(this.#limit));
+    else if (!this.#isDiscarded) this.#buffer.add(part);
   }
 
-  #refuse(fault: RequestError): void {
-    this.#fault ??= fault;
+  #fail(error: unknown): void {
+    this.#error ??= error;
     this.discard();
-    this.#waiting?.reject(fault);
+    this.#waiting?.reject(error);
   }
 }
 

@@ -1,25 +1,25 @@
-// The head of a request: its first line and its header section (RFC 9112 sections 3, 5 and 6).
+// The beginning of a request: the request line and the header section (RFC 9112 sections 3, 5 and 6).
 
 import { RequestError } from "./request-error.ts";
 import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
 
-/** Most bytes of a head. */
-const longestHeader = 16 * 1024;
+/** Bound of the request line and the header section together, in bytes. */
+const maxHeaderBytes = 16 * 1024;
 
-/** How a connection reads what follows the header section, and what it does after the answer. */
+/** How the body is read, and what follows the response. */
 export interface RequestFraming {
-  /** Bytes of the body, when it is not chunked. */
+  /** Bytes of the body, if it is not chunked. */
   readonly length: number;
   readonly isChunked: boolean;
   /** Whether the client waits for `100 Continue` (RFC 9110 section 10.1.1). */
   readonly awaitsContinue: boolean;
-  /** Whether the client says that it ends the connection, or that it does not: undefined when it says nothing. */
+  /** Whether `Connection` says `keep-alive` or `close` (RFC 9112 section 9.3); undefined when it says neither. */
   readonly keepsAlive: boolean | undefined;
 }
 
-/** A header section, read. */
+/** A parsed header section. */
 interface HeaderSection {
-  /** As it was sent. */
+  /** As sent. */
   readonly text: string;
   readonly headers: RequestHeaders;
   readonly framing: RequestFraming;
@@ -27,14 +27,15 @@ interface HeaderSection {
 
 export interface RequestHeader {
   readonly method: string;
-  /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
+  /** As sent, one character per byte. */
   readonly target: string;
   readonly isHttp10: boolean;
   readonly section: HeaderSection;
-  /** Bytes that it took, the empty line included. */
+  /** Length of the request line and the header section, with the empty line. */
   readonly bytes: number;
 }
 
+/** RFC 9112 section 3. */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
 /** Bytes of a header section that is kept parsed, which takes up to 15 times as much memory. */
@@ -53,19 +54,19 @@ export class HeaderReader {
 }
 
 /**
- * Reads the head at the beginning of `input`; undefined when it is not there as a whole.
- * @param before the connection's last header section: most clients send the same again, and it is not read twice
+ * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
+ * @param before a parsed header section, which is reused for the same text
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
 function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
-  const text = input.toString("latin1", 0, Math.min(lengthOf(input), longestHeader + 1));
-  // An empty line before a request is passed over (RFC 9112 section 2.2).
+  const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
+  // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
   const end = text.indexOf("\r\n\r\n", start);
-  if (end === -1 || end + 4 > longestHeader) return unfinished(text, start);
+  if (end === -1 || end + 4 > maxHeaderBytes) return checkIncomplete(text, start);
   const lineEnd = text.indexOf("\r\n", start);
   const [, method, target, minor] = requestLine.exec(text.slice(start, lineEnd)) ?? [];
-  if (method === undefined || target === undefined) throw noRequest();
+  if (method === undefined || target === undefined) throw invalidRequestLine();
   const sectionText = text.slice(lineEnd + 2, end + 2);
   const section = before?.text === sectionText ? before : readHeaderSection(sectionText);
   const isHttp10 = minor === "0";
@@ -74,27 +75,27 @@ function readRequestHeader(input: Buffer, before: HeaderSection | undefined): Re
   return { method, target, isHttp10, section, bytes: end + 4 };
 }
 
-/** About how long the head is, where much more may stand behind it. */
-function lengthOf(input: Buffer): number {
+/** Length of the header section where much more may follow it; otherwise of the whole input. */
+function searchLength(input: Buffer): number {
   const end = input.length > 1024 ? input.indexOf("\r\n\r\n", 2) : -1;
   return end === -1 ? input.length : end + 4;
 }
 
-function unfinished(text: string, start: number): undefined {
-  if (text.length > longestHeader) {
+function checkIncomplete(text: string, start: number): undefined {
+  if (text.length > maxHeaderBytes) {
     throw new RequestError(
       "header-too-large",
-      `the request line and the header section have more than ${longestHeader} bytes together`,
+      `the request line and the header section have more than ${maxHeaderBytes} bytes together`,
     );
   }
-  // Told at once, so that a client does not wait that speaks TLS to a plain port, or ends its lines otherwise.
-  if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw noRequest();
-  if (/[^\r]\n/.test(text)) throw new RequestError("malformed", "a line of the request's head does not end in CR LF");
+  // These errors are reported at once, so that a client that speaks TLS to a plain port, or ends its lines with LF, does not wait.
+  if (text.length > start && !/[!-~\r]/.test(text.charAt(start))) throw invalidRequestLine();
+  if (/[^\r]\n/.test(text)) throw new RequestError("malformed", "a line of the header section does not end in CR LF");
   return undefined;
 }
 
-function noRequest(): RequestError {
-  return new RequestError("malformed", "the first line is no request of HTTP/1.1, such as `GET /path HTTP/1.1`");
+function invalidRequestLine(): RequestError {
+  return new RequestError("malformed", "the first line is not an HTTP/1.1 request line such as `GET /path HTTP/1.1`");
 }
 
 function readHeaderSection(text: string): HeaderSection {
@@ -103,16 +104,16 @@ function readHeaderSection(text: string): HeaderSection {
   return { text, headers, framing: toFraming(headers) };
 }
 
-/** RFC 9112 section 3.2: only one, and only a host. Where the next reader of this request would see another one, it is not ours to choose. */
+/** RFC 9112 section 3.2: a request has one valid host. With two, another parser of the same request could choose the other one. */
 function refuseBadHost(host: string): void {
   if (host.includes(",")) throw new RequestError("malformed", "the request has more than one Host header");
-  if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header names no host");
+  if (!hostAndPort.test(host)) throw new RequestError("malformed", "the Host header is not a valid host");
 }
 
-/** RFC 3986 section 3.2.2. Other letters than those of ASCII are let through, as some clients send them. */
+/** RFC 3986 section 3.2.2. Bytes outside ASCII are accepted, as some clients send them. */
 const hostAndPort = /^(?:[\w.~!$&'()*+;=%\x80-\xff-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?$/;
 
-/** RFC 9112 section 6.3. A message that tells its length in two ways is refused, as that section allows. */
+/** RFC 9112 section 6.3. A request with two lengths is refused, as that section allows. */
 function toFraming(headers: RequestHeaders): RequestFraming {
   const coding = headers.get("transfer-encoding");
   const length = headers.get("content-length");
@@ -120,7 +121,7 @@ function toFraming(headers: RequestHeaders): RequestFraming {
     throw new RequestError("malformed", "the request has both Content-Length and Transfer-Encoding");
   }
   if (coding !== null && coding.toLowerCase() !== "chunked") {
-    throw new RequestError("malformed", "the only Transfer-Encoding that is read here is `chunked`");
+    throw new RequestError("malformed", "the only supported Transfer-Encoding is `chunked`");
   }
   if (length !== null && !/^[0-9]{1,15}$/.test(length)) {
     throw new RequestError("malformed", "Content-Length must be one whole number");

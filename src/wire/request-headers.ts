@@ -1,6 +1,6 @@
 import { RequestError } from "./request-error.ts";
 
-/** The header section of a request. Names are without regard to case, and asked for in lower case. */
+/** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
 export class RequestHeaders {
   readonly #values: ReadonlyMap<string, string>;
 
@@ -8,7 +8,7 @@ export class RequestHeaders {
     this.#values = values;
   }
 
-  /** The value; that of a repeated field joined by commas (RFC 9110 section 5.3), null where there is none. */
+  /** The value, or null. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
   get(name: string): string | null {
     return this.#values.get(name) ?? null;
   }
@@ -21,9 +21,9 @@ export class RequestHeaders {
 const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
 
 /**
- * Reads a header section, each line with its CRLF (RFC 9112 section 5). Strictly: what two readers of one request take for
- * different fields can be smuggled past one of them.
- * @throws RequestError `malformed` for anything that is no field: blanks before the colon, folded lines, control characters
+ * Reads a header section, each line with its CRLF (RFC 9112 section 5). It is strict: a line that two parsers
+ * read differently can be used to smuggle a request past one of them.
+ * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
  */
 export function parseHeaders(section: string): RequestHeaders {
   const values = new Map<string, string>();
@@ -31,7 +31,7 @@ export function parseHeaders(section: string): RequestHeaders {
     const [, name, raw] = line.exec(text) ?? [];
     if (name === undefined || raw === undefined) throw malformed(text);
     const key = name.toLowerCase();
-    const value = withoutBlanks(raw);
+    const value = withoutOuterWhitespace(raw);
     const before = values.get(key);
     values.set(key, before === undefined ? value : `${before}, ${value}`);
   }
@@ -43,14 +43,14 @@ function malformed(text: string): RequestError {
   return new RequestError("malformed", `a line of the header section is no field: \`${shown}\``);
 }
 
-/** Without the optional whitespace around a field's value. `trim` would take more than blanks and tabs. */
-function withoutBlanks(text: string): string {
+/** Without the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
+function withoutOuterWhitespace(text: string): string {
   let [start, end] = [0, text.length];
-  while (start < end && isBlank(text.charCodeAt(start))) start++;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  while (start < end && isWhitespace(text.charCodeAt(start))) start++;
+  while (end > start && isWhitespace(text.charCodeAt(end - 1))) end--;
   return text.slice(start, end);
 }
 
-function isBlank(code: number): boolean {
+function isWhitespace(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }

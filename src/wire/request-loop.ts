@@ -149,7 +149,7 @@ export class RequestLoop {
   }
 
   #readBody(body: RequestBody, bytes: Buffer): void {
-    const used = body.take(bytes.length > maxBodyStep ? bytes.subarray(0, maxBodyStep) : bytes);
+    const used = body.read(bytes.length > maxBodyStep ? bytes.subarray(0, maxBodyStep) : bytes);
     this.input.consume(used);
     if (this.#state.kind !== "responding") return;
     // The response has been sent already, so it cannot announce that the connection ends.

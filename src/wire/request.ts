@@ -1,4 +1,4 @@
-// A request whose head has arrived, and who answers it.
+// What the listener passes to its handler: requests whose header section has arrived, and incidents.
 
 import type { Socket } from "bun";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -9,20 +9,23 @@ import type { WireResponse } from "./response.ts";
 
 export interface WireRequest {
   readonly method: string;
-  /** As it was sent: a path with a query, or an absolute URL. One character per byte. */
+  /** The request target as sent: a path with a query, or an absolute URL (RFC 9112 section 3.2). One character per byte. */
   readonly target: string;
   readonly headers: RequestHeaders;
   /** The client's address. */
   readonly address: string;
-  /** Whether the connection has ended, so that no response can be sent any more. A client that only sends no more still waits. */
+  /** Whether the connection is closed, so that no response can be sent. A client that has closed only its own side still waits for one. */
   readonly isAbandoned: boolean;
-  /** The body, once it is there. @throws RequestError `body-too-large`, or `malformed` for one that is malformed or cut off, `timeout` */
+  /**
+   * The body, once all of it has arrived.
+   * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
+   */
   body(): MaybePromise<Uint8Array>;
 }
 
 /**
- * There are as many connections as may be: the longest idle one was ended for a new one, or the new one was turned away. Connections
- * keep more memory than they may: one was cut off. A TLS handshake failed; not when the client just went away, as health checks do.
+ * At the limit of connections, the longest idle one was ended for a new one, or the new one was turned away. Above the limit of memory,
+ * a connection was cut off. A TLS handshake failed; this does not include clients that just close the connection, as health checks do.
  */
 export type Incident =
   | "idle connection ended"
@@ -30,12 +33,12 @@ export type Incident =
   | "connection cut off"
   | "TLS handshake failed";
 
-/** Who answers. Neither may throw. */
+/** Makes the responses. None of its methods may throw. */
 export interface Handler {
   respond(request: WireRequest): MaybePromise<WireResponse>;
-  /** The answer to bytes that are no request (a RequestError), with which the connection ends. Told of a fault of the wire's own as well. */
+  /** The response to a request that cannot be read (RequestError). The connection ends with it. Called for faults of the wire itself too. */
   respondUnreadable(error: unknown): WireResponse;
-  /** Told of what no response tells of. Clients can bring it about as often as they like. */
+  /** Called for each incident. Clients can cause any number of them. */
   note(incident: Incident, reason?: string): void;
 }
 

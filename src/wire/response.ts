@@ -1,19 +1,19 @@
-// Answers, and their bytes on the wire (RFC 9112 sections 2 and 4).
+// Responses, and their bytes on the wire (RFC 9112 sections 2 and 4).
 
 import type { BufferWithHeadroom } from "../lib/buffer-with-headroom.ts";
 import type { RequestHeader } from "./request-header.ts";
 
-/** A body is text (sent as UTF-8), bytes, or bytes in pieces. They must not change once they were handed over. */
+/** Text (sent as UTF-8), bytes, or bytes in pieces. They must not change afterwards. */
 export type ResponseBody = string | Uint8Array | readonly Uint8Array[] | BufferWithHeadroom | null;
 
 export interface WireResponse {
   readonly status: number;
-  /** As `toLines` makes them, without `Date`, `Content-Length` and `Connection`, which the wire adds. */
+  /** Made by `toHeaderLines`, without `Date`, `Content-Length` and `Connection`, which the wire adds. */
   readonly headers: string;
   readonly body: ResponseBody;
 }
 
-/** Headers as they are sent. @throws Error for a value with a character that no header can have, such as a line break */
+/** Header fields as they are sent. @throws Error for a value with an invalid character, such as a line break (RFC 9110 section 5.5) */
 export function toHeaderLines(headers: Readonly<Record<string, string>>): string {
   let lines = "";
   for (const name in headers) {
@@ -26,11 +26,11 @@ export function toHeaderLines(headers: Readonly<Record<string, string>>): string
 
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
-/** What of a response depends on the connection and the request. */
+/** The properties of a response that depend on the connection and the request. */
 export interface ResponseFraming {
-  /** Whether the body is left out, as in the answer to HEAD. */
+  /** Whether the body is left out, as in the response to HEAD (RFC 9110 section 9.3.2). */
   readonly headOnly: boolean;
-  /** What `Connection` says; undefined to leave it out. */
+  /** The value of `Connection`; undefined for no such header. */
   readonly connection: "close" | "keep-alive" | undefined;
 }
 
@@ -44,28 +44,27 @@ export function toResponseFraming({ method, isHttp10, section }: RequestHeader, 
   return { headOnly: method === "HEAD", connection };
 }
 
-// One buffer for all: an answer is put together in it and handed to the system before the next one begins. The head stands
-// right before the body, whose length it tells.
+// All responses share one buffer: each is encoded into it and passed to the system before the next one. The header section ends at
+// `bodyAt`, where the body begins, so that both are sent with one write though the length of the header section depends on the body.
 const buffer = Buffer.allocUnsafe(256 * 1024);
 const bodyAt = 4 * 1024;
-/** A body of so many bytes is copied, to leave in one write with its head; of a longer one, only the start. */
-const longestCopied = 64 * 1024;
-const longestStart = 16 * 1024;
+/** A body up to this size is copied to follow its header section in one write; of a longer one, only the first 16 KiB. */
+const maxCopied = 64 * 1024;
+const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
 
-/** Bytes to send: those of `bytes` from `start` to `end`, and then `rest`. */
+/** The bytes to send: `bytes` from `start` to `end`, then `rest`. */
 export interface EncodedResponse {
-  /** Up to `stableFrom`, only good until the next response is encoded. */
+  /** Up to `stableFrom`, valid only until the next response is encoded. */
   readonly bytes: Uint8Array;
   readonly start: number;
   readonly end: number;
-  /** From where on `bytes` stay as they are. */
+  /** From here on, `bytes` do not change. */
   readonly stableFrom: number;
   readonly rest: readonly Uint8Array[];
 }
 
-/** `response` as it is sent. */
 export function encodeResponse(response: WireResponse, framing: ResponseFraming): EncodedResponse {
   const { body } = response;
   if (typeof body === "string") return encodeText(response, framing, body);
@@ -81,22 +80,19 @@ function encodeText(response: WireResponse, framing: ResponseFraming, text: stri
   return withHeader(response, framing, written, written, []);
 }
 
-/** What fits a packet or a few leaves with the head; the rest is sent from where it is. */
+/** A small body, or the start of a large one, is copied behind the header section; the rest is sent without a copy. */
 function encodeParts(response: WireResponse, framing: ResponseFraming, parts: readonly Uint8Array[]): EncodedResponse {
   let length = 0;
   for (const part of parts) length += part.length;
-  const room = length <= longestCopied ? longestCopied : longestStart;
+  const limit = length <= maxCopied ? maxCopied : copiedStart;
   let copied = 0;
-  let index = 0;
   const rest: Uint8Array[] = [];
-  for (; index < parts.length && copied < room; index++) {
-    const part = parts[index] as Uint8Array;
-    const fits = part.length <= room - copied ? part : part.subarray(0, room - copied);
-    bodySpace.set(fits, copied);
-    copied += fits.length;
-    if (fits !== part) rest.push(part.subarray(fits.length));
+  for (const part of parts) {
+    const left = limit - copied;
+    if (left > 0) bodySpace.set(part.length <= left ? part : part.subarray(0, left), copied);
+    if (part.length > left) rest.push(left > 0 ? part.subarray(left) : part);
+    copied += Math.min(part.length, left);
   }
-  for (; index < parts.length; index++) rest.push(parts[index] as Uint8Array);
   return withHeader(response, framing, length, copied, rest);
 }
 
@@ -105,10 +101,10 @@ function encodeWithHeadroom(
   framing: ResponseFraming,
   { memory, start }: BufferWithHeadroom,
 ): EncodedResponse {
-  const head = toHeader(response, framing, memory.length - start);
-  if (head.length > start || framing.headOnly) return encodeParts(response, framing, [memory.subarray(start)]);
-  memory.write(head, start - head.length, "latin1");
-  return { bytes: memory, start: start - head.length, end: memory.length, stableFrom: start, rest: [] };
+  const header = toHeader(response, framing, memory.length - start);
+  if (header.length > start || framing.headOnly) return encodeParts(response, framing, [memory.subarray(start)]);
+  memory.write(header, start - header.length, "latin1");
+  return { bytes: memory, start: start - header.length, end: memory.length, stableFrom: start, rest: [] };
 }
 
 function withHeader(
@@ -118,23 +114,23 @@ function withHeader(
   copied: number,
   rest: readonly Uint8Array[],
 ): EncodedResponse {
-  const head = toHeader(response, framing, length);
+  const header = toHeader(response, framing, length);
   const end = bodyAt + (framing.headOnly ? 0 : copied);
-  if (head.length > bodyAt) {
-    const bytes = Buffer.concat([Buffer.from(head, "latin1"), buffer.subarray(bodyAt, end)]);
+  if (header.length > bodyAt) {
+    const bytes = Buffer.concat([Buffer.from(header, "latin1"), buffer.subarray(bodyAt, end)]);
     return { bytes, start: 0, end: bytes.length, stableFrom: 0, rest: framing.headOnly ? [] : rest };
   }
-  const start = bodyAt - head.length;
-  buffer.write(head, start, "latin1");
+  const start = bodyAt - header.length;
+  buffer.write(header, start, "latin1");
   return { bytes: buffer, start, end, stableFrom: end, rest: framing.headOnly ? [] : rest };
 }
 
 function toHeader({ status, headers }: WireResponse, { connection }: ResponseFraming, length: number): string {
-  let head = statusLine(status) + headers + dateLine();
-  // Neither has a body, and a 304 need not tell the length of the one that it stands for (RFC 9110 section 8.6).
-  if (status !== 304 && status !== 204) head += `Content-Length: ${length}\r\n`;
-  if (connection) head += `Connection: ${connection}\r\n`;
-  return `${head}\r\n`;
+  let header = statusLine(status) + headers + dateLine();
+  // Neither has content. A 204 must not have a Content-Length, and a 304 need not (RFC 9110 section 8.6).
+  if (status !== 304 && status !== 204) header += `Content-Length: ${length}\r\n`;
+  if (connection) header += `Connection: ${connection}\r\n`;
+  return `${header}\r\n`;
 }
 
 let second = 0;

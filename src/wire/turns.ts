@@ -1,36 +1,35 @@
-// Connections that have more to do than one step take turns, so that none holds up the others.
+// Connections that have more to do than one step take turns, so that none delays the others.
 
 import { Queue, type QueueEntry } from "./queue.ts";
 
-/** Who may have more to do. */
+/** Work in steps. */
 export interface Turn {
-  /** Does one bounded step. Returns whether more can be done at once. */
+  /** Does one bounded step. Returns whether there is more to do now. */
   takeTurn(): boolean;
 }
 
 /** Milliseconds for all waiting connections together, in one turn of the event loop. */
-const longest = 1;
+const maxTime = 1;
 
 /**
- * A round: each connection takes one step and goes to the end of the queue. However many there are, all together they get
- * a millisecond before the event loop looks for input again; so what arrives on another connection waits for about that.
+ * Each connection takes one step and goes to the end of the queue. All of them together get a millisecond before the event loop looks
+ * for input again, so input on any other connection waits for about that long.
  */
 export class Turns {
-  /** In the order in which they take their turns. */
   readonly #waiting = new Queue<Turn>();
   #isScheduled = false;
 
-  has(place: QueueEntry<Turn>): boolean {
-    return this.#waiting.has(place);
+  has(entry: QueueEntry<Turn>): boolean {
+    return this.#waiting.has(entry);
   }
 
-  add(place: QueueEntry<Turn>): void {
-    this.#waiting.add(place);
+  add(entry: QueueEntry<Turn>): void {
+    this.#waiting.add(entry);
     this.#schedule();
   }
 
-  delete(place: QueueEntry<Turn>): void {
-    this.#waiting.delete(place);
+  delete(entry: QueueEntry<Turn>): void {
+    this.#waiting.delete(entry);
   }
 
   #schedule(): void {
@@ -41,10 +40,10 @@ export class Turns {
 
   #run(): void {
     this.#isScheduled = false;
-    const end = performance.now() + longest;
-    for (let place = this.#waiting.first; place; place = this.#waiting.first) {
-      this.#waiting.delete(place);
-      if (place.member.takeTurn()) this.#waiting.add(place);
+    const end = performance.now() + maxTime;
+    for (let entry = this.#waiting.first; entry; entry = this.#waiting.first) {
+      this.#waiting.delete(entry);
+      if (entry.member.takeTurn()) this.#waiting.add(entry);
       if (performance.now() >= end) break;
     }
     this.#schedule();

@@ -1,0 +1,100 @@
+// Chunked transfer coding (RFC 9112 section 7.1). Chunk extensions and trailer fields are checked and ignored.
+
+import { RequestError } from "./request-error.ts";
+import { parseHeaders } from "./request-headers.ts";
+
+/** Bounds of a line between chunks and of the trailer section, in bytes. */
+const maxLine = 1024;
+const maxTrailer = 16 * 1024;
+
+const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";
+const quoted = String.raw`"(?:[\t\x20!#-[\]-~\x80-\xff]|\\[\t\x20-~\x80-\xff])*"`;
+/**
+ * The size and the extensions of a chunk (RFC 9112 section 7.1.1). Whitespace around extensions was once allowed. It is refused,
+ * because other parsers refuse it too.
+ */
+const sizeLine = new RegExp(`^([0-9A-Fa-f]{1,12})(?:;${token}(?:=(?:${token}|${quoted}))?)*\r\n$`);
+
+/** Decodes a chunked body that arrives in pieces of any size. */
+export class ChunkedDecoder {
+  /** The part of the body that comes next. */
+  #next: "size" | "data" | "end of data" | "trailer" | "nothing" = "size";
+  /** Bytes of the current chunk that have not arrived. */
+  #left = 0;
+  /** The beginning of a line whose end has not arrived. */
+  #line = "";
+  /** Length of the trailer section so far. */
+  #trailer = 0;
+  #isMalformed = false;
+
+  get isComplete(): boolean {
+    return this.#next === "nothing";
+  }
+
+  get isMalformed(): boolean {
+    return this.#isMalformed;
+  }
+
+  /**
+   * Decodes `bytes` and passes the data to `onData`.
+   * @returns how many of the bytes belong to the body
+   * @throws RequestError `malformed`. Nothing after that can be decoded.
+   */
+  decode(bytes: Buffer, onData: (part: Buffer) => void): number {
+    let at = 0;
+    this.#isMalformed = true;
+    while (at < bytes.length && !this.isComplete) {
+      at = this.#next === "data" ? this.#readData(bytes, at, onData) : this.#readLine(bytes, at);
+    }
+    this.#isMalformed = false;
+    return at;
+  }
+
+  #readData(bytes: Buffer, at: number, onData: (part: Buffer) => void): number {
+    const end = Math.min(bytes.length, at + this.#left);
+    onData(bytes.subarray(at, end));
+    this.#left -= end - at;
+    if (this.#left === 0) this.#next = "end of data";
+    return end;
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const feed = bytes.indexOf(0x0a, at);
+    const end = feed === -1 ? bytes.length : feed + 1;
+    this.#line += bytes.toString("latin1", at, Math.min(end, at + maxLine + 2));
+    if (this.#line.length > maxLine) throw malformedBody();
+    if (feed !== -1) this.#endLine();
+    return end;
+  }
+
+  #endLine(): void {
+    const line = this.#line;
+    this.#line = "";
+    if (!line.endsWith("\r\n")) throw malformedBody();
+    if (this.#next === "size") this.#startChunk(line);
+    else if (this.#next === "end of data") {
+      if (line !== "\r\n") throw malformedBody();
+      this.#next = "size";
+    } else if (line === "\r\n") this.#next = "nothing";
+    else this.#checkTrailerLine(line);
+  }
+
+  #startChunk(line: string): void {
+    const [, size] = sizeLine.exec(line) ?? [];
+    if (size === undefined) throw malformedBody();
+    this.#left = Number.parseInt(size, 16);
+    this.#next = this.#left === 0 ? "trailer" : "data";
+  }
+
+  #checkTrailerLine(line: string): void {
+    this.#trailer += line.length;
+    if (this.#trailer > maxTrailer) throw malformedBody();
+    const headers = parseHeaders(line);
+    // A trailer must not contain fields for message framing (RFC 9110 section 6.5.1).
+    if (headers.has("content-length") || headers.has("transfer-encoding")) throw malformedBody();
+  }
+}
+
+function malformedBody(): RequestError {
+  return new RequestError("malformed", "the body is not in chunks as Transfer-Encoding says");
+}
