@@ -1,4 +1,4 @@
-// How the program is told where the database is, and what it says when that is not right.
+// Which database addresses are accepted, and the message for those that are not.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -68,7 +68,7 @@ describe("an address", () => {
   });
 
   const wrong = {
-    "postgres://h/db?sslmod=require": 'no parameter "sslmod"; did you mean sslmode?',
+    "postgres://h/db?sslmod=require": 'unknown parameter "sslmod"; did you mean sslmode?',
     "postgres://h/db?sslmode=maybe": "sslmode must be",
     "postgres://h/db?pool_size=1": "pool_size must be a whole number from 2 to 1000",
     "postgres://h/db?pool_size=1001": "pool_size must be a whole number from 2 to 1000",
@@ -76,8 +76,8 @@ describe("an address", () => {
     "postgres://h/db?statement_timeout=600001": "statement_timeout must be",
     "postgres://h/db?statement_timeout=soon": "statement_timeout must be",
     "postgres://h/db?prepare=perhaps": "prepare must be yes or no",
-    "postgres://h:65536/db": "is no host",
-    "postgres://h:0/db": "is no host",
+    "postgres://h:65536/db": "is not a host",
+    "postgres://h:0/db": "is not a host",
     "postgres://u:100%@h/db": "write a percent sign as %25",
     "postgres://h/db?sslrootcert=/nowhere": "sslrootcert cannot be read",
     "mysql://u:secret@h/db": '"mysql://u:...@h/db" is not a database address',

@@ -231,7 +231,7 @@ describe("PostgreSQL", () => {
 
   test("what cannot be carried over is refused before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
-    await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the view stale was made by others");
+    await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
     expect(await sql(tablesBeside.PostgreSQL as string)).toEqual([]);
     await engine.close();
   });

@@ -1,4 +1,4 @@
-// Where a PostgreSQL database is and how to speak to it, all in one address.
+// The address of a PostgreSQL database: its hosts, and the settings of the connection.
 
 import { readFileSync } from "node:fs";
 import { nearest } from "../../lib/nearest.ts";
@@ -12,26 +12,26 @@ export interface Host {
 
 export interface DatabaseAddress {
   readonly hosts: readonly Host[];
-  /** Undefined for what the environment says (PGDATABASE, PGUSER, PGPASSWORD), as everywhere with PostgreSQL. */
+  /** Undefined for the value of PGDATABASE, PGUSER or PGPASSWORD, as with other PostgreSQL clients. */
   readonly database: string | undefined;
   readonly user: string | undefined;
   readonly password: string | undefined;
   readonly tls: Tls;
-  /** Most connections at once. */
+  /** Connections to one host at most. */
   readonly poolSize: number;
   /** Milliseconds that the database has for one call. */
   readonly timeout: number;
-  /** Whether statements may be prepared: not through a pooler that gives each transaction another connection. */
+  /** Whether statements are prepared. A pooler that gives each transaction another connection does not support it. */
   readonly prepare: boolean;
 }
 
-/** As postgres.js takes it. */
+/** The `ssl` option of postgres.js. */
 type Tls = false | "prefer" | "require" | TlsOptions;
 
 interface TlsOptions {
   readonly rejectUnauthorized: true;
   readonly ca?: string;
-  /** Absent where the certificate's name does not matter. */
+  /** Present when the certificate may have any name. */
   readonly checkServerIdentity?: () => undefined;
 }
 
@@ -39,7 +39,7 @@ const parameters = ["sslmode", "sslrootcert", "pool_size", "statement_timeout", 
 
 /**
  * Reads `postgres://user:password@host1:5432,host2/database?sslmode=require&pool_size=10&statement_timeout=2000&prepare=no`.
- * @throws Refusal `bad-request` that names what is wrong with it
+ * @throws Refusal `bad-request` with the fault
  */
 export function readAddress(url: string): DatabaseAddress {
   const parts = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(url);
@@ -60,12 +60,12 @@ export function readAddress(url: string): DatabaseAddress {
   };
 }
 
-/** The address without its password, to show it. */
+/** The address without its password, for messages. */
 export function withoutPassword(url: string): string {
   return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
 }
 
-/** A host as messages name it. */
+/** The name of a host in messages. */
 export function nameOf({ host, port }: Host): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -73,7 +73,7 @@ export function nameOf({ host, port }: Host): string {
 function readHost(text: string): Host {
   const parts = /^(\[[0-9a-fA-F:.]+\]|[^:[\]]+)(?::([0-9]{1,5}))?$/.exec(decoded(text) ?? "");
   const port = Number(parts?.[2] ?? 5432);
-  if (!parts || port < 1 || port > 65_535) throw bad(`"${text.slice(0, 100)}" is no host`);
+  if (!parts || port < 1 || port > 65_535) throw bad(`"${text.slice(0, 100)}" is not a host`);
   return { host: (parts[1] as string).replace(/^\[|\]$/g, ""), port };
 }
 
@@ -108,12 +108,12 @@ function readCertificate(path: string): string {
   }
 }
 
-function number(settings: URLSearchParams, name: string, fallback: number, least: number, most: number): number {
+function number(settings: URLSearchParams, name: string, fallback: number, min: number, max: number): number {
   const text = settings.get(name);
   if (text === null) return fallback;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= least && value <= most) return value;
-  throw bad(`${name} must be a whole number from ${least} to ${most}, not "${text.slice(0, 40)}"`);
+  if (value >= min && value <= max) return value;
+  throw bad(`${name} must be a whole number from ${min} to ${max}, not "${text.slice(0, 40)}"`);
 }
 
 function flag(settings: URLSearchParams, name: string): boolean {
@@ -134,10 +134,10 @@ function decoded(text: string): string | undefined {
 function unknownParameter(name: string): Refusal {
   const meant = nearest(name, parameters);
   return bad(
-    `there is no parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `there is ${parameters.join(", ")}`}`,
+    `unknown parameter "${name.slice(0, 40)}"; ${meant ? `did you mean ${meant}?` : `the parameters are ${parameters.join(", ")}`}`,
   );
 }
 
 function bad(detail: string): Refusal {
-  return new Refusal("bad-request", `the database address is not right: ${detail}`);
+  return new Refusal("bad-request", `invalid database address: ${detail}`);
 }

@@ -1,4 +1,4 @@
-// What takes as long as the database is large: each on a connection of its own, and with time.
+// Work that takes longer the larger the database is: each on a separate connection, with a long time limit.
 
 import type { DumpedRow } from "../../model/engine.ts";
 import { type TableName, tableNames } from "../tables.ts";
@@ -10,12 +10,12 @@ import { createTimeLimit } from "./time-limit.ts";
 
 const pageSize = 1000;
 
-/** Milliseconds for one step of something that is as long as the database is large. */
+/** Milliseconds for one step of such work. */
 const timeout = 15 * 60_000;
 
 /**
- * Every row of every table as of one moment, read on a connection of its own.
- * @param nameOf where a table's rows are, if not under its own name
+ * Every row of every table as of one moment, read on a separate connection.
+ * @param nameOf the name of the table that has the rows, if it is another one
  */
 export async function* dumpRows(
   primary: Primary,
@@ -37,7 +37,7 @@ export async function* dumpRows(
   }
 }
 
-/** A connection of its own. */
+/** Opens a connection outside the pools. @throws Refusal `unavailable` */
 export async function openConnection(primary: Primary): Promise<PostgresConnection> {
   try {
     return await primary.connect();

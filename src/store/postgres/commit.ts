@@ -1,5 +1,5 @@
-// The write side: one transaction per batch, in two turns. The first locks the sites and fetches what the batch may
-// touch; the second writes down what was decided and commits.
+// Writes: one transaction per batch, in two round trips. The first locks the sites and fetches what the batch may
+// change; the second writes what was decided and commits.
 
 import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
 import {
@@ -18,10 +18,10 @@ import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
 
-/** How often a transaction that another one was in the way of is tried, the first time included. */
-const attempts = 5;
+/** How often a transaction that conflicts with another one is tried, the first time included. */
+const maxAttempts = 5;
 
-/** Commits a batch as the engine's port says. `timeout` is the pool's, in milliseconds. */
+/** See `Engine.commit`. `timeout` is the pool's, in milliseconds. */
 export async function commitBatch(
   pool: Pool,
   timeout: number,
@@ -32,12 +32,12 @@ export async function commitBatch(
     try {
       return await pool.commit((connection, lease) => transact(connection, lease, timeout, intents, atomic));
     } catch (error) {
-      if (attempt === attempts || !isCollision((error as Error).cause ?? {})) throw error;
+      if (attempt === maxAttempts || !isCollision((error as Error).cause ?? {})) throw error;
     }
   }
 }
 
-/** Commits a transaction that leaves everything as it is, as the engine's port says. */
+/** See `Engine.tryWrite`. */
 export function tryCommit(pool: Pool, timeout: number): Promise<void> {
   return pool.commit(async (connection, lease) => {
     connection.takeWarning();
@@ -69,7 +69,7 @@ async function fetch(connection: PostgresConnection, timeout: number, intents: r
   const keyed = intents.flatMap(({ site, idempotency }) =>
     idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
   );
-  // Sent together, carried out in this order: what is fetched is as the lock found it.
+  // Sent together and executed in this order: what is fetched is as of the lock.
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
     connection.script(`${sql.begin(timeout)}; ${sql.lockSites(numbers)}`),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
@@ -93,8 +93,8 @@ async function fetch(connection: PostgresConnection, timeout: number, intents: r
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
 /**
- * Makes the rows of sites that are written to for the first time, and locks them. Where another process has just made
- * one and written to it, what this transaction fetched is outdated, and it begins again.
+ * Makes the rows of sites that are written to for the first time, and locks them. If another process has just made
+ * one and written to it, what this transaction fetched is outdated, and the transaction begins again.
  */
 async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
@@ -141,13 +141,13 @@ async function write(
   refuseWarning(connection);
 }
 
-/** The wait for a standby that was cut short ends a commit with a warning instead of an error. */
+/** When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning. */
 function refuseWarning(connection: PostgresConnection): void {
   const warning = connection.takeWarning();
   if (warning) throw new Error(warning);
 }
 
-/** The record's last state where a batch changes it twice: a statement may touch a row only once. */
+/** The last state of each record. A batch may change a record twice, and a statement may change a row only once. */
 function lastOfEach(changes: Written["changes"]): object[] {
   const last = new Map<string, object>();
   for (const { site, resource, id, revision, operation, body } of changes) {
@@ -157,7 +157,7 @@ function lastOfEach(changes: Written["changes"]): object[] {
   return [...last.values()];
 }
 
-/** Waits for all of them, whatever becomes of each, and throws what went wrong first. */
+/** Waits for all promises, also when one rejects. Throws the error of the first in the list that rejected. */
 async function together<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
   const settled = await Promise.allSettled(all);
   for (const result of settled) if (result.status === "rejected") throw result.reason;

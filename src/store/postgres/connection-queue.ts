@@ -82,7 +82,7 @@ export class ConnectionQueue {
     }
   }
 
-  /** Closes the connections that nobody uses; the others are closed when they are given back. */
+  /** Closes the idle connections; the others are closed when they are given back. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#idle.splice(0).map((connection) => connection.close()));

@@ -5,7 +5,7 @@ import { toSiteRow } from "./commit.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** Removes everything of a site but its number, as the engine's port says. */
+/** See `Engine.dropSite`. */
 export async function dropSite(primary: Primary, site: number): Promise<void> {
   const connection = await openConnection(primary);
   const run = (text: string) => step(connection, connection.script(text));
@@ -13,7 +13,7 @@ export async function dropSite(primary: Primary, site: number): Promise<void> {
   try {
     for (const table of siteTables) {
       for (let isMore = true; isMore; ) {
-        // To write to `sites` first keeps a restore from putting other tables in place before the end.
+        // A lock on a row of `sites` prevents a restore from replacing the tables before the commit.
         await run("begin");
         await step(connection, connection.query(sql.putSites, [removed]));
         const [deleted = []] = await run(sql.deletedSite(site));

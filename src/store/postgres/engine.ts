@@ -22,21 +22,21 @@ const maxChanges = 1_000_000_000;
 
 /**
  * The engine for many processes on many machines.
- * @param url as readAddress takes it
- * @param leastTimeout milliseconds that the database has for one call, unless the address says more
- * @throws Refusal `bad-request` for a bad address, `unavailable` when no primary answers or a newer program made the tables
+ * @param url as in `readAddress`
+ * @param minTimeout milliseconds that the database has for one call, unless the address has more
+ * @throws Refusal `bad-request` for a bad address, `unavailable` when no primary responds or a newer program made the tables
  */
-export async function openPostgres(url: string, resources: readonly Resource[], leastTimeout = 0): Promise<Engine> {
+export async function openPostgres(url: string, resources: readonly Resource[], minTimeout = 0): Promise<Engine> {
   const given = readAddress(url);
-  const timeout = Math.max(given.timeout, leastTimeout);
+  const timeout = Math.max(given.timeout, minTimeout);
   const address = { ...given, timeout };
   const primary = createPrimary(address);
-  // Every request asks for heads, so they have a connection that nothing long can hold up.
+  // Every request reads heads, so they have a separate connection that no long work can delay.
   const barrier = new Pool(primary, 1);
   const pool = new Pool(primary, address.poolSize - 1);
-  // Its commits may wait for a standby that is away, and must not take the connections that reads and writes need.
-  const attempts = new Pool(primary, 1);
-  const close = async () => void (await Promise.all([barrier.close(), pool.close(), attempts.close()]));
+  // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
+  const trials = new Pool(primary, 1);
+  const close = async () => void (await Promise.all([barrier.close(), pool.close(), trials.close()]));
   try {
     await migrate(pool, primary, resources);
   } catch (error) {
@@ -50,7 +50,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
-    tryWrite: () => tryCommit(attempts, timeout),
+    tryWrite: () => tryCommit(trials, timeout),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     keyUses: () => pool.read(readKeyUses),

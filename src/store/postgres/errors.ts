@@ -1,4 +1,4 @@
-// What PostgreSQL and the way to it say, in our words.
+// Errors of PostgreSQL and of the connection to it, as refusals.
 
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -9,18 +9,18 @@ export function codeOf(error: unknown): string {
   return typeof code === "string" ? code : "";
 }
 
-/** Whether the database itself said no, so that it lives and nothing of the transaction was done. */
+/** Whether the database itself returned the error: then it is up, and the transaction was rolled back. */
 export function isDatabaseError(error: unknown): boolean {
   const code = codeOf((error instanceof Refusal && error.cause) || error);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
 }
 
-/** Whether another transaction was in the way, so that the same again may succeed. */
+/** Whether the transaction conflicted with another one, so that it may succeed when it is repeated. */
 export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";
 }
 
-/** Whatever the database, the network or the operator does is `unavailable`; anything else is a fault of this program. */
+/** Errors that the database, the network or the operator causes are `unavailable`; any other is a fault of this program. */
 export function fromPostgres(error: unknown): unknown {
   if (error instanceof Refusal) return error;
   const code = codeOf(error);
@@ -41,12 +41,12 @@ const explanations: Record<string, string> = {
   "42501": "the database user may not do this; it must own the database or its schema",
   "25006": "the database is read-only",
   "53100": "the disk of the database is full",
-  "53300": "the database takes no more connections; lower pool_size or raise its max_connections",
+  "53300": "the database accepts no more connections; lower pool_size or raise its max_connections",
   "26000": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
   "42P05": "prepared statements do not work through this pooler; add ?prepare=no to the database address",
 };
 
-// Classes 08 connection, 40 rollback, 53 resources, 55 not in the needed state, 57 the operator,
-// 58 and XX0 the system; the rest are what sockets say. https://www.postgresql.org/docs/current/errcodes-appendix.html
+// Classes 08 connection, 40 rollback, 53 resources, 55 object not in prerequisite state, 57 operator intervention,
+// 58 and XX0 the system; the rest are codes of sockets and of postgres.js. https://www.postgresql.org/docs/current/errcodes-appendix.html
 const outside =
   /^(08|40|53|55|57|58|XX)[0-9A-Z]{3}$|^25P03$|^(E[A-Z]+|CONNECT_TIMEOUT|CONNECTION_[A-Z]+|ERR_[A-Z_]+|SASL_[A-Z_]+|[A-Z_]*CERT[A-Z_]*)$/;

@@ -1,23 +1,23 @@
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 
-/** How many sites are looked at in one statement, and how many are deleted from in one transaction. */
+/** Sites that one statement searches, and sites that one transaction deletes from, at most. */
 const maxSitesPerSearch = 1000;
 const maxSitesPerPortion = 50;
 
 /**
- * Forgets responses as the engine's port says, round after round over the sites, since an index that leads with the time would have
- * no site in front. `timeout` is the pool's, in milliseconds.
+ * See `Engine.deleteExpiredResponses`. Goes through the sites in rounds: every index leads with the site, so none finds the
+ * oldest responses of all sites. `timeout` is the pool's, in milliseconds.
  */
 export function createExpirySweep(pool: Pool, timeout: number) {
-  /** The last site of this round that was looked at, and those that have something to forget. */
+  /** The last site of this round that was searched, and those that have expired responses. */
   let last = -1;
   let due: number[] = [];
-  /** Whether this round has found nothing so far. Where it did, there may be more: another process may have been in the way. */
+  /** Whether this round has found nothing so far. If it has, another round follows: another process may have locked some. */
   let isClean = true;
 
-  /** Looks at the next sites. Returns whether there is more to do. */
-  async function look(before: number): Promise<boolean> {
+  /** Searches the next sites. Returns whether there is more to do. */
+  async function search(before: number): Promise<boolean> {
     const [sites = []] = await pool.read((connection) =>
       connection.script(sql.oldestResponses(last, maxSitesPerSearch)),
     );
@@ -30,7 +30,7 @@ export function createExpirySweep(pool: Pool, timeout: number) {
 
   return async (before: number, most: number): Promise<boolean> => {
     if (due.length === 0) {
-      const isMore = await look(before);
+      const isMore = await search(before);
       if (due.length === 0) return isMore;
     }
     const sites = due.slice(0, Math.min(maxSitesPerPortion, most));

@@ -1,79 +1,79 @@
-// Which of the hosts is the primary, and what this process has learned of them.
+// Finds the primary among the hosts, and decides which connections still lead to it.
 //
 // A timeline is the number of promotions in a database's history: a standby that is promoted begins the next one
-// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both claim to
-// be the primary, the one on the lower timeline was replaced by the other and does not know it.
+// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both act as
+// primary, the one on the lower timeline was replaced by the other without noticing.
 
 import { messageOf } from "../../lib/thrown.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
 import { connect, type PostgresConnection } from "./postgres-connection.ts";
 
-/** How long the other hosts have to respond once one was found to be a primary, in milliseconds. */
+/** How long the other hosts have to respond after the first primary was found, in milliseconds. */
 const grace = 200;
-/** How long a host that is no primary is left alone while another has not responded yet, in milliseconds. */
+/** The pause before a host that is no primary is tried again, while another has not responded yet, in milliseconds. */
 const pause = 200;
 
 export interface Primary {
   readonly address: DatabaseAddress;
-  /** The host that was last found to be the primary, as connections name it. */
+  /** The host that was last found to be the primary, as in `PostgresConnection.host`. */
   readonly current: string | undefined;
   /**
-   * Connects to the primary among `hosts` (all of them when not given). All are asked at once, so that a dead one costs no
-   * time; of several primaries, the one on the highest timeline is taken.
+   * Connects to the primary among `hosts` (all of them when not given). All are tried at once, so that a dead one causes no
+   * delay; of several primaries, the one on the highest timeline is used.
    * @throws what went wrong, or Refusal `unavailable` with every host's reason
    */
   connect(hosts?: readonly Host[]): Promise<PostgresConnection>;
   /** Whether a connection is to the newest primary that this process has seen. */
   isNewest(connection: PostgresConnection): boolean;
-  /** Whether it is, and nothing went wrong at its host since it was opened. */
+  /** Whether it is, and no connection to its host has failed since it was opened. */
   trusts(connection: PostgresConnection): boolean;
-  /** Stops trusting every connection to the same host that is open now: it hangs, is gone, or is not what it was. */
+  /** Stops trusting all connections to the same host that are open now: the host hangs, is gone, or was replaced. */
   distrust(connection: PostgresConnection): void;
 }
 
 export function createPrimary(address: DatabaseAddress): Primary {
   let current: string | undefined;
-  /** The highest timeline that any host was found on. */
+  /** The highest timeline of any host so far. */
   let newest = 0;
-  /** By host, since when its connections are trusted (`performance.now()`). */
+  /** By host, the time after which its connections were opened that are trusted (`performance.now()`). */
   const trustedSince = new Map<string, number>();
 
   function isNewest({ timeline }: PostgresConnection): boolean {
     return timeline >= newest;
   }
 
-  async function ask(host: Host): Promise<PostgresConnection> {
+  async function tryHost(host: Host): Promise<PostgresConnection> {
     const connection = await connect(host, address);
     newest = Math.max(newest, connection.timeline);
     if (isNewest(connection)) return connection;
     void connection.close();
     throw unavailable(
-      `it is on timeline ${connection.timeline}, but ${newest} has been seen: it was replaced, or restored anew (then restart this server)`,
+      `it is on timeline ${connection.timeline}, but ${newest} has been seen: it was replaced, or restored (if it was restored, restart this server)`,
     );
   }
 
-  /** Asks a host; again and again while another keeps silent, for a standby may be promoted in its place meanwhile. */
-  async function search(host: Host, isSomeSilent: () => boolean, onResponse: () => void): Promise<PostgresConnection> {
+  /** Tries a host, repeatedly while another does not respond: a standby may be promoted in its place meanwhile. */
+  async function search(host: Host, isAnyPending: () => boolean, onResponse: () => void): Promise<PostgresConnection> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await ask(host);
+        return await tryHost(host);
       } catch (error) {
         if (attempt === 1) onResponse();
-        if (isSomeSilent()) await Bun.sleep(pause);
-        if (!isSomeSilent()) throw error;
+        if (isAnyPending()) await Bun.sleep(pause);
+        if (!isAnyPending()) throw error;
       }
     }
   }
 
   async function connectTo(hosts: readonly Host[]): Promise<PostgresConnection> {
-    let silent = hosts.length;
+    let pending = hosts.length;
     let isFound = false;
     const searches = hosts.map((host) =>
       search(
         host,
-        () => silent > 0 && !isFound,
-        () => void silent--,
+        () => pending > 0 && !isFound,
+        () => void pending--,
       ),
     );
     try {
@@ -99,7 +99,7 @@ export function createPrimary(address: DatabaseAddress): Primary {
   };
 }
 
-/** The connection on the highest timeline, of those that are there in time; the others are closed, also those that come later. */
+/** Returns the connection on the highest timeline, of those that are open in time. Closes the others, also those that come later. */
 async function choose(searches: readonly Promise<PostgresConnection>[]): Promise<PostgresConnection> {
   const found: PostgresConnection[] = [];
   let chosen: PostgresConnection | undefined;
@@ -118,10 +118,10 @@ async function choose(searches: readonly Promise<PostgresConnection>[]): Promise
   return chosen;
 }
 
-/** Of the reasons why no host would do, one that an operator can act on; with several hosts, all of them. */
+/** Why no host can be used: an error of a database, which an operator can act on, or the errors of all hosts. */
 function mostUseful(errors: readonly unknown[], hosts: readonly Host[]): unknown {
-  const spoken = errors.find(isDatabaseError);
-  if (spoken || errors.length === 1) return spoken ?? errors[0];
+  const returned = errors.find(isDatabaseError);
+  if (returned || errors.length === 1) return returned ?? errors[0];
   const reasons = errors.map((error, i) => `${nameOf(hosts[i] as Host)}: ${messageOf(error)}`);
   return unavailable(`no primary among the hosts of the database (${reasons.join("; ")})`, errors[0]);
 }

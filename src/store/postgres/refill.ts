@@ -1,4 +1,4 @@
-// Replacing everything that is stored, while others write; see store/refill.ts.
+// Replaces everything that is stored, while others write; see store/refill.ts.
 
 import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
 import {
@@ -20,14 +20,14 @@ import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
-/** How long whoever reads and writes waits at most while the tables cannot be renamed yet, in milliseconds, and how long not. */
+/** While the tables cannot be renamed yet, an attempt delays other reads and writes at most so long, and a pause follows, in milliseconds. */
 const lockTimeout = 500;
 const pause = 1500;
 
-/** How often it is tried: for about an hour, so that a backup under way can end first. */
+/** Attempts for about an hour, so that a backup under way can end first. */
 const maxAttempts = 1800;
 
-/** Replaces the content of every table by `rows`, as the engine's port says. */
+/** See `Engine.refill`. */
 export async function refillTables(
   primary: Primary,
   rows: AsyncIterable<DumpedRow>,
@@ -37,7 +37,7 @@ export async function refillTables(
   const dumpTableSet = (set: TableSet) => dumpRows(primary, (table) => tableNameIn(set, table));
   try {
     await requireOwnViews(connection);
-    for (const killed of await tableSets(connection, "unused")) await dropTables(connection, killed);
+    for (const unused of await tableSets(connection, "unused")) await dropTables(connection, unused);
     for (const left of save ? await tableSets(connection, "replaced") : []) {
       await save?.(dumpTableSet(left));
       await dropTables(connection, left);
@@ -45,7 +45,7 @@ export async function refillTables(
     const replaced = await replace(connection, rows);
     const heads = await headsIn(connection, replaced);
     await save?.(dumpTableSet(replaced));
-    // What cannot be dropped takes room and no more: it is done, `check` reports it, and the next one drops it.
+    // Tables that cannot be dropped only take space: the refill is done, `check` reports them, and the next refill drops them.
     await dropTables(connection, replaced).catch(() => {});
     return heads;
   } finally {
@@ -53,7 +53,7 @@ export async function refillTables(
   }
 }
 
-/** Puts tables with `rows` in the place of those in use. Returns the latter. */
+/** Puts tables with `rows` in the place of those in use. Returns the replaced ones. */
 async function replace(connection: PostgresConnection, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
@@ -67,7 +67,7 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
     await swapBetweenOthers(connection, filling, replaced, version);
     return replaced;
   } catch (error) {
-    // Where the connection is lost, the next restore removes them.
+    // If the connection is lost, the next refill drops the tables.
     if (!connection.isOpen) throw error;
     await run(connection, "rollback");
     const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
@@ -81,7 +81,7 @@ function insert(connection: PostgresConnection, set: TableSet, { table, rows }: 
   return connection.query(sql.insert(table, tableNameIn(set, table)), rows);
 }
 
-/** Whoever reads for long, such as a backup, must end first. Nobody else waits meanwhile for longer than an attempt. */
+/** A long read, such as a backup, must end first. Meanwhile, an attempt delays others no longer than `lockTimeout`. */
 async function swapBetweenOthers(
   connection: PostgresConnection,
   from: TableSet,
@@ -104,8 +104,8 @@ async function swapBetweenOthers(
 }
 
 /**
- * To rename a table waits for whoever has begun to read or write it, and makes all others wait. Everyone begins with `sites`,
- * so nobody sees some tables of the one set and some of the other.
+ * Renaming a table waits for transactions that have read or written it, and makes all others wait. Every transaction begins with
+ * `sites`, so none sees tables of both sets.
  */
 async function swap(connection: PostgresConnection, from: TableSet, to: TableSet, version: number): Promise<void> {
   await run(connection, `begin; set local lock_timeout = ${lockTimeout}`);
