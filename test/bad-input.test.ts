@@ -50,7 +50,7 @@ describe("JSON", () => {
     ["a string", '"Acme"', { "": "the body must be one brand (an object), not a string" }],
     ["without Name", { AccountNumber: "1" }, { Name: "is required" }],
     ["with an empty Name", { Name: "" }, { Name: "must not be empty" }],
-    ["with an ID", { ...name, ID: 7 }, { ID: "is given by the server: leave it out when you create a record" }],
+    ["with an ID", { ...name, ID: 7 }, { ID: "must be absent: the server assigns the ID of a new record" }],
     [
       "with a misspelt field",
       { ...name, accountNumber: "" },
@@ -243,7 +243,7 @@ describe("XML", () => {
     [
       "an ID",
       '<Brand ID="3"><Name>a</Name></Brand>',
-      [["ID", "is given by the server: leave it out when you create a record"]],
+      [["ID", "must be absent: the server assigns the ID of a new record"]],
     ],
     [
       "faults of several kinds",

@@ -42,7 +42,7 @@ test("a shop moves to PostgreSQL and back with everything: records, IDs, keys, j
   const there = await server.createDatabase();
   const copied = await runProgram(["copy", "--from", fileUrl("first.db"), "--to", there]);
   expect(copied).toMatchObject({ status: 0, stdout: "" });
-  expect(copied.stderr).toMatch(/copied \d+ rows; both databases hold the same/);
+  expect(copied.stderr).toMatch(/copied \d+ rows; both databases have the same content/);
   const backAgain = await runProgram(["copy", "--from", there, "--to", fileUrl("second.db"), "--json"]);
   expect(JSON.parse(backAgain.stdout).rows).toBeGreaterThan(8);
   expect(await rowsOf(fileUrl("second.db"))).toEqual(await rowsOf(fileUrl("first.db")));
@@ -68,7 +68,7 @@ test("a target that is not empty, or an empty source, is refused", async () => {
   expect(refused).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining("the target is not empty") });
   expect(await rowsOf(fileUrl("full.db"))).toEqual(before);
   const empty = await runProgram(["copy", "--from", await server.createDatabase(), "--to", fileUrl("new.db")]);
-  expect(empty).toMatchObject({ status: 1, stderr: expect.stringContaining("there is nothing to copy") });
+  expect(empty).toMatchObject({ status: 1, stderr: expect.stringContaining("the source is empty") });
   const typo = await runProgram(["copy", "--from", fileUrl("typo.db"), "--to", await server.createDatabase()]);
   expect(typo).toMatchObject({ status: 1, stderr: expect.stringContaining("there is no database") });
 });
@@ -105,7 +105,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
   test.each(alterations)("and empties the target: %s", async (_, alter) => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(alter).catch((error) => error);
-    expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was taken back/) });
+    expect(thrown).toMatchObject({ code: "unavailable", message: expect.stringMatching(/was removed; try again/) });
     expect(await isEmpty(to)).toBe(true);
     await from.close();
     await to.close();
@@ -114,7 +114,10 @@ describe("if the target differs from the source at the end, the copy fails,", ()
   test("and keeps what a client wrote to the target", async () => {
     const { from, to, copy } = await openPair(brands);
     const thrown = await copy(() => to.commit([createIntent({ values: { Name: "Written" } })])).catch((error) => error);
-    expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/was written to meanwhile/) });
+    expect(thrown).toMatchObject({
+      code: "conflict",
+      message: expect.stringMatching(/another process wrote to it during the copy/),
+    });
     const { rows } = await to.load(1);
     expect(rows.map(({ body }) => JSON.parse(body as string).Name)).toEqual(["Acme", "Acme", "Acme", "Written"]);
     await from.close();
@@ -139,7 +142,7 @@ test("a write to the target before the copy is in place is not lost", async () =
     isWritten = true;
   }
   const thrown = await copyDatabase({ ...from, dump }, to).catch((error) => error);
-  expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` keeps it/) });
+  expect(thrown).toMatchObject({ code: "conflict", message: expect.stringMatching(/the next `restore` saves it/) });
   const kept: string[] = [];
   await to.refill(none(), async (rows) => {
     kept.push(JSON.stringify(await Array.fromAsync(rows)));

@@ -59,7 +59,7 @@ test("a record in the declared form does not change, whatever its texts", () => 
 });
 
 test("a declaration of a field `ID` is refused, since every record has an ID", () => {
-  expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/every record has an ID/);
+  expect(() => declare("Thing", { Name: field, ID: field })).toThrow(/ID is part of every record/);
 });
 
 describe("the digest of a declaration", () => {

@@ -1,24 +1,17 @@
 // What a batch of writes does to what is stored besides the records: counters, idempotency keys, and what a site leaves.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
 import type { Intent } from "../src/model/intent.ts";
-import { allResources } from "../src/resources/all.ts";
-import { openEngine } from "../src/store/open.ts";
-import { engines } from "./support/engines.ts";
+import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
 
 for (const kind of engines) {
   describe(kind.name, () => {
     let engine: Engine;
     let site = 0;
-    beforeAll(async () => {
-      await kind.open();
-      engine = await openEngine(await kind.newDatabase(), allResources);
-    });
-    afterAll(async () => {
-      await engine.close();
-      await kind.close();
+    useEngine(kind, (opened) => {
+      engine = opened;
     });
 
     const newSite = () => ++site;

@@ -7,12 +7,6 @@ import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 
-const tablesBeside: Record<string, string> = {
-  SQLite: "select name from sqlite_master where type = 'table' and name like 'storefront_%'",
-  PostgreSQL:
-    "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",
-};
-
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
   let url: string;
   let engine: Engine;
@@ -25,7 +19,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   };
   const create = (text: string) => createIntent({ values: { Name: text } });
   const namesNow = async () => namesIn(await Array.fromAsync(engine.dump()));
-  const beside = () => kind.select(url, tablesBeside[name] as string);
+  const beside = () => kind.tablesBeside(url);
 
   beforeAll(() => kind.open());
   beforeEach(async () => {
@@ -232,7 +226,7 @@ describe("PostgreSQL", () => {
   test("what cannot be carried over is refused before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
     await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");
-    expect(await sql(tablesBeside.PostgreSQL as string)).toEqual([]);
+    expect(await kind.tablesBeside(url)).toEqual([]);
     await engine.close();
   });
 });

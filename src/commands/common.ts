@@ -1,4 +1,4 @@
-// What the commands share: their options, the database, and what goes to stdout.
+// What the commands share: options and arguments, access to the database, and output.
 
 import { Argument, type Command, InvalidArgumentError } from "commander";
 import { type Config, type ConfigSources, environment, readConfig } from "../config.ts";
@@ -21,27 +21,27 @@ export function withCommonOptions(command: Command): Command {
   return command
     .option(
       "--database <url>",
-      "sqlite:<file> or postgres://user@host/database (STOREFRONT_DATABASE; default sqlite:./data/storefront.db)",
+      "sqlite:<file> or postgres://user@host/database (default: STOREFRONT_DATABASE, else sqlite:./data/storefront.db)",
     )
     .option("--json", "print the result as JSON");
 }
 
-/** How long a command waits for the database, in milliseconds: nobody is kept waiting by it, and to give up costs a person more. */
+/** How long a command waits for the database, in milliseconds: longer than a server does, since no client waits for it. */
 const timeout = 60_000;
 
-/** A command that was called wrongly: an option or argument that makes no sense. */
+/** An option or argument that is wrong: the process exits with status 2. */
 export class UsageError extends Error {}
 
-/** Opens the database, which must be there, for as long as `work` lasts. @throws Refusal `not-found` */
+/** Runs `work` on an existing database. @throws Refusal `not-found` when there is no database */
 export async function withEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
   const { database } = configOf(options);
   if (!databaseExists(database)) {
-    throw new Refusal("not-found", `there is no database ${database}; \`site add\` or \`serve\` makes one`);
+    throw new Refusal("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
   }
   return withOpened(options, { orReadOnly: true }, work);
 }
 
-/** Opens the database, or makes it, for as long as `work` lasts. */
+/** Runs `work` on the database, which is created if there is none. */
 export function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
   return withOpened(options, {}, work);
 }
@@ -55,8 +55,7 @@ async function withOpened<T>(
     throw toUsageError(error);
   });
   try {
-    for (const site of await finishRemovals(engine))
-      printMessage(`removed what was left of site ${site}, which was removed before`);
+    for (const site of await finishRemovals(engine)) printMessage(`finished the interrupted removal of site ${site}`);
     return await work(engine);
   } finally {
     await engine.close();
@@ -72,7 +71,7 @@ function configOf({ database }: CommonOptions): Config {
   return toConfig({ ...environment(), ...(database === undefined ? {} : { DATABASE: database }) });
 }
 
-/** What is malformed in an option is a wrong call. */
+/** Runs `work`; a Refusal `bad-request` from it becomes a UsageError, since the operator's input caused it. */
 export function asUsageError<T>(work: () => T): T {
   try {
     return work();
@@ -85,20 +84,20 @@ function toUsageError(error: unknown): unknown {
   return error instanceof Refusal && error.code === "bad-request" ? new UsageError(error.message) : error;
 }
 
-/** Prints what a script would read: JSON where it was asked for, otherwise `lines`. */
+/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. */
 export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): void {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
   if (shown.length > 0) printText(`${escapeControls(shown.join("\n"))}\n`);
 }
 
-/** Tells a person something that no script would read. */
+/** Prints a line for a person to stderr, so that stdout holds nothing but the result. */
 export function printMessage(line: string): void {
   printError(`${escapeControls(line)}\n`);
 }
 
 /**
- * Names and labels may hold characters that would command a terminal (C0 and C1 controls) or turn the order of what it
- * shows (Unicode Standard Annex 9); they are shown as `\\u009b`. JSON text means the same afterwards.
+ * `text` with the characters that would control a terminal (C0 and C1) or reorder what it shows (Unicode Standard Annex 9)
+ * written as `\\u009b`. Names and labels may contain them. JSON text keeps its meaning.
  */
 export function escapeControls(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -107,13 +106,38 @@ export function escapeControls(text: string): string {
   });
 }
 
-/** The argument of a command that names a file. @throws InvalidArgumentError when it is empty, as an unset variable makes it */
-export function readFileName(text: string): string {
-  if (text === "") throw new InvalidArgumentError("The name is empty.");
-  return text;
+/** Adds `--site`, which every command on the records or keys of one website requires. */
+export function withSiteOption(command: Command): Command {
+  return withCommonOptions(command).requiredOption("--site <name>", "name of the website, see `site list`");
 }
 
-/** Rows as aligned columns under `header`. */
+/** The argument that names a file. An empty name, as an unset shell variable gives, is a usage error. */
+export function fileArgument(name: string, description: string): Argument {
+  return new Argument(name, description).argParser((text) => {
+    if (text === "") throw new InvalidArgumentError("The file name is empty.");
+    return text;
+  });
+}
+
+/** The argument that names a resource by its path, such as `brands`. The action gets the Resource. */
+export function resourceArgument(): Argument {
+  const names = servedOf(allResources).map(({ path }) => path);
+  return new Argument("<resource>", `one of ${names.join(", ")}`).argParser(findResource);
+}
+
+/** @throws UsageError that suggests the nearest name */
+function findResource(name: string): Resource {
+  const served = servedOf(allResources);
+  const found = served.find((resource) => resource.path === name || resource.name === name);
+  if (found) return found;
+  const names = served.map(({ path }) => path);
+  const meant = nearest(name, names);
+  throw new UsageError(
+    `unknown resource \`${name}\`: ${meant ? `did you mean \`${meant}\`?` : `known resources: ${names.join(", ")}`}`,
+  );
+}
+
+/** Rows as aligned columns under `header`, one line each. */
 export function toTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const shown = rows.map((row) => row.map((cell) => escapeControls(cell).replaceAll(/[\t\n]/g, " ")));
   const widths = header.map((name, i) => Math.max(name.length, ...shown.map((row) => Bun.stringWidth(row[i] ?? ""))));
@@ -125,33 +149,13 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
   return [toLine(header), ...shown.map(toLine)];
 }
 
-/** The argument that names a resource. */
-export function resourceArgument(): Argument {
-  return new Argument("<resource>", `one of ${servedPaths().join(", ")}`);
-}
-
-function servedPaths(): string[] {
-  return servedOf(allResources).map((resource) => resource.path);
-}
-
-/** The served resource of this name, as paths have it. @throws UsageError that names the one that was probably meant */
-export function findResource(name: string): Resource {
-  const found = servedOf(allResources).find((resource) => resource.path === name || resource.name === name);
-  if (found) return found;
-  const names = servedPaths();
-  const meant = nearest(name, names);
-  throw new UsageError(
-    `there is no resource "${name}"; ${meant ? `did you mean ${meant}?` : `there is ${names.join(", ")}`}`,
-  );
-}
-
 const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
-/** Milliseconds in a duration such as `90d`, `24h` or `30m`, of at least a second and at most 100 years. @throws UsageError */
+/** Milliseconds in a duration such as `90d`, `24h` or `30m`: from 1 second to 100 years. @throws UsageError */
 export function readDuration(text: string): number {
-  const parts = /^([0-9]{1,10})([smhdw])$/.exec(text);
-  const duration = parts ? Number(parts[1]) * (units[parts[2] as string] as number) : 0;
+  const [, count, unit = ""] = /^([0-9]{1,10})([smhdw])$/.exec(text) ?? [];
+  const duration = Number(count) * (units[unit] ?? 0);
   if (duration > 0 && duration <= maxDuration) return duration;
-  throw new UsageError(`"${text}" is no duration up to 100 years; write 90d, 24h, 30m or 10s`);
+  throw new UsageError(`invalid duration \`${text}\`: write 10s, 30m, 24h, 90d or 4w, at most 100 years`);
 }

@@ -17,8 +17,8 @@ export function databaseCommands(): Command[] {
 
 function backupCommand(): Command {
   return withCommonOptions(new Command("backup"))
-    .description("write the whole database to a file, while servers run on it")
-    .argument("<file>", "the file, such as storefront-2026-01-31.backup, or - for standard output")
+    .description("write the whole database to a file; servers may keep running")
+    .argument("<file>", "file to write, such as storefront-2026-01-31.backup, or - for standard output")
     .action(async (file: string, options: CommonOptions) => {
       const rows = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
       if (!isStandardOutput(file)) printResult(options, { file, rows }, []);
@@ -28,11 +28,11 @@ function backupCommand(): Command {
 
 function restoreCommand(): Command {
   return withCommonOptions(new Command("restore"))
-    .description("replace the whole database by a backup, also while servers run on it")
-    .argument("<file>", "the backup, or - for standard input")
+    .description("replace the whole database with a backup; servers may keep running")
+    .argument("<file>", "backup to read, or - for standard input")
     .addHelpText(
       "after",
-      "\nWhat was there before is kept beside the file (with -, in the current folder), up to the last change.",
+      "\nThe present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).",
     )
     .action(async (file: string, options: CommonOptions) => {
       const now = Date.now();
@@ -45,16 +45,16 @@ function restoreCommand(): Command {
     });
 }
 
-/** What a restore means for what was there before. */
+/** What happened to the previous content. */
 function consequences({ kept, discarded, otherHistories }: Restored): string[] {
   if (kept.length === 0) return [];
   const counted =
     discarded === 1 ? "1 change made since the backup is" : `${discarded} changes made since the backup are`;
-  const uncounted = `the changes of ${otherHistories === 1 ? "1 site" : `${otherHistories} sites`} cannot be counted, since their history is not that of the backup`;
+  const uncounted = `the changes of ${otherHistories === 1 ? "1 site" : `${otherHistories} sites`} cannot be counted, because their history is not that of the backup`;
   return [
     ...(otherHistories === 0 || discarded > 0 ? [`${counted} discarded`] : []),
     ...(otherHistories > 0 ? [uncounted] : []),
-    `what was there before is in ${kept.join(" and ")}`,
+    `the previous content is in ${kept.join(" and ")}`,
   ];
 }
 
@@ -65,13 +65,13 @@ interface CopyFlags extends CommonOptions {
 
 function copyCommand(): Command {
   return new Command("copy")
-    .description("copy the whole database into an empty one, of the same kind or another, while servers run on it")
-    .requiredOption("--from <url>", "the database to copy")
-    .requiredOption("--to <url>", "an empty database")
-    .option("--json", "print JSON")
+    .description("copy the whole database to an empty one, also of another kind; servers may keep running")
+    .requiredOption("--from <url>", "database to copy, as for --database")
+    .requiredOption("--to <url>", "database to copy to; it must be empty")
+    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
-      "\nWhat servers write to the source meanwhile is not copied: let them only read, or stop them.",
+      "\nChanges made to the source while the copy runs are not copied: stop the servers, or stop writing.",
     )
     .action(async ({ from, to, ...options }: CopyFlags) => {
       const progress = await openCopyProgress();
@@ -79,11 +79,11 @@ function copyCommand(): Command {
         withNewEngine({ database: to }, (target) => copyDatabase(source, target, progress.show)),
       ).finally(progress.stop);
       printResult(options, { rows }, []);
-      printMessage(`copied ${rows} rows; both databases hold the same`);
+      printMessage(`copied ${rows} rows; both databases have the same content`);
     });
 }
 
-/** A bar on a terminal; nothing elsewhere. It is full when the copy was written and read back. */
+/** Progress: a bar on a terminal, otherwise nothing. Writing the copy is its first half, reading it back the second. */
 async function openCopyProgress() {
   const bar = process.stderr.isTTY ? await makeBar() : undefined;
   return {
@@ -107,11 +107,11 @@ async function makeBar() {
 
 function checkCommand(): Command {
   return withCommonOptions(new Command("check"))
-    .description("verify the whole database: the file, the records and their journal")
+    .description("check the whole database for faults: the file, the records and their journal")
     .action(async (options: CommonOptions) => {
       const faults = await withEngine(options, async (engine) => engine.check());
       printResult(options, { faults }, faults);
-      printMessage(faults.length === 0 ? "everything is in order" : `${faults.length} faults`);
+      printMessage(faults.length === 0 ? "no faults found" : `faults found: ${faults.length}`);
       if (faults.length > 0) process.exitCode = 1;
     });
 }

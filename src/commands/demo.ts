@@ -1,4 +1,4 @@
-// What `serve --demo` makes and tells.
+// The sample site of `serve --demo`, and how to try it.
 
 import type { Config } from "../config.ts";
 import { makeDemo } from "../operator/demo.ts";
@@ -7,13 +7,13 @@ import { printMessage, withNewEngine } from "./common.ts";
 import { printText } from "./stdout.ts";
 
 interface DemoSite {
-  /** Undefined when there were sites already. */
+  /** Undefined when the database had sites already. */
   readonly key: string | undefined;
   /** The site to try. */
   readonly site: SiteRecord | undefined;
 }
 
-/** Makes the sample site on an empty database, and finds the site to try on any. */
+/** Creates the sample site if the database has no site. Returns the site to try. */
 export function prepareDemo({ database }: Config): Promise<DemoSite> {
   return withNewEngine({ database }, async (engine) => {
     const key = await makeDemo(engine, Date.now());
@@ -22,7 +22,7 @@ export function prepareDemo({ database }: Config): Promise<DemoSite> {
   });
 }
 
-/** Prints a curl line that works when it is pasted. */
+/** Prints a curl command that works as it is. */
 export function printDemo(url: string, config: Config, { key, site }: DemoSite, database: string | undefined): void {
   const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
@@ -30,18 +30,18 @@ export function printDemo(url: string, config: Config, { key, site }: DemoSite, 
   const curl = (sent: string) =>
     `curl ${options}-H "X-API-AUTH: ${sent}" ${quoted(`${reachable}/restapi/brands.json`)}`;
   if (key) {
-    printMessage("\nThe sample site `demo` has a key. Note it: it is shown this once. Try it:");
+    printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
     printText(`\n  ${curl(key)}\n\n`);
   } else if (site) {
     const where = database === undefined ? "" : ` --database ${quoted(database)}`;
     printMessage(
-      "\nThe database has sites already, so no sample was made. Keys are shown once; make another one and try it:",
+      "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
     );
     printText(`\n  KEY=$(npx storefront key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n\n`);
   }
 }
 
-/** As a shell reads it back. */
+/** `text` as one word of a shell command. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

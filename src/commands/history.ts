@@ -3,23 +3,22 @@ import type { Change } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { toDeclared, toId } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
 import { journal, restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
   escapeControls,
-  findResource,
   printMessage,
   printResult,
   resourceArgument,
   UsageError,
-  withCommonOptions,
   withEngine,
+  withSiteOption,
 } from "./common.ts";
-
 import { printAll } from "./stdout.ts";
 
-/** How often `--follow` looks for new entries, in milliseconds. */
+/** Milliseconds between two queries for new entries with `--follow`. */
 const pollInterval = 250;
 
 interface JournalFlags extends CommonOptions {
@@ -38,14 +37,13 @@ export function historyCommands(): Command[] {
 }
 
 function journalCommand(): Command {
-  return withCommonOptions(new Command("journal"))
-    .description("what changed, when, by which key")
-    .requiredOption("--site <name>", "the website, as `site list` names it")
-    .option("--since <revision>", "only what came after this revision")
-    .option("--follow", "go on printing what changes, until Ctrl-C")
+  return withSiteOption(new Command("journal"))
+    .description("show what changed, when, and by which key")
+    .option("--since <revision>", "show only the changes after this revision (default: 0)")
+    .option("--follow", "then print new changes as they are made, until Ctrl-C")
     .addHelpText(
       "after",
-      "\nA line is: revision, time, key, operation, resource, ID and the record's name, separated by tabs.\nWith --json it is the whole entry, with the record after the change, as one line of JSON.",
+      "\nEach line holds the revision, time (UTC), key prefix, operation, resource, ID and the record's name, separated by tabs.\nWith --json, each line is a JSON object with the record after the change as well.",
     )
     .action(async (options: JournalFlags) => {
       const since = options.since === undefined ? 0 : readRevision("--since", options.since);
@@ -57,7 +55,7 @@ function journalCommand(): Command {
     });
 }
 
-/** The entries after `since`, and then those that come, for as long as the site exists. */
+/** The entries after `since`, then new ones as they are made, until the site is removed. */
 async function* follow(engine: Engine, site: number, since: number): AsyncGenerator<Change> {
   let revision = since;
   let [head] = await engine.heads([site]);
@@ -68,9 +66,9 @@ async function* follow(engine: Engine, site: number, since: number): AsyncGenera
     }
     await Bun.sleep(pollInterval);
     const [now] = await engine.heads([site]);
-    if (head?.epoch && !now?.epoch) return printMessage("the site is gone");
+    if (head?.epoch && !now?.epoch) return printMessage("the site was removed");
     if (head?.epoch && now?.epoch !== head.epoch) {
-      printMessage("the database was restored from a backup; its journal from the start:");
+      printMessage("the database was restored from a backup; its journal follows from the first change:");
       revision = 0;
     }
     head = now;
@@ -78,16 +76,12 @@ async function* follow(engine: Engine, site: number, since: number): AsyncGenera
 }
 
 function restoreRecordCommand(): Command {
-  return withCommonOptions(new Command("restore-record"))
-    .description("put a record back as it was; a deleted one comes back under its old ID")
-    .requiredOption("--site <name>", "the website, as `site list` names it")
+  return withSiteOption(new Command("restore-record"))
+    .description("restore an earlier version of a record; a deleted record gets its old ID back")
     .addArgument(resourceArgument())
-    .argument("<id>", "its ID")
-    .option("--revision <number>", "as it was at this revision of the journal; before its last change when not given")
-    .action(async (resourceName: string, idText: string, options: RestoreFlags) => {
-      const resource = findResource(resourceName);
-      const id = toId(idText);
-      if (id === undefined) throw new UsageError(`the ID must be a whole number from 1, not "${idText}"`);
+    .argument("<id>", "ID of the record", readId)
+    .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
+    .action(async (resource: Resource, id: number, options: RestoreFlags) => {
       const revision = options.revision === undefined ? undefined : readRevision("--revision", options.revision);
       const outcome = await withEngine(options, async (engine) => {
         const site = await findSite(engine, options.site);
@@ -98,7 +92,7 @@ function restoreRecordCommand(): Command {
       printResult(options, JSON.parse(restored), [restored]);
       printMessage(
         outcome.kind === "unchanged"
-          ? "it is as it was: nothing to restore"
+          ? "nothing to restore: the record is the same as now"
           : `restored the ${resource.singular} ${id}`,
       );
     });
@@ -108,9 +102,15 @@ async function* lines(entries: AsyncIterable<Change>, toText: (change: Change) =
   for await (const change of entries) yield `${escapeControls(toText(change))}\n`;
 }
 
+function readId(text: string): number {
+  const id = toId(text);
+  if (id !== undefined) return id;
+  throw new UsageError(`invalid ID \`${text}\`: an ID is a whole number from 1`);
+}
+
 function readRevision(name: string, text: string): number {
   if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`${name} must be a whole number, not "${text}"`);
+  throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
 }
 
 function toLine({ revision, at, actor, operation, resource, id, body }: Change): string {

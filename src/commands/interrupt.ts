@@ -1,12 +1,12 @@
-// Ctrl-C in a command that has something to report first.
+// Ctrl-C in a command that reports what it has done before it ends.
 
 import { printMessage } from "./common.ts";
 
-/** npm and a terminal both pass on a Ctrl-C: what comes within so many milliseconds is the same one. */
+/** Milliseconds in which a repeated signal is the same Ctrl-C: npm and the terminal both pass it on. */
 const repeatTime = 1000;
 
 /**
- * Does `work`, whose signal is aborted by Ctrl-C, SIGTERM or SIGHUP. When one comes again, the process ends at once.
+ * Runs `work`, and aborts its signal at Ctrl-C, SIGTERM or SIGHUP. A second one ends the process at once.
  */
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
@@ -15,10 +15,10 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     const now = performance.now();
     if (!controller.signal.aborted) {
       first = now;
-      printMessage("stopping after what is under way; once more to stop at once");
+      printMessage("stopping after the rows that are being stored; press Ctrl-C again to stop at once");
       controller.abort();
     } else if (now - first > repeatTime) {
-      printMessage("stopped; what was under way may have been stored or not");
+      printMessage("stopped; the rows that were being stored may or may not have been stored");
       process.exit(1);
     }
   };
@@ -31,7 +31,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   }
 }
 
-/** The items of `source` until the signal is aborted, which is thrown although an item may still be waited for. */
+/** The items of `source`. @throws the signal's reason as soon as it is aborted, even if `source` has not produced its next item */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -11,6 +11,7 @@ import {
   UsageError,
   withCommonOptions,
   withEngine,
+  withSiteOption,
 } from "./common.ts";
 
 interface CreateOptions extends CommonOptions {
@@ -22,19 +23,18 @@ interface CreateOptions extends CommonOptions {
 }
 
 export function keyCommand(): Command {
-  const key = new Command("key").description("API keys: issue, list, revoke and rotate them");
+  const key = new Command("key").description("create, list, revoke and rotate API keys");
   for (const command of [createCommand(), listCommand(), revokeCommand(), rotateCommand()]) key.addCommand(command);
   return key;
 }
 
 function createCommand(): Command {
-  return withCommonOptions(new Command("create"))
-    .description("issue a key; it is shown this once")
-    .requiredOption("--site <name>", "the website that it opens, as `site list` names it")
-    .option("--label <text>", "what it is for")
-    .addOption(new Option("--scope <scope>", "what it may do; write includes read").choices(scopes).default("write"))
-    .option("--expires <duration>", "when it stops working: after 90d, 12h, 30m or 10s; never when not given")
-    .option("--rate <number>", "requests per second that it may make, in place of the server's limit")
+  return withSiteOption(new Command("create"))
+    .description("create a key and print it; it cannot be shown again")
+    .option("--label <text>", "purpose of the key (default: none)")
+    .addOption(new Option("--scope <scope>", "permission; write includes read").choices(scopes).default("write"))
+    .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s (default: never)")
+    .option("--rate <number>", "requests per second, 1 to 999999 (default: --rate of the server)")
     .action(async (options: CreateOptions) => {
       const now = Date.now();
       const expiresAt = options.expires === undefined ? undefined : now + readDuration(options.expires);
@@ -47,13 +47,12 @@ function createCommand(): Command {
 }
 
 function listCommand(): Command {
-  return withCommonOptions(new Command("list"))
-    .description("list the keys of a website, never the keys themselves")
-    .requiredOption("--site <name>", "the website, as `site list` names it")
+  return withSiteOption(new Command("list"))
+    .description("list the keys of a website by prefix; the keys themselves are not stored")
     .action(async (options: CommonOptions & { site: string }) => {
       const keys = await withEngine(options, async (engine) => listKeys(engine, await findSite(engine, options.site)));
       const now = Date.now();
-      const header = ["PREFIX", "LABEL", "SCOPE", "MADE (UTC)", "EXPIRES (UTC)", "LAST USED (UTC)", "STATE"];
+      const header = ["PREFIX", "LABEL", "SCOPE", "CREATED (UTC)", "EXPIRES (UTC)", "LAST USED (UTC)", "STATE"];
       printResult(
         options,
         keys.map(toShown),
@@ -67,20 +66,20 @@ function listCommand(): Command {
 
 function revokeCommand(): Command {
   return withCommonOptions(new Command("revoke"))
-    .description("end a key; it is refused from the next request on")
-    .argument("<prefix>", "its first characters, as `key list` shows them")
+    .description("revoke a key; the next request with it is refused")
+    .argument("<prefix>", "at least the first 8 characters of the key, see `key list`")
     .action(async (prefix: string, options: CommonOptions) => {
       const key = await withEngine(options, (engine) => revokeKey(engine, prefix, Date.now()));
       printResult(options, withoutDigest(key), []);
-      printMessage(`revoked ${key.Prefix}`);
+      printMessage(`revoked the key ${key.Prefix}`);
     });
 }
 
 function rotateCommand(): Command {
   return withCommonOptions(new Command("rotate"))
-    .description("issue a key in place of another; the old one ends at once, or after --overlap")
-    .argument("<prefix>", "the old key's first characters, as `key list` shows them")
-    .option("--overlap <duration>", "how long the old one still works, such as 24h")
+    .description("replace a key with a new one of the same settings")
+    .argument("<prefix>", "at least the first 8 characters of the old key, see `key list`")
+    .option("--overlap <duration>", "time until the old key is refused, such as 24h (default: at once)")
     .action(async (prefix: string, options: CommonOptions & { overlap?: string }) => {
       const overlap = options.overlap === undefined ? 0 : readDuration(options.overlap);
       printIssued(options, await withEngine(options, (engine) => rotateKey(engine, prefix, overlap, Date.now())));
@@ -88,15 +87,15 @@ function rotateCommand(): Command {
 }
 
 function printIssued(options: CommonOptions, { key, record }: IssuedKey): void {
-  // First of all, so that a key that cannot be printed can be revoked.
-  printMessage(`issued ${record.Prefix}; the key itself is kept nowhere, so note it now`);
+  // The prefix comes first: if the key cannot be printed, it can be revoked.
+  printMessage(`created the key ${record.Prefix}; save the key itself now: it cannot be shown again`);
   printResult(options, { key, ...withoutDigest(record) }, [key]);
 }
 
 function readRate(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (!/^[1-9][0-9]{0,5}$/.test(text))
-    throw new UsageError(`--rate must be a whole number from 1 to 999999, not "${text}"`);
+    throw new UsageError(`invalid --rate \`${text}\`: it is a whole number from 1 to 999999`);
   return Number(text);
 }
 
@@ -109,7 +108,7 @@ function withoutDigest<T extends { Digest: string }>({ Digest: _, ...key }: T): 
 }
 
 function toRow(key: ListedKey, now: number): string[] {
-  const state = key.Revoked ? "revoked" : key.Expires && Date.parse(key.Expires) <= now ? "expired" : "works";
+  const state = key.Revoked ? "revoked" : key.Expires && Date.parse(key.Expires) <= now ? "expired" : "valid";
   return [
     key.Prefix,
     key.Label,

@@ -5,25 +5,25 @@ import { Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
 import { asUsageError } from "./common.ts";
 
-/** Starts a server. @throws Refusal that says why it cannot listen */
+/** Starts a server. @throws Refusal with the reason when it cannot listen */
 export async function listenOnPort(config: Config): Promise<Running> {
-  return refusing(config, () => start(config));
+  return withListenErrors(config, () => start(config));
 }
 
 /**
- * Makes sure that nobody has the port yet. Processes that share a port would also share it with another program's, and
- * take each other's requests.
- * @throws Refusal `unavailable` when somebody has
+ * Checks that no process listens on the port. Processes that share a port would share it with those of another program
+ * too, and receive each other's requests.
+ * @throws Refusal `unavailable` when one does
  */
 export async function claimPort({ host, port, ...config }: Config): Promise<void> {
   if (port === 0) return;
-  await refusing({ host, port, ...config }, async () => {
+  await withListenErrors({ host, port, ...config }, async () => {
     const probe = Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } });
     probe.stop(true);
   });
 }
 
-async function refusing<T>(config: Config, work: () => Promise<T>): Promise<T> {
+async function withListenErrors<T>(config: Config, work: () => Promise<T>): Promise<T> {
   for (const file of config.tls ? Object.values(config.tls) : []) requireReadable(file);
   try {
     return await work();
@@ -46,13 +46,13 @@ function requireReadable(file: string): void {
   }
 }
 
-/** The runtime calls everything that keeps it from listening a port in use; only a host that is none can be told apart. */
+/** The runtime reports almost every failure to listen as a port in use, also that of a hostname that does not resolve. */
 function reasonOf(error: unknown, { host, tls }: Config): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE")
-    return isAddress(host) ? "the port is in use" : "the port is in use, or there is no such host";
+    return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";
   if (tls && /PEM|SSL|x509|ASN1|KEY/i.test(messageOf(error)))
-    return `${tls.cert} and ${tls.key} are no certificate and its key in PEM form (${messageOf(error)})`;
+    return `${tls.cert} and ${tls.key} are not a certificate and its key in PEM form (${messageOf(error)})`;
   return messageOf(error);
 }
 

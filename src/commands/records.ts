@@ -2,6 +2,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { Command, Option } from "commander";
 import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
 import { exportRecords } from "../operator/export.ts";
 import { type ImportSummary, importRecords } from "../operator/import.ts";
 import { findMatchField } from "../operator/matcher.ts";
@@ -12,13 +13,12 @@ import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   asUsageError,
   type CommonOptions,
-  findResource,
+  fileArgument,
   printMessage,
   printResult,
-  readFileName,
   resourceArgument,
-  withCommonOptions,
   withEngine,
+  withSiteOption,
 } from "./common.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
@@ -41,29 +41,25 @@ export function recordCommands(): Command[] {
 }
 
 function importCommand(): Command {
-  return withCommonOptions(new Command("import"))
-    .description("make records from a file, or update those that match")
-    .requiredOption("--site <name>", "the website, as `site list` names it")
+  return withSiteOption(new Command("import"))
+    .description("create records from a file, and update those that exist")
     .addArgument(resourceArgument())
-    .argument("<file>", "the file, or - for standard input", readFileName)
-    .addOption(new Option("--format <format>", "when the file's name does not tell").choices(fileFormats))
-    .option(
-      "--match <field>",
-      "update the record with the same value in this field, such as Name, in place of the same ID",
-    )
-    .option("--dry-run", "only tell what would happen")
-    .option("--atomic", "all rows or none: one fault, and nothing is stored")
+    .addArgument(fileArgument("<file>", "file to read, or - for standard input"))
+    .addOption(formatOption())
+    .option("--match <field>", "find the record to update by this field, such as Name (default: ID)")
+    .option("--dry-run", "report what would change, and change nothing")
+    .option("--atomic", "store nothing if any row is refused (default: store the other rows)")
     .addHelpText(
       "after",
       `
-The first line of CSV names the columns: ID, and fields such as Name or Address.Town. JSON and XML look as an
-export writes them. A row with an ID updates that record, or makes it under that ID; one without makes a new
-record; with --match the ID is passed over. Fields that a row does not have keep their value.
+The first line of a CSV file names the columns: ID, and fields such as Name or Address.Town. JSON and XML files
+have the form that \`export\` writes. A row with an ID updates that record, or creates it with that ID; a row
+without an ID creates a record. With --match, the ID is ignored. Fields that a row does not have keep their value.
 
+Example:
   storefront import --site shop brands brands.csv --match Name --dry-run`,
     )
-    .action(async (resourceName: string, file: string, options: ImportFlags) => {
-      const resource = findResource(resourceName);
+    .action(async (resource: Resource, file: string, options: ImportFlags) => {
       asUsageError(() => findMatchField(resource, options.match));
       const format = options.format ?? formatOf(file) ?? "csv";
       const progress = await openProgress(file);
@@ -80,14 +76,12 @@ record; with --match the ID is passed over. Fields that a row does not have keep
 }
 
 function exportCommand(): Command {
-  return withCommonOptions(new Command("export"))
-    .description("write every record to a file that `import` reads back without a change")
-    .requiredOption("--site <name>", "the website, as `site list` names it")
+  return withSiteOption(new Command("export"))
+    .description("write all records of a resource to a file that `import` can read")
     .addArgument(resourceArgument())
-    .argument("[file]", "the file; standard output when not given", readFileName)
-    .addOption(new Option("--format <format>", "when the file's name does not tell (default csv)").choices(fileFormats))
-    .action(async (resourceName: string, file: string | undefined, options: ExportFlags) => {
-      const resource = findResource(resourceName);
+    .addArgument(fileArgument("[file]", "file to write (default: standard output)"))
+    .addOption(formatOption())
+    .action(async (resource: Resource, file: string | undefined, options: ExportFlags) => {
       const format = options.format ?? (options.json ? "json" : (formatOf(file ?? "") ?? "csv"));
       await withEngine(options, async (engine) => {
         const site = await findSite(engine, options.site);
@@ -108,9 +102,15 @@ function report(options: ImportFlags, summary: ImportSummary): void {
   process.exitCode = 1;
   if (interrupted)
     printMessage(
-      `interrupted: ${options.atomic ? "nothing was stored" : "the rows that are not counted above were not stored"}`,
+      `interrupted: ${options.atomic ? "nothing was stored" : "the rows not counted above were not stored"}`,
     );
-  else if (options.atomic) printMessage("nothing was stored, because not every row is good (--atomic)");
+  else if (options.atomic) printMessage("nothing was stored, because a row was refused (--atomic)");
+}
+
+function formatOption(): Option {
+  return new Option("--format <format>", "format of the file (default: by its extension, else csv)").choices(
+    fileFormats,
+  );
 }
 
 function formatOf(file: string): FileFormat | undefined {
@@ -127,7 +127,7 @@ async function* openInput(file: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A bar on a terminal, by bytes read; nothing elsewhere. */
+/** Progress by bytes read: a bar on a terminal, otherwise nothing. */
 async function openProgress(file: string) {
   const total = file === "-" ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
   const bar = process.stderr.isTTY && total > 1_000_000 ? await startBar(total) : undefined;

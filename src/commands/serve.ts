@@ -10,34 +10,43 @@ type ServeOptions = CommonOptions & Record<string, string | true>;
 
 export function serveCommand(): Command {
   return withCommonOptions(new Command("serve"))
-    .description("serve the interface until SIGTERM or SIGINT")
-    .option("--host <address>", "the address to listen on (default 127.0.0.1; 0.0.0.0 for every one)")
-    .option("--port <number>", "the port (default 8080; 0 picks a free one)")
-    .option("--workers <number>", "how many processes share the port (default 1)")
-    .option("--demo", "on an empty database, make a sample site with a key")
-    .option("--tls-cert <file>", "serve HTTPS with this certificate chain (PEM)")
-    .option("--tls-key <file>", "the certificate's private key (PEM)")
+    .description("run the server until SIGTERM or SIGINT")
+    .option("--host <address>", "address to listen on, 0.0.0.0 for all (default: 127.0.0.1)")
+    .option("--port <number>", "TCP port to listen on, 0 for any free one (default: 8080)")
+    .option("--workers <number>", "processes that share the port, 1 to 256 (default: 1)")
+    .option("--demo", "in a database without websites, create one with sample records and print a key for it")
+    .option("--tls-cert <file>", "PEM file with the certificate chain; serves HTTPS (default: HTTP)")
+    .option("--tls-key <file>", "PEM file with the private key of the certificate")
     .option(
       "--trust-proxy",
-      "take the last entry of X-Forwarded-For for the client's address; a proxy of yours adds it",
+      "use the last entry of X-Forwarded-For as the client's address (only behind a proxy that adds it)",
     )
-    .option("--trust-forwarded-host", "take X-Forwarded-Host for the host; a proxy of yours sets it on every request")
-    .option("--rate <number>", "requests per second that each key may make (default 0: no limit)")
-    .option("--burst <number>", "how many of them at once (default twice the rate)")
-    .option("--memory <MiB>", "how much memory records may take (default 256)")
-    .option("--idle-timeout <seconds>", "close a connection that sends nothing for so long (default 10)")
-    .option("--connections <number>", "most connections at once, per process (default nine tenths of `ulimit -n`)")
-    .option("--log <level>", "trace, debug (every request), info, warn, error, fatal or silent (default info)")
+    .option(
+      "--trust-forwarded-host",
+      "use X-Forwarded-Host as the host (only behind a proxy that sets it on every request)",
+    )
+    .option("--rate <number>", "requests per second for each key, 0 for no limit (default: 0)")
+    .option("--burst <number>", "requests that a key may send at once (default: twice --rate)")
+    .option("--memory <MiB>", "memory for cached records and lists of each process, in MiB (default: 256)")
+    .option(
+      "--idle-timeout <seconds>",
+      "close a connection without data after this time, 1 to 255 seconds (default: 10)",
+    )
+    .option(
+      "--connections <number>",
+      "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
+    )
+    .option("--log <level>", "trace, debug (every request), info, warn, error, fatal or silent (default: info)")
     .addHelpText(
       "after",
-      "\nEvery option can be set in the environment too: --tls-cert is STOREFRONT_TLS_CERT, and so on.",
+      "\nEvery option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.",
     )
     .action(async ({ json, ...options }: ServeOptions) => {
       await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });
     });
 }
 
-/** `tlsCert` as commander has it becomes `TLS_CERT`. */
+/** Options as commander names them, `tlsCert`, under the names of their settings, `TLS_CERT`. */
 function toSettings(options: Record<string, string | true>): ConfigSources {
   const entries = Object.entries(options).map(([name, value]) => [
     name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
@@ -48,7 +57,7 @@ function toSettings(options: Record<string, string | true>): ConfigSources {
 
 async function serve(settings: ConfigSources, options: CommonOptions): Promise<void> {
   const config = toConfig(settings);
-  const end = signalled();
+  const end = stopSignal();
   ignoreOtherSignals(config);
   if (config.isWorker) return serveAsWorker(config, end);
   const sample = config.demo ? await prepareDemo(config) : undefined;
@@ -59,24 +68,24 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   await server.stop();
 }
 
-/** One of several processes: it tells its parent where it listens, and ends when it is told to or left alone. */
+/** Runs one of several processes: sends its address to its parent, and ends on a signal or when the parent has ended. */
 async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
-  const left = new Promise((resolve) => process.once("disconnect", resolve));
+  const orphaned = new Promise((resolve) => process.once("disconnect", resolve));
   const server = await listenOnPort(config);
   process.send?.({ port: server.port, url: server.url });
-  await Promise.race([end, left]);
+  await Promise.race([end, orphaned]);
   await server.stop();
   process.disconnect?.();
 }
 
-/** Waits for SIGTERM or SIGINT. One that comes again changes nothing: npm and a terminal may both pass on a Ctrl-C. */
-function signalled(): Promise<void> {
+/** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */
+function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
   });
 }
 
-/** What ends a process by default and should not end a server. They may be sent by mistake, or when a terminal closes. */
+/** Signals that end a process by default, and that are sent by mistake or when a terminal closes. */
 function ignoreOtherSignals(config: Config): void {
   const log = createLog(config);
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {

@@ -22,24 +22,23 @@ interface SiteOptions extends CommonOptions {
 const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT"];
 
 export function siteCommand(): Command {
-  const site = new Command("site").description("websites: each has its own hosts, keys and records");
-  const commands = [addCommand(), listCommand(), setCommand(), removeCommand()];
-  for (const command of commands) site.addCommand(command);
+  const site = new Command("site").description("manage websites: each has its own hostnames, keys and records");
+  for (const command of [addCommand(), listCommand(), setCommand(), removeCommand()]) site.addCommand(command);
   return site;
 }
 
 function addCommand(): Command {
   return withCommonOptions(new Command("add"))
-    .description("make a website")
-    .argument("<name>", "what you call it: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "a host under which it is served; may be given several times", collect)
-    .option("--default", "answer for every host that no site has")
+    .description("create a website")
+    .argument("<name>", "name of the website: lower-case letters, digits and hyphens")
+    .option("--hostname <host>", "hostname of the website; may be given several times", collect)
+    .option("--default", "serve this website also for hostnames that no website has")
     .action(async (name: string, options: SiteOptions) => {
       const settings = { hostnames: options.hostname, isDefault: options.default };
       const made = await withNewEngine(options, (engine) => addSite(engine, name, settings, Date.now()));
       printResult(options, made, [`${made.ID}`]);
       printMessage(
-        `made the site ${made.Name} (number ${made.ID}); now a key: storefront key create --site ${made.Name}`,
+        `created the site ${made.Name} (ID ${made.ID}); to create a key: storefront key create --site ${made.Name}`,
       );
     });
 }
@@ -55,21 +54,21 @@ function listCommand(): Command {
 
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
-    .description("change a website; running servers follow at once")
-    .argument("<name>", "its name")
-    .option("--name <name>", "a new name")
+    .description("change a website; running servers apply the change at once")
+    .argument("<name>", "name of the website, see `site list`")
+    .option("--name <name>", "new name")
     .option(
       "--hostname <host>",
-      'a host under which it is served, in place of those it had; may be given several times; "" for none',
+      'hostname that replaces the present ones; may be given several times; "" removes all',
       collect,
     )
-    .option("--default", "answer for every host that no site has")
-    .option("--no-default", "answer for its own hosts only")
+    .option("--default", "serve this website also for hostnames that no website has")
+    .option("--no-default", "serve this website only for its own hostnames")
     .action(async (name: string, options: SiteOptions) => {
       const hostnames = options.hostname?.join() === "" ? [] : options.hostname;
       const settings = { name: options.name, hostnames, isDefault: options.default };
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new UsageError("nothing to change: give --name, --hostname, --default or --no-default");
+        throw new UsageError("nothing to change: add --name, --hostname, --default or --no-default");
       }
       const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
       printResult(options, site, toTable(header, [toRow(site)]));
@@ -78,14 +77,17 @@ function setCommand(): Command {
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove a website with its keys, its records and their history")
-    .argument("<name>", "its name")
-    .option("--yes", "I mean it")
+    .description("remove a website with its keys, records and history; this cannot be undone")
+    .argument("<name>", "name of the website, see `site list`")
+    .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
       const removed = await withEngine(options, async (engine) => {
         await findSite(engine, name);
         if (!options.yes)
-          throw new Refusal("bad-request", `this removes everything of the site "${name}" for good; add --yes`);
+          throw new Refusal(
+            "bad-request",
+            `this removes the site \`${name}\` with its keys, records and history for good; add --yes to confirm`,
+          );
         return removeSite(engine, name, Date.now());
       });
       printResult(options, removed, []);

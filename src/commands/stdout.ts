@@ -1,12 +1,12 @@
-// What goes to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
+// Output to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
 
 import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { writeAll } from "../operator/standard-streams.ts";
 
 /**
- * Prints text on stdout. Returns false when its reader wants no more, as `head` does.
- * @throws Refusal `unavailable` when it cannot be written, such as to a full disk
+ * Prints text to stdout. Returns false when its reader has closed it, as `head` does.
+ * @throws Refusal `unavailable` when it cannot be written, for example because the disk is full
  */
 export function printText(text: string): boolean {
   try {
@@ -18,17 +18,17 @@ export function printText(text: string): boolean {
   }
 }
 
-/** Prints text that is made bit by bit, until its reader wants no more. */
+/** Prints a sequence of texts to stdout, until its reader closes it. */
 export async function printAll(texts: AsyncIterable<string>): Promise<void> {
   for await (const text of texts) if (!printText(text)) return;
 }
 
-/** Prints text on stderr. Where that cannot be written, there is nobody to tell. */
+/** Prints text to stderr. Errors are ignored: there is no other place to report them. */
 export function printError(text: string): void {
   try {
     writeAll(2, Buffer.from(text));
   } catch {
-    // As said.
+    // See above.
   }
 }
 

@@ -1,4 +1,4 @@
-// Several processes on one port. The parent serves nothing: it starts them, replaces those that die, and ends them.
+// Several processes on one port. The parent serves no requests: it starts the workers, replaces those that die, and stops them.
 
 import type { Config } from "../config.ts";
 import { Refusal } from "../model/errors.ts";
@@ -16,14 +16,14 @@ interface Worker {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** How long a worker must have lived for the next one to be started at once, in milliseconds. */
+/** Milliseconds that a worker must have run for its successor to start without a delay. */
 const minUptime = 1000;
-/** How long workers may take to end before they are killed; they themselves give up after ten seconds. */
+/** Milliseconds that workers may take to stop before they are killed; a worker itself stops waiting after 10 seconds. */
 const stopTimeout = 15_000;
 
 /**
- * Starts the workers and keeps that many running. Port 0: the first picks one and the others share it.
- * @throws Refusal `unavailable` when one cannot start; it has told why on stderr, and the others are ended
+ * Starts the workers and replaces each that ends. With port 0, the first picks a port and the others share it.
+ * @throws Refusal `unavailable` when one cannot start; it has printed the reason to stderr, and the others are stopped
  */
 export async function runWorkers(config: Config, env: Record<string, string>) {
   const running = new Set<Worker>();
@@ -31,34 +31,34 @@ export async function runWorkers(config: Config, env: Record<string, string>) {
 
   function start(port: number): Worker {
     const worker = startWorker(port, env);
-    keep(worker, port);
+    replaceAtEnd(worker, port);
     return worker;
   }
 
-  function keep(worker: Worker, port: number): void {
-    const born = performance.now();
+  function replaceAtEnd(worker: Worker, port: number): void {
+    const startedAt = performance.now();
     running.add(worker);
     void worker.exited.then(async (code) => {
       running.delete(worker);
       if (stopping) return;
-      printMessage(`storefront: a worker ended (${code}); another takes its place`);
-      if (performance.now() - born < minUptime) await Bun.sleep(minUptime);
+      printMessage(`storefront: a worker ended with status ${code}; starting another`);
+      if (performance.now() - startedAt < minUptime) await Bun.sleep(minUptime);
       if (!stopping) start(port);
     });
   }
 
   async function stop(): Promise<void> {
     stopping = true;
-    const impatient = setTimeout(() => signal(running, "SIGKILL"), stopTimeout);
+    const killTimer = setTimeout(() => signal(running, "SIGKILL"), stopTimeout);
     signal(running, "SIGTERM");
     await Promise.all([...running].map((worker) => worker.exited));
-    clearTimeout(impatient);
+    clearTimeout(killTimer);
   }
 
   await claimPort(config);
   const first = startWorker(config.port, env);
   const { url, port } = await first.listening;
-  keep(first, port);
+  replaceAtEnd(first, port);
   try {
     const others = Array.from({ length: config.workers - 1 }, () => start(port));
     await Promise.all(others.map((worker) => worker.listening));

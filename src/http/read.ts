@@ -100,7 +100,7 @@ function listSome(
 }
 
 function makePage(
-  { resource, lane, selections }: Collection,
+  { resource, limiter, selections }: Collection,
   version: Version,
   name: string,
   format: Format,
@@ -111,7 +111,7 @@ function makePage(
   return after(selections.select(version, filters, sort, isWanted), (ids) => {
     const some = ids.slice(offset, limit === undefined ? undefined : offset + limit);
     const encode = fields && ((record: StorefrontRecord) => format.part(resource, project(record, fields)));
-    const body = lane.run(`page ${version.number} ${name}`, () => version.pageOf(some, format, encode), isWanted);
+    const body = limiter.run(`page ${version.number} ${name}`, () => version.pageOf(some, format, encode), isWanted);
     return after(body, (bytes) => ({ body: bytes, total: ids.length }));
   });
 }

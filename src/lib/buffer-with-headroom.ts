@@ -1,14 +1,14 @@
-/** Bytes with room in front of them, where whoever sends them writes what comes first: so they leave in one write, without a copy. */
+/** Bytes with free space before them, for a header: both are then sent in one write, without a copy. */
 export interface BufferWithHeadroom {
   readonly memory: Buffer;
-  /** Where the bytes begin; they go on to the end, and never change. */
+  /** Where the bytes start. They extend to the end of `memory`, and never change. */
   readonly start: number;
 }
 
-/** More than the head of an answer takes, but for very long headers. */
+/** Bytes of free space: enough for the header section of a response, unless it is very long. */
 const headroom = 4096;
 
-/** `parts` one after another. */
+/** Joins `parts`, with free space before them. */
 export function joinWithHeadroom(parts: readonly Uint8Array[]): BufferWithHeadroom {
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   const memory = Buffer.allocUnsafeSlow(headroom + length);

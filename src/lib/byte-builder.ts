@@ -1,10 +1,11 @@
+/** Bytes of the buffer at first, and bytes above which it is not reused. */
 const minSize = 1 << 17;
 const maxSize = 1 << 22;
 
-/** Collects bytes whose number is not known in advance. One is meant to be used again and again. */
+/** Joins bytes whose number is not known in advance. Made to be reused. */
 export class ByteBuilder {
   #bytes = Buffer.allocUnsafeSlow(minSize);
-  /** How many bytes were added. */
+  /** Bytes added since it was empty. */
   length = 0;
 
   /** Adds `text` in UTF-8. */
@@ -20,14 +21,14 @@ export class ByteBuilder {
     this.length += source.copy(this.#bytes, this.length, start, end);
   }
 
-  /** Forgets what was added. */
+  /** Empties the builder. */
   clear(): void {
     this.length = 0;
   }
 
-  /** What was added, in memory of its own. The builder is empty afterwards. */
+  /** Returns the bytes in their own memory, and empties the builder. */
   take(): Buffer {
-    // Not from the pool of small buffers, which stays in memory as long as any of them.
+    // Outside the pool of small buffers, which is not freed before all of them are.
     const taken = Buffer.allocUnsafeSlow(this.length);
     this.#bytes.copy(taken, 0, 0, this.length);
     this.length = 0;

@@ -1,37 +1,37 @@
 /**
- * The one of `names` that `name` was probably meant to be: at most a third of its letters differ, and case counts for
- * little. Undefined when none is near.
+ * The one of `names` that is most similar to `name`: at most a third of its letters differ, regardless of case. Undefined
+ * when none is similar, or `name` has more than 200 characters.
  */
 export function nearest(name: string, names: Iterable<string>): string | undefined {
   if (name.length > 200) return undefined;
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(name.length / 3)) + 0.5;
+  let minDistance = Math.max(1, Math.floor(name.length / 3)) + 0.5;
   for (const candidate of names) {
-    if (Math.abs(name.length - candidate.length) >= least) continue;
+    if (Math.abs(name.length - candidate.length) >= minDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) [best, least] = [candidate, distance];
+    if (distance < minDistance) [best, minDistance] = [candidate, distance];
   }
   return best;
 }
 
 /**
- * The one of the dotted paths `paths` that `path` was probably meant to be, also one of another group: `Address.Town` for
- * `Town`, `town` or `address_town`. One beside it comes first. Undefined when none is near.
+ * The one of the dotted `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths
+ * in the same group come first. Undefined when none is similar, or `path` has more than 200 characters.
  */
 export function nearestPath(path: string, paths: readonly string[]): string | undefined {
   if (path.length > 200) return undefined;
-  const beside = paths.filter((one) => groupOf(one) === groupOf(path));
+  const siblings = paths.filter((one) => groupOf(one) === groupOf(path));
   const whole = lettersOf(path);
   const last = lettersOf(lastOf(path));
   return (
-    beside.find((one) => lettersOf(one) === whole) ??
+    siblings.find((one) => lettersOf(one) === whole) ??
     paths.find((one) => lettersOf(one) === whole || lettersOf(lastOf(one)) === last) ??
-    nearestBy(lastOf, path, beside) ??
+    nearestBy(lastOf, path, siblings) ??
     nearestBy(lastOf, path, paths)
   );
 }
 
-/** The letters and digits of a name, in lower case: what is left of it in every style of writing names. */
+/** The letters and digits of a name in lower case, which are the same in every naming convention. */
 export function lettersOf(name: string): string {
   return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
 }
@@ -45,12 +45,12 @@ function groupOf(path: string): string {
   return path.slice(0, path.lastIndexOf(".") + 1);
 }
 
-/** Without its group, nor a namespace prefix. */
+/** The name without its group and namespace prefix. */
 function lastOf(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
 }
 
-/** The number of letters to insert, drop, replace or swap with their neighbour (optimal string alignment), row by row. */
+/** How many letters to insert, delete, replace or swap with their neighbour turn `a` into `b` (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, i) => i);

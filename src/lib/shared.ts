@@ -1,8 +1,8 @@
 import type { MaybePromise } from "./maybe-promise.ts";
 
 /**
- * What `known` has under `key`, made by `make` if it has nothing yet. Those who ask while it is made wait for the same. A failure is
- * not kept: the next one to ask makes it again.
+ * The value in `known` under `key`; `make` creates it if there is none. Callers in the meantime share one promise. A failure
+ * is not stored: the next caller tries again.
  */
 export function shared<T>(
   known: Map<string, MaybePromise<T>>,

@@ -1,14 +1,14 @@
-// Long work in slices, so that it delays nobody for long: a generator yields wherever it may pause.
+// Runs long work in slices, so that it delays no other client for long. The work is a generator that yields where it may pause.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** Work that can pause at each `yield`. A step between two of them should take well below a millisecond. */
+/** Work that can pause at each `yield`. The time between two of them should be well below a millisecond. */
 export type Steps<T> = Generator<void, T, void>;
 
-/** Milliseconds of work before the event loop turns: of work that has just begun, and of all that goes on together. */
+/** Milliseconds before the event loop gets a turn: of new work, and of all work in progress together. */
 const firstSliceTime = 2;
 const turnTime = 4;
-/** Milliseconds before work that goes on lets other such work have its turn. */
+/** Milliseconds before work in progress gives way to other work in progress. */
 const taskTime = 1;
 
 interface Task {
@@ -20,20 +20,20 @@ interface Task {
 const tasks: Task[] = [];
 
 /**
- * Runs `steps` to their end: at once if that takes no more than a slice, else over several turns of the event loop, in which
- * other work gets its turn. Returns what `steps` return, as a promise only if it had to pause; throws what they throw.
+ * Runs `steps` to their end: at once if they take at most one slice, otherwise over several turns of the event loop.
+ * Returns their result, as a promise if they had to pause. @throws what `steps` throw
  */
 export function inSlices<T>(steps: Steps<T>): MaybePromise<T> {
   const last = firstSlice(steps);
   return last ? last.value : otherSlices(steps);
 }
 
-/** Runs the first slice of `steps`, of 2 ms or of so many milliseconds. Returns the result if that was all. */
+/** Runs the first slice of `steps`, 2 ms by default. Returns their result if they ended. */
 export function firstSlice<T>(steps: Steps<T>, milliseconds = firstSliceTime): { value: T } | undefined {
   return runUntil(steps, performance.now() + milliseconds);
 }
 
-/** Runs `steps` to their end over several turns of the event loop. */
+/** Runs the rest of `steps` over several turns of the event loop. */
 export function otherSlices<T>(steps: Steps<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     tasks.push({ steps, resolve: resolve as (value: unknown) => void, reject });
@@ -41,7 +41,7 @@ export function otherSlices<T>(steps: Steps<T>): Promise<T> {
   });
 }
 
-/** Goes on with the tasks in rotation. */
+/** Continues the tasks in rotation. */
 function takeTurn(): void {
   const end = performance.now() + turnTime;
   for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
@@ -57,7 +57,7 @@ function takeTurn(): void {
   if (tasks.length > 0) setImmediate(takeTurn);
 }
 
-/** Runs steps up to a time of `performance.now()`. Returns the result once there is one. */
+/** Runs `steps` until `end`, a time of `performance.now()`. Returns their result if they ended. */
 function runUntil<T>(steps: Steps<T>, end: number): { value: T } | undefined {
   do {
     const step = steps.next();

@@ -1,9 +1,9 @@
 import type { Steps } from "./slices.ts";
 
-/** Items that are sorted, or merged, between two pauses. */
+/** Items sorted or merged between two pauses. */
 const stepSize = 512;
 
-/** `items` in order, stably: a merge sort that pauses. */
+/** Sorts `items` into a new array: a stable merge sort that can pause. */
 export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += stepSize) {

@@ -1,48 +1,48 @@
-// Long work that clients wait for: a few at a time, and none that no client waits for any more.
+// Limits long computations that clients wait for: few at a time, shared by name, and dropped when no client waits.
 
 import type { MaybePromise } from "./maybe-promise.ts";
 import { firstSlice, otherSlices, type Steps } from "./slices.ts";
 
-/** Most works that go on at once. Each may take much memory: 100,000 records to be sorted take 10 MB. */
+/** Computations that run at the same time. Each may take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
-/** Milliseconds in which work must be done to be done at once while so many others go on: of 500 requests, 500 slices hold up everyone. */
+/** Milliseconds of the first slice while the limit is reached. Full slices of 500 requests would delay all others. */
 const sliceWhenFull = 0.2;
-/** After so many requests that had to wait, those that are not wanted any more are dropped. */
+/** Requests that have to wait between two searches for abandoned work. */
 const pruneInterval = 256;
 
-interface Waiting {
+interface WaitingWork {
   readonly promise: Promise<unknown>;
-  /** One for each client that waits for it. */
+  /** For each client, whether it still waits. */
   wanted: (() => boolean)[];
-  begin(): void;
+  start(): void;
   reject(error: unknown): void;
 }
 
-/** Rejects the promise of a work that was dropped. */
+/** The error of work that was dropped, because no client waits for it. */
 export class AbandonedWork extends Error {
   constructor() {
     super("no client waits for this any more");
-    this.name = "Unwanted";
+    this.name = "AbandonedWork";
   }
 }
 
 export class WorkLimiter {
-  /** Works that go on, by name. */
+  /** Work in progress, by name. */
   readonly #running = new Map<string, Promise<unknown>>();
-  /** Works to begin when another has ended, in the order in which they were asked for. */
-  readonly #waiting = new Map<string, Waiting>();
+  /** Work to start when other work has ended, by name, in the order of the requests. */
+  readonly #waiting = new Map<string, WaitingWork>();
   #requests = 0;
 
-  /** How many works wait. */
+  /** The number of computations that wait to start. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
   /**
-   * Runs the steps that `make` returns, in slices. Work that takes no more than a slice is done at once. Longer work of the same
-   * `name` is shared while it waits or goes on; if too many others go on, it is dropped and begun again when one of them has ended.
-   * @param isWanted whether the client still waits; asked before work is begun that had to wait
-   * @throws Unwanted (rejects) when no client waits any more
+   * Runs the steps that `make` returns, in slices. Work that ends within the first slice returns its result at once. Longer
+   * work is shared by callers of the same `name`. At the limit it is discarded, and starts again when other work has ended.
+   * @param isWanted whether the client still waits; called before work starts that had to wait
+   * @returns a promise unless the work ended at once; it rejects with AbandonedWork when no client waits
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const running = this.#running.get(name) as Promise<T> | undefined;
@@ -53,13 +53,13 @@ export class WorkLimiter {
     const isFull = this.#running.size >= maxRunning;
     const last = isFull ? firstSlice(steps, sliceWhenFull) : firstSlice(steps);
     if (last) return last.value;
-    if (!isFull) return this.#goOn(name, steps);
-    // Not paused: work that is half done may take as much memory as one that goes on.
+    if (!isFull) return this.#continue(name, steps);
+    // Discarded rather than paused: half-done work may take as much memory as work in progress.
     steps.return(undefined as T);
     return this.#wait(name, make, isWanted);
   }
 
-  #join(waiting: Waiting, isWanted: () => boolean): Promise<unknown> {
+  #join(waiting: WaitingWork, isWanted: () => boolean): Promise<unknown> {
     waiting.wanted.push(isWanted);
     this.#countRequest();
     return waiting.promise;
@@ -67,27 +67,27 @@ export class WorkLimiter {
 
   #wait<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const begin = () => resolve(this.#goOn(name, make()));
-    this.#waiting.set(name, { promise, wanted: [isWanted], begin, reject });
+    const start = () => resolve(this.#continue(name, make()));
+    this.#waiting.set(name, { promise, wanted: [isWanted], start, reject });
     this.#countRequest();
     return promise;
   }
 
-  #goOn<T>(name: string, steps: Steps<T>): Promise<T> {
+  #continue<T>(name: string, steps: Steps<T>): Promise<T> {
     const promise = otherSlices(steps).finally(() => {
       this.#running.delete(name);
-      this.#beginNext();
+      this.#startNext();
     });
     this.#running.set(name, promise);
     return promise;
   }
 
-  #beginNext(): void {
+  #startNext(): void {
     this.#prune();
-    for (const [name, { begin }] of this.#waiting) {
+    for (const [name, { start }] of this.#waiting) {
       if (this.#running.size >= maxRunning) break;
       this.#waiting.delete(name);
-      begin();
+      start();
     }
   }
 

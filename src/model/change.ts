@@ -1,4 +1,4 @@
-/** What a change did to its record. `restore` puts it back as an earlier entry had it. */
+/** What a change did to its record. `restore` stores it again as an earlier entry has it. */
 export type Operation = "create" | "update" | "delete" | "restore";
 
 /** An entry of a site's journal: one numbered change to one record. */
@@ -7,7 +7,7 @@ export interface Change {
   readonly revision: number;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
-  /** Who did it: the displayable prefix of an API key, or `operator`. */
+  /** Who made the change: the prefix of an API key, or `operator`. */
   readonly actor: string;
   /** The resource's name, such as `order-status`. */
   readonly resource: string;
@@ -17,5 +17,5 @@ export interface Change {
   readonly body: string;
 }
 
-/** The actor of everything done on the command line. */
+/** The actor of changes made on the command line. */
 export const operatorActor = "operator";

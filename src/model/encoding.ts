@@ -1,19 +1,19 @@
 import type { Resource } from "./resource.ts";
 
-/** How stored records become the text of a list: all that a snapshot needs to know of a format. */
+/** How records are encoded: all that a snapshot needs to know of a format. */
 export interface Encoding {
-  /** Tells encodings apart: `json`. */
+  /** Identifies the encoding: `json`. */
   readonly name: string;
-  /** What stands before the one record of a document. */
+  /** The text before the record in a document with one record. */
   readonly documentStart: string;
-  /** A record as it stands in a list. `json` is the record as it is declared (`toDeclared`). */
+  /** A record as an item of a list. `json` is the record as declared (`toDeclared`). */
   item(resource: Resource, json: string): string;
   readonly listStart: string;
   readonly separator: string;
   readonly listEnd: string;
 }
 
-/** The encoding that records are kept in: their bytes are there once, for look-ups and for the list. */
+/** The encoding in which snapshots keep records: the same bytes serve look-ups and lists. */
 export const storedEncoding: Encoding = {
   name: "json",
   documentStart: "",

@@ -1,4 +1,4 @@
-/** Every way in which the program says no. The page of each is served at `/docs/problems/<code>`. */
+/** The codes of all refusals, with their titles. `/docs/problems/<code>` documents each. */
 export const refusals = {
   "bad-request": "The request is malformed",
   "invalid-record": "The record is not acceptable",
@@ -23,26 +23,26 @@ export const refusals = {
 
 export type Code = keyof typeof refusals;
 
-/** One fault of a record: where (a dotted path such as `Address.Town`) and what. */
+/** One fault of a record: the field (a dotted path such as `Address.Town`), and the fault. */
 export interface Fault {
   readonly field: string;
   readonly detail: string;
-  /** Where in the body, both counted from 1, when it cannot be parsed. */
+  /** Position in a body that cannot be parsed, from 1. */
   readonly line?: number;
   readonly column?: number;
 }
 
 interface RefusalOptions {
-  /** Every fault of a rejected record. */
+  /** All faults of a rejected record. */
   readonly faults?: readonly Fault[];
-  /** Seconds after which trying again makes sense. */
+  /** Seconds after which the client may try again. */
   readonly retryAfter?: number;
-  /** Response headers that belong to the refusal, such as `Allow`. */
+  /** Header fields of the response, such as `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
 }
 
-/** A request or command that is refused, for a reason that may be shown to whoever made it. */
+/** The error of a refused request or command. Its message is shown to the client or operator. */
 export class Refusal extends Error {
   readonly code: Code;
   readonly faults: readonly Fault[];
@@ -59,15 +59,15 @@ export class Refusal extends Error {
   }
 }
 
-/** How many faults are listed: more than any record has fields, and no more than anyone reads. */
+/** Faults that are listed: more than any record has fields. */
 const maxFaults = 100;
 
-/** Whether `faults` has one more than are listed. Then there is no need to look for others. */
+/** Whether there are more faults than are listed. Then the search for others can stop. */
 export function exceedsMaxFaults(faults: readonly Fault[]): boolean {
   return faults.length > maxFaults;
 }
 
-/** The refusal of a record with its faults (at most 100 of them), the first in one line as well. */
+/** The refusal of a record with its faults, at most 100. The message has the first one. */
 export function invalidRecord(faults: readonly Fault[]): Refusal {
   const [first] = faults;
   const detail = first ? `${first.field === "" ? "" : `\`${first.field}\`: `}${first.detail}` : "not acceptable";

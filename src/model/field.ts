@@ -1,15 +1,15 @@
-// The kinds of field. A kind is a row of the same few facets, so that the rest of the code never asks which it has,
-// except whether it is a text or a group of fields.
+// The kinds of field: a text, with its constraints, or a group of fields. Further kinds, such as `choice`, are texts with a
+// pattern, so that the rest of the code needs no case for them.
 
 export interface Text {
   readonly kind: "text";
-  /** Longest value, in Unicode code points. */
+  /** Maximum length in Unicode code points. */
   readonly max: number;
-  /** Whether a record must have it and not empty. */
+  /** Whether a record must have a value that is not empty. */
   readonly required: boolean;
   readonly description: string;
   readonly example: string;
-  /** What a value must match besides, and how to say so: "must be ...". */
+  /** A regular expression that a value that is not empty must match, and the fault of one that does not: "must be ...". */
   readonly pattern?: { readonly source: string; readonly says: string };
 }
 
@@ -29,23 +29,23 @@ interface TextOptions {
   readonly required?: boolean;
 }
 
-/** Any text, kept exactly as sent. */
+/** Any text, stored exactly as sent. */
 export function text(options: TextOptions): Text {
   return { kind: "text", required: false, ...options };
 }
 
-/** A text that must match a pattern (a JavaScript regular expression, also valid ECMA-262 in JSON Schema). */
+/** A text that must match a regular expression (ECMA-262, as in JSON Schema). */
 export function matching(source: string, says: string, options: TextOptions): Text {
   return { ...text(options), pattern: { source, says } };
 }
 
-/** One of a few words, or nothing. */
+/** One of several words, or empty. */
 export function choice(words: readonly string[], options: Omit<TextOptions, "max">): Text {
   const max = Math.max(...words.map((word) => word.length));
   return matching(`^(?:${words.join("|")})?$`, `must be one of ${words.join(", ")}`, { max, ...options });
 }
 
-/** A moment in UTC to the millisecond, as `2026-01-31T12:00:00.000Z`, or nothing. */
+/** A time in UTC with milliseconds, such as `2026-01-31T12:00:00.000Z`, or empty. */
 export function instant(options: Omit<TextOptions, "max">): Text {
   const source = "^(?:\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z)?$";
   return matching(source, "must be a time such as 2026-01-31T12:00:00.000Z", { max: 24, ...options });
@@ -56,12 +56,12 @@ export function group(description: string, fields: Fields): Group {
   return { kind: "group", description, fields };
 }
 
-// Controls other than tab, LF and CR, and the two noncharacters that XML 1.0 section 2.2 leaves out.
+// Controls other than tab, LF and CR, and the two noncharacters that XML 1.0 (section 2.2) does not allow.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 const patterns = new Map<string, RegExp>();
 
-/** What is wrong with `value` as the content of `field`, in words that follow the field's name; undefined when nothing is. */
+/** The fault of `value` as the content of `field`, as a phrase that follows its name; undefined when there is none. */
 export function textFault(field: Text, value: unknown): string | undefined {
   if (typeof value !== "string") return `must be a string, not ${kindOf(value)}`;
   if (value === "") return field.required ? "must not be empty" : undefined;

@@ -1,17 +1,17 @@
-// Hostnames: one normal form for what an operator names and for what a request asks for. It is lower case, without port and
-// trailing dot; other letters than ASCII are in their ASCII form (`xn--...`), an IPv6 address is in brackets and canonical.
+// The normal form of hostnames, for the configuration and for requests: lower case, without port and trailing dot, with
+// internationalized names in their ASCII form (`xn--...`) and IPv6 addresses canonical and in brackets.
 
 import { isIPv4, isIPv6 } from "node:net";
 import { domainToASCII } from "node:url";
 import { invalidRecord } from "./errors.ts";
 
-/** Bounds of RFC 1035 section 2.3.4, in characters: of a name without its trailing dot, and of a label. */
+/** Bounds of RFC 1035 section 2.3.4 in characters: of a name without its trailing dot, and of a label. */
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
 /**
- * The hostname of an authority without user information (RFC 3986 section 3.2), such as the value of a `Host` field, in
- * its normal form. Never fails: what is not a valid host comes back in lower case, and belongs to no site.
+ * The hostname of an authority without user information (RFC 3986 section 3.2), such as the value of a `Host` header field,
+ * in its normal form. Never throws: an invalid host is returned in lower case, and belongs to no site.
  */
 export function hostnameOf(authority: string): string {
   const [address] = /^\[.*\]/.exec(authority) ?? [];
@@ -22,7 +22,7 @@ export function hostnameOf(authority: string): string {
 
 /**
  * The normal form of a hostname or IP address that an operator names. IPv6 addresses need no brackets.
- * @throws Refusal `invalid-record` that says what is wrong, and what was probably meant
+ * @throws Refusal `invalid-record` with the fault, and the hostname that was probably meant
  */
 export function readHostname(text: string): string {
   const fault = formFault(text);
@@ -35,15 +35,15 @@ export function readHostname(text: string): string {
   return name;
 }
 
-/** What shows that `text` is more than a hostname: a URL, a pattern, several of them. */
+/** The fault of a text that is not a single hostname: a URL, a pattern, several hostnames. */
 function formFault(text: string): string | undefined {
   if (text === "") return "it is empty";
-  if (/\s/u.test(text)) return "it contains a blank; name one host at a time";
-  if (text.includes("*")) return "wildcards are not supported; name each host, or make the site the default";
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return `it is a URL; give only the host${hint(URL.parse(text)?.host)}`;
-  if (/[/?#]/.test(text)) return `it has a path; give only the host${hint(text.split(/[/?#]/, 1)[0])}`;
+  if (/\s/u.test(text)) return "it contains a space; give one hostname at a time";
+  if (text.includes("*")) return "wildcards are not supported; give each hostname, or make the site the default site";
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return `it is a URL; give only the hostname${hint(URL.parse(text)?.host)}`;
+  if (/[/?#]/.test(text)) return `it has a path; give only the hostname${hint(text.split(/[/?#]/, 1)[0])}`;
   const port = /^(\[.*\]|[^:]*):[0-9]*$/.exec(text);
-  if (port) return `it has a port, which sites do not depend on; give only the host${hint(port[1])}`;
+  if (port) return `it has a port; give only the hostname${hint(port[1])}`;
   return undefined;
 }
 
@@ -57,12 +57,13 @@ function isAddressV6(text: string): boolean {
 
 function readAddressV6(text: string): string {
   const address = text.replace(/^\[(.*)\]$/, "$1");
-  if (address.includes("%")) throw invalidHostname(text, "an address with a zone means another host on each machine");
+  if (address.includes("%"))
+    throw invalidHostname(text, "it is an address with a zone, which is valid on one machine only");
   if (!isIPv6(address)) throw invalidHostname(text, "it is not an IPv6 address");
   return hostnameOf(`[${address}]`);
 }
 
-/** As clients send it (UTS 46, as browsers apply it). Plain names are left as they are. */
+/** The name as clients send it (UTS 46, as in browsers). ASCII names are only turned into lower case. */
 function toAscii(text: string): string {
   const lower = text.toLowerCase();
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant
@@ -72,19 +73,19 @@ function toAscii(text: string): string {
   return ascii;
 }
 
-/** What is wrong with a name in ASCII (RFC 1123 section 2.1; underscores as well, since some hosts have them). */
+/** The fault of an ASCII name (RFC 1123 section 2.1, and underscores, which are in use); undefined when there is none. */
 function nameFault(name: string): string | undefined {
   const unfit = /[^a-z0-9._-]/.exec(name);
   if (unfit)
     return `it contains ${JSON.stringify(unfit[0])}; letters, digits, hyphens, underscores and dots are allowed`;
   if (name.length > maxNameLength) return `it has ${name.length} characters; at most ${maxNameLength} are allowed`;
   const labels = name.split(".");
-  if (labels.includes("")) return "it has a dot too many";
+  if (labels.includes("")) return "it has an empty part (a dot too many)";
   const long = labels.find((label) => label.length > maxLabelLength);
   if (long) return `its part \`${long}\` has ${long.length} characters; at most ${maxLabelLength} are allowed`;
   const hyphened = labels.find((label) => label.startsWith("-") || label.endsWith("-"));
   if (hyphened) return `its part \`${hyphened}\` begins or ends with a hyphen`;
-  // Clients take such a name for an address, and reach something else (URL Standard, "ends in a number").
+  // Clients read such a name as an IPv4 address (URL Standard, "ends in a number").
   if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) as string)) return "it ends in a number and is not an IPv4 address";
   return undefined;
 }

@@ -1,13 +1,13 @@
-// How much a list may be asked for at once (contract section 6).
+// Bounds of the query parameters of a list (contract section 6).
 
-/** Most records of a page. */
+/** Records in a page. */
 export const maxPageSize = 1000;
 
-/** Most filters of a request. */
+/** Filters in a request. */
 export const maxFilters = 16;
 
-/** Most IDs of `filter[ID][in]`. */
+/** IDs in `filter[ID][in]`. */
 export const maxIds = 1000;
 
-/** Most fields of `sort`. */
+/** Fields in `sort`. */
 export const maxSortFields = 8;

@@ -9,22 +9,22 @@ export interface Values {
   [name: string]: string | Values;
 }
 
-/** A record as it is served and stored: its ID, then its values in the order of the declaration. */
+/** A record as served and stored: its ID, then its values in the order of the declaration. */
 export type StorefrontRecord = { ID: number } & { [name: string]: string | number | Values };
 
-/** What a client sent, decoded but not yet believed. */
+/** A decoded record that is not validated yet. */
 type Input = { readonly [name: string]: unknown };
 
-/** What a client sent, believed: the ID where it gave one, and the fields that it gave. */
+/** A validated record: its ID, if it has one, and the fields that were sent. */
 interface Reading {
   readonly id: number | undefined;
   readonly values: Values;
 }
 
 /**
- * Reads the fields that `input` has and no others.
- * @param known faults that decoding found already; they are told together with the others
- * @throws Refusal `invalid-record` with every fault at once
+ * Validates the fields that are present in `input`.
+ * @param known faults from decoding, which are reported together with the others
+ * @throws Refusal `invalid-record` with all faults
  */
 export function readRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Reading {
   const faults = [...known];
@@ -36,14 +36,14 @@ export function readRecord(resource: Resource, input: unknown, known: readonly F
 }
 
 /**
- * Reads a record to create: no ID, everything required is there, and what is absent is empty.
- * @throws Refusal `invalid-record` with every fault at once
+ * Validates a record to create: it has no ID and all required fields. Absent fields are empty in the result.
+ * @throws Refusal `invalid-record` with all faults
  */
 export function readNewRecord(resource: Resource, input: unknown, known: readonly Fault[] = []): Values {
   const faults = [...known];
   const fields = requireInput(resource, input);
   if (Object.hasOwn(fields, "ID")) {
-    faults.push({ field: "ID", detail: "is given by the server: leave it out when you create a record" });
+    faults.push({ field: "ID", detail: "must be absent: the server assigns the ID of a new record" });
   }
   const values = readFields({ resource, fields: resource.fields, above: "", isWhole: true, faults }, fields);
   if (faults.length > 0) throw invalidRecord(faults);
@@ -51,8 +51,8 @@ export function readNewRecord(resource: Resource, input: unknown, known: readonl
 }
 
 /**
- * The text of a stored record as this program declares it, whichever version of the program stored it: the declared members
- * in their order, `""` for what is missing, and no others. It is the same text when it is so already.
+ * A stored record as this version declares it, whichever version stored it: the declared members in their order, `""` for
+ * missing ones, and no others. Returns `json` itself if it has that form.
  * @param json a record as `JSON.stringify` writes it
  */
 export function toDeclared(resource: Resource, json: string): string {
@@ -62,8 +62,8 @@ export function toDeclared(resource: Resource, json: string): string {
 }
 
 /**
- * `record` with the fields of `changes` in their place, groups field by field, and all that it has besides; `record` itself
- * when nothing changes. What is missing is empty.
+ * A copy of `record` with the fields of `changes`, groups merged field by field; `record` itself if nothing changes. A
+ * missing field counts as empty. Undeclared members are kept.
  */
 export function merge<T extends object>(record: T, changes: Values): T {
   const merged = { ...record } as Record<string, unknown>;
@@ -79,14 +79,14 @@ export function merge<T extends object>(record: T, changes: Values): T {
   return isChanged ? (merged as T) : record;
 }
 
-/** The text in the field of `record` that `leaf` leads to. */
+/** The text of a field of `record`; `""` if it is missing. */
 export function valueAt(record: StorefrontRecord, leaf: Leaf): string {
   let value: unknown = record;
   for (const key of leaf.keys) value = (value as Values | undefined)?.[key];
   return typeof value === "string" ? value : "";
 }
 
-/** Whether `id` can be one: a whole number from 1 to 2^53 - 1. */
+/** Whether `id` is an ID: a whole number from 1 to 2^53 - 1. */
 export function isId(id: unknown): id is number {
   return Number.isSafeInteger(id) && (id as number) >= 1;
 }
@@ -98,7 +98,7 @@ export function toId(digits: string): number | undefined {
   return isId(id) ? id : undefined;
 }
 
-/** The one ID that a write names (contract section 2). @throws Refusal `ambiguous-id` for none, or two that differ */
+/** The ID that a write names (contract section 2). @throws Refusal `ambiguous-id` for none, or several that differ */
 export function oneId(candidates: readonly (number | undefined)[], hint: string): number {
   const ids = new Set(candidates.filter((id) => id !== undefined));
   const [id] = ids;
@@ -119,35 +119,35 @@ function readId(id: unknown, faults: Fault[]): number | undefined {
   return undefined;
 }
 
-/** Where reading is: at the top of a record or in one of its groups. */
+/** The record or group that is being read. */
 interface ReadingContext {
   readonly resource: Resource;
   readonly fields: Fields;
-  /** The dotted path to here, with its last dot. */
+  /** The path of the group with a dot at its end; empty for the record. */
   readonly above: string;
-  /** Whether every field must come out, the absent ones empty. */
+  /** Whether absent fields are empty in the result, rather than absent. */
   readonly isWhole: boolean;
   readonly faults: Fault[];
 }
 
 /** The values in the order of the declaration. */
-function readFields(place: ReadingContext, input: Input): Values {
-  const { fields, above, isWhole, faults } = place;
+function readFields(context: ReadingContext, input: Input): Values {
+  const { fields, above, isWhole, faults } = context;
   for (const name in input) {
     if (exceedsMaxFaults(faults)) break;
     if (!Object.hasOwn(fields, name) && !(name === "ID" && above === ""))
-      faults.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], place)}` });
+      faults.push({ field: above + name.slice(0, 100), detail: `no such field${hintFor(name, input[name], context)}` });
   }
   const values: Values = {};
   for (const name in fields) {
     const isPresent = Object.hasOwn(input, name);
     if (!isPresent && !isWhole) continue;
     const field = fields[name] as Field;
-    if (field.kind === "text") values[name] = readText(field, name, place, input, isPresent);
+    if (field.kind === "text") values[name] = readText(field, name, context, input, isPresent);
     else {
       const value = isPresent ? input[name] : {};
       if (isInput(value))
-        values[name] = readFields({ ...place, fields: field.fields, above: `${above}${name}.` }, value);
+        values[name] = readFields({ ...context, fields: field.fields, above: `${above}${name}.` }, value);
       else faults.push({ field: above + name, detail: `must be an object, not ${kindOf(value)}` });
     }
   }
@@ -167,7 +167,7 @@ function readText(
   return value as string;
 }
 
-/** What was probably meant by an unknown field: another name, another group, or fields with something around them. */
+/** The suggestion for an unknown field: another name, another group, or no object around the record. */
 function hintFor(name: string, value: unknown, { resource, above }: ReadingContext): string {
   const isWrapper =
     above === "" && isInput(value) && Object.keys(resource.fields).some((one) => Object.hasOwn(value, one));

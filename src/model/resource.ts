@@ -8,16 +8,16 @@ export interface Declaration {
   readonly path: string;
   /** The name of a record's XML element: `OrderStatus`. */
   readonly element: string;
-  /** What to call one and many of them in a sentence. */
+  /** One record and several records in a sentence: `order status`, `order statuses`. */
   readonly singular: string;
   readonly plural: string;
   readonly description: string;
-  /** `written`: all five operations; `read`: list and look up; `system`: kept at the system site, and not served. */
+  /** `written`: all five operations; `read`: list and look up; `system`: belongs to the system site, and is not served. */
   readonly access: "written" | "read" | "system";
   readonly fields: Fields;
 }
 
-/** A text field with the way to it. */
+/** A text field and its path. */
 export interface Leaf {
   /** Dotted: `Address.Town`. */
   readonly path: string;
@@ -26,31 +26,31 @@ export interface Leaf {
 }
 
 export interface Resource extends Declaration {
-  /** Every text field in the order of the declaration, those of groups included. */
+  /** All text fields in the order of the declaration, including those of groups. */
   readonly leaves: readonly Leaf[];
   readonly shape: Shape;
 }
 
-/** A resource and what derives from its declaration. Throws when the declaration contradicts itself. */
+/** The resource of a declaration. @throws Error when the declaration has a field `ID` */
 export function defineResource(declaration: Declaration): Resource {
   for (const name of Object.keys(declaration.fields)) {
-    if (name === "ID") throw new Error(`${declaration.name}: every record has an ID; it is not declared`);
+    if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
   }
   const { element, fields } = declaration;
   return { ...declaration, leaves: leavesOf(fields, []), shape: shapeOf(element, fields) };
 }
 
-/** Those of `resources` that clients see. */
+/** The resources that clients can use. */
 export function servedOf(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter((resource) => resource.access !== "system");
 }
 
-/** The leaf with this dotted path, or undefined. */
+/** The text field with this dotted path, or undefined. */
 export function findLeaf(resource: Resource, path: string): Leaf | undefined {
   return resource.leaves.find((leaf) => leaf.path === path);
 }
 
-/** Every name that may stand in `sort`, `filter` and `fields`: ID, the text fields and the groups. */
+/** The names for `sort`, `filter` and `fields`: ID, the groups and the text fields. */
 export function fieldPaths(resource: Resource): string[] {
   const groups = resource.leaves.flatMap(({ keys }) =>
     keys.slice(1).map((_, depth) => keys.slice(0, depth + 1).join(".")),

@@ -1,4 +1,4 @@
-// What the stored records of a resource look like, so that those which do not look so are told at once.
+// The members of the stored records of a resource. Records that another version stored are recognized by their shape.
 
 import type { Field, Fields } from "./field.ts";
 
@@ -6,14 +6,14 @@ import type { Field, Fields } from "./field.ts";
 export interface Shape {
   /** Matches the JSON text of a record that has these members and no others, each of the right kind. */
   readonly pattern: RegExp;
-  /** Eight hexadecimal digits, the same in every program in which a record looks the same, whatever the format. */
+  /** Eight hexadecimal digits that identify the shape, for every format and version of the program. */
   readonly digest: string;
 }
 
 /** A string in JSON (RFC 8259 section 7). */
 const string = String.raw`"[^"\\]*(?:\\.[^"\\]*)*"`;
 
-/** The shape of the records that have `fields`, and in XML the name `element`. */
+/** The shape of records with these fields, whose XML element is `element`. */
 export function shapeOf(element: string, fields: Fields): Shape {
   const empty = JSON.stringify(valuesIn(fields, {})).slice(1);
   const source = empty.split('""').map(RegExp.escape).join(string);
@@ -23,7 +23,7 @@ export function shapeOf(element: string, fields: Fields): Shape {
   };
 }
 
-/** The values that `stored` has for `fields`, in their order; `""` where it has no text. */
+/** The values of `fields` in `stored`, in the order of the declaration; `""` where there is no string. */
 export function valuesIn(fields: Fields, stored: unknown): object {
   const given = (typeof stored === "object" && stored !== null ? stored : {}) as Record<string, unknown>;
   const values: Record<string, unknown> = {};

@@ -1,5 +1,5 @@
-/** The site that holds the records of sites and keys. */
+/** The ID of the site whose records are the sites and keys. */
 export const systemSite = 0;
 
-/** The name of the resource whose records are the sites: a record's ID is its site's number. */
+/** The name of the resource whose records are the sites: the ID of a record is that of its site. */
 export const siteResourceName = "site";

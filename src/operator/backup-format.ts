@@ -1,5 +1,5 @@
-// A backup is gzip over lines of JSON: a header, a line per row of every table, and a last line with their count and
-// digest. Any engine can write and read it.
+// A backup is lines of JSON, compressed with gzip: a header, one line for each row of each table, and a last line with the
+// number of rows and their digest. It does not depend on the engine.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
@@ -12,10 +12,10 @@ import { isStandardInput } from "./standard-streams.ts";
 
 const formatVersion = 1;
 
-/** Longest line, in characters: many times what a row takes. It bounds what a file without line ends keeps in memory. */
+/** Characters of a line: many times those of any row. Bounds the memory that a file without line ends takes. */
 const maxLineLength = 1 << 24;
 
-/** The lines of a backup before they are compressed. @param onRow is called for each row */
+/** The lines of a backup before compression, several to a string. @param onRow called for each row */
 export async function* toBackupLines(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   now: number,
@@ -40,8 +40,8 @@ export async function* toBackupLines(
 }
 
 /**
- * The rows of the backup in `file`, or on standard input. @throws Refusal `bad-request` when it is none, also after the last
- * row when their count or digest is not what it says
+ * The rows of the backup in `file`, or from standard input.
+ * @throws Refusal `bad-request` when it is not a backup, also after the last row: when their number or digest is wrong
  */
 export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
   const digest = new Bun.CryptoHasher("sha256");
@@ -52,16 +52,16 @@ export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
     const value = parse(file, line);
     if (isFirst) {
       if (value.storefront !== formatVersion)
-        throw notABackup(file, "it was not made by `storefront backup`, or by a newer version of it");
+        throw notABackup(file, "`storefront backup` did not write it, or a newer version did");
       isFirst = false;
     } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw notABackup(file, "it holds rows that this program does not know");
+      if (!isRow(value)) throw notABackup(file, "it has rows that this version does not know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };
     } else end = value;
   }
-  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or not complete");
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or incomplete");
 }
 
 function isRow([table, row]: unknown[]): boolean {
@@ -81,14 +81,14 @@ async function* readLines(file: string): AsyncGenerator<string> {
   try {
     const unpacked = createGunzip();
     pipeline(openInput(file), unpacked, () => {
-      // A failure of either reaches the loop below as an error of `unpacked`.
+      // An error of either stream destroys `unpacked`, and the loop below throws it.
     });
     for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
       const [first = "", ...others] = decoder.decode(chunk, { stream: true }).split("\n");
       const lines = [rest + first, ...others];
       rest = lines.pop() ?? "";
       yield* lines;
-      if (rest.length > maxLineLength) throw notABackup(file, "a line of it is too long");
+      if (rest.length > maxLineLength) throw notABackup(file, "it has a line that is too long");
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -103,7 +103,7 @@ function openInput(file: string): NodeJS.ReadableStream {
   return createReadStream(file);
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a header, a row or the end; told apart by whoever reads it
+// biome-ignore lint/suspicious/noExplicitAny: a header, a row or the last line; the caller checks which
 function parse(file: string, line: string): any {
   let value: unknown;
   try {
@@ -116,5 +116,5 @@ function parse(file: string, line: string): any {
 }
 
 function notABackup(file: string, why: string): Refusal {
-  return new Refusal("bad-request", `${file} is no backup that can be restored: ${why}`);
+  return new Refusal("bad-request", `${file} cannot be restored: ${why}`);
 }

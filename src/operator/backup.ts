@@ -9,40 +9,40 @@ import { readBackup, toBackupLines } from "./backup-format.ts";
 import { requireFolder, writeFile } from "./output.ts";
 import { isStandardInput } from "./standard-streams.ts";
 
-/** Nobody but its owner may read a file that holds everything. */
+/** Only the owner may read a file that contains everything. */
 const mode = 0o600;
 
-/** Writes everything that is stored, as of one moment, to `file`; see writeFile. Returns the number of rows. */
+/** Writes everything that is stored, as of one moment, to `file` (see writeFile). Returns the number of rows. */
 export function backUp(engine: Engine, file: string, now: number): Promise<number> {
   return writeBackup(engine.dump(), file, now);
 }
 
 /**
- * Reads a whole backup, so that a bad one is refused before anything else is done. What can be read only once, such as a
- * pipe, is left to `restore`.
- * @throws Refusal `bad-request` when it is not complete
+ * Reads a whole backup, so that a damaged one is refused before anything else is done. Does nothing with a pipe, which can
+ * be read only once: `restore` verifies it.
+ * @throws Refusal `bad-request` when it is damaged or incomplete
  */
 export async function verifyBackup(file: string): Promise<void> {
   if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return;
   for await (const _ of readBackup(file));
 }
 
-/** What a restore has done. */
+/** The result of a restore. */
 export interface Restored {
-  /** How many rows the backup has. */
+  /** Rows of the backup. */
   readonly rows: number;
-  /** The files with what was there before; empty when nothing was. */
+  /** The files with the previous content; empty when there was none. */
   readonly kept: readonly string[];
-  /** How many changes made since the backup are discarded, of the sites whose history is that of the backup. */
+  /** Changes made since the backup that are discarded, in the sites with the same history as in the backup. */
   readonly discarded: number;
-  /** How many sites have another history, so that nobody can say how many changes of them are discarded. */
+  /** Sites with another history than in the backup: their discarded changes cannot be counted. */
   readonly otherHistories: number;
 }
 
 /**
- * Replaces everything that is stored by the backup in `file` (`-` for standard input), at once: whoever reads sees the one or
- * the other. What was there before goes to `keep`, up to the last write.
- * @throws Refusal `bad-request` when the backup is not complete; then nothing is changed
+ * Replaces everything that is stored with the backup in `file` (`-` for standard input), atomically: readers see the
+ * previous content or the new one. The previous content, up to the last write, is saved to the file `keep`.
+ * @throws Refusal `bad-request` when the backup is damaged or incomplete; then nothing is changed
  */
 export async function restore(engine: Engine, file: string, keep: string, now: number): Promise<Restored> {
   const kept: string[] = [];
@@ -79,7 +79,7 @@ function noteHead(heads: Map<number, Head>, { row }: DumpedRow): void {
   heads.set(row.id as number, { revision: row.revision as number, epoch: row.epoch as string });
 }
 
-/** Compares where sites stood with where the backup has them. A site that it does not have was made later, or elsewhere. */
+/** Compares the heads of the sites with those in the backup. A site that it does not have was created later, or elsewhere. */
 function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<number, Head>) {
   let [discarded, otherHistories] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
@@ -100,23 +100,23 @@ async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now:
   return count;
 }
 
-/** Writes a backup unless there are no rows. Returns whether it did. */
+/** Writes a backup, unless there are no rows. Returns whether it wrote one. */
 async function writeUnlessEmpty(replaced: Parameters<SaveReplaced>[0], file: string, now: number): Promise<boolean> {
   const rows = await startOf(replaced);
   if (rows) await writeBackup(rows, file, now);
   return rows !== undefined;
 }
 
-/** @param isRestored whether this restore is done but for that; otherwise it goes back to one that was killed */
+/** @param isRestored whether the failed save belongs to this restore, which is otherwise complete, or to an earlier one that was killed */
 function previousNotSaved(cause: unknown, isRestored: boolean): Refusal {
   const what = isRestored
-    ? "the backup was restored, but what was there before was not kept"
-    : "nothing was restored, since what an earlier restore replaced cannot be kept";
-  const detail = `${what}: ${messageOf(cause)}; it is still in the database, and the next \`restore\` keeps it`;
+    ? "the backup was restored, but the previous content could not be saved"
+    : "nothing was restored, because the content that an earlier restore replaced could not be saved";
+  const detail = `${what}: ${messageOf(cause)}; it is still in the database, and the next \`restore\` saves it`;
   return new Refusal("unavailable", detail, { cause });
 }
 
-/** The rows again, once the first is there; undefined when there is none. */
+/** The same rows, after waiting for the first; undefined when there are none. */
 async function startOf(rows: Parameters<SaveReplaced>[0]): Promise<AsyncIterable<DumpedRow> | undefined> {
   const rest = (async function* () {
     yield* rows;

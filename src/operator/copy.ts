@@ -3,19 +3,19 @@ import { Refusal } from "../model/errors.ts";
 import { columnsOf, type TableName } from "../store/tables.ts";
 import { isEmpty } from "./backup.ts";
 
-/** How far a copy is: every row is counted, written and read back. */
+/** Progress of a copy: every row is counted, then written, then read back. */
 export interface CopyProgress {
   readonly step: "counting" | "copying" | "comparing";
   readonly rows: number;
-  /** Undefined while they are counted. */
+  /** Undefined while rows are counted. */
   readonly total: number | undefined;
 }
 
 /**
- * Copies everything that `from` holds as of one moment into `to`, and makes sure that `to` then holds the same. Returns
- * the number of rows. Servers may run on `from`; what they write meanwhile is not copied.
- * @throws Refusal `conflict` when `to` is not empty or `from` is, or others write to `to` meanwhile, which loses nothing;
- * `unavailable` when they differ at the end: then `to` is empty again
+ * Copies the content of `from`, as of one moment, to `to`, and verifies the copy. Returns the number of rows. Servers may
+ * run on `from`; what they write during the copy is not copied.
+ * @throws Refusal `conflict` when `to` is not empty, when `from` is empty, or when another process writes to `to` during the
+ * copy (its writes are kept); `unavailable` when the copy differs from `from`: then `to` is empty again
  */
 export async function copyDatabase(
   from: Engine,
@@ -24,36 +24,36 @@ export async function copyDatabase(
 ): Promise<number> {
   if (!(await isEmpty(to))) throw new Refusal("conflict", "the target is not empty; nothing was copied");
   const total = await countRows(from, onProgress);
-  if (total === 0) throw new Refusal("conflict", "there is nothing to copy; is the source the right one?");
+  if (total === 0) throw new Refusal("conflict", "the source is empty; nothing was copied");
   const sent = createFingerprint();
   await to.refill(
-    countRowsOf(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
+    withFingerprint(from.dump(), sent, (rows) => onProgress({ step: "copying", rows, total })),
     refuseReplaced,
   );
   const received = createFingerprint();
-  const readBack = countRowsOf(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
+  const readBack = withFingerprint(to.dump(), received, (rows) => onProgress({ step: "comparing", rows, total }));
   for await (const _ of readBack);
-  if (received.changes() > sent.changes()) throw writtenTo();
+  if (received.changes() > sent.changes()) throw concurrentWrites();
   if (sent.end() !== received.end()) {
     await to.refill(nothing());
-    throw new Refusal("unavailable", "the copy was not the same as its source and was taken back; try again");
+    throw new Refusal("unavailable", "the copy differed from its source and was removed; try again");
   }
   return sent.rows();
 }
 
-/** Nothing is replaced where `to` was empty until the end. */
+/** The refill of an empty target replaces nothing. */
 async function refuseReplaced(replaced: Parameters<SaveReplaced>[0]): Promise<void> {
   for await (const _ of replaced) {
     const detail =
-      "others wrote to the target before the copy was in place, or an interrupted `restore` left something in it: it is still there, and the next `restore` keeps it in a file";
+      "another process wrote to the target during the copy, or an interrupted `restore` left data in it; that data is still there, and the next `restore` saves it to a file";
     throw new Refusal("conflict", detail);
   }
 }
 
-/** To take the copy back would take that back too. */
-function writtenTo(): Refusal {
+/** The copy is not removed, because that would remove what the other process wrote. */
+function concurrentWrites(): Refusal {
   const detail =
-    "the target holds the copy, but was written to meanwhile, so that the two cannot be compared; nothing that was written is lost";
+    "the target has the copy, but another process wrote to it during the copy, so that it could not be verified; no write is lost";
   return new Refusal("conflict", detail);
 }
 
@@ -65,7 +65,7 @@ async function countRows(engine: Engine, onProgress: (progress: CopyProgress) =>
   return rows;
 }
 
-async function* countRowsOf(
+async function* withFingerprint(
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   fingerprint: Fingerprint,
   onRows: (rows: number) => void,
@@ -83,8 +83,8 @@ async function* nothing(): AsyncGenerator<DumpedRow> {}
 type Fingerprint = ReturnType<typeof createFingerprint>;
 
 /**
- * What a set of rows amounts to, in whatever order they come. A copy has epochs of its own, so they do not count; nor does
- * when a key was last used, which a server on the copy notes as soon as somebody reads.
+ * Compares two sets of rows without regard to their order. It leaves out epochs, which are new in a copy, and the times
+ * when keys were last used, which a server on the copy changes with each read.
  */
 function createFingerprint() {
   const sums = new Map<string, { rows: number; sum: bigint }>();

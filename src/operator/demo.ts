@@ -10,8 +10,8 @@ import { createKey } from "./keys.ts";
 import { addSite, listSites, type SiteRecord } from "./sites.ts";
 
 /**
- * On a database without any site: makes the default site `demo` with sample records, and a key that may write there.
- * Returns the key, which is kept nowhere; undefined when there was a site already.
+ * In a database without sites, creates the default site `demo` with sample records and a key that may write. Returns the
+ * key, which is not stored; undefined when there was a site already.
  */
 export async function makeDemo(engine: Engine, now: number): Promise<string | undefined> {
   const site = await addDemo(engine, now);
@@ -35,7 +35,7 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
   return (await createKey(engine, site, { label: "demo" }, now)).key;
 }
 
-/** The site, unless there is one; of several servers that start at once, one makes it. */
+/** Creates the site, unless there is one. Of several servers that start at the same time, one creates it. */
 async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
   try {
@@ -46,7 +46,7 @@ async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefi
   }
 }
 
-// Telephone numbers and addresses are of the ranges that are kept free for examples.
+// Telephone numbers and addresses are from the ranges that are reserved for examples.
 const brands: readonly Values[] = [
   {
     Name: "Acme",

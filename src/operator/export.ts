@@ -8,7 +8,7 @@ import type { FileFormat } from "./rows.ts";
 
 const chunkSize = 500;
 
-/** The text of every record of a resource, piece by piece; `importRecords` reads it back without a change. */
+/** The file with all records of a resource, in chunks. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
   engine: Engine,
   site: number,
@@ -31,7 +31,7 @@ function* toCsv(resource: Resource, bodies: readonly string[]): Generator<string
   }
 }
 
-/** A record a line, so that two exports can be compared line by line. */
+/** One record per line, so that two exports can be compared line by line. */
 function* toList(resource: Resource, bodies: readonly string[], format: typeof json): Generator<string> {
   yield `${format.listStart}\n`;
   let written = 0;

@@ -7,7 +7,7 @@ import type { Resource } from "../model/resource.ts";
 
 const pageSize = 1000;
 
-/** The entries of a site's journal after `since`, in order, as many as there are now. */
+/** The present entries of a site's journal after revision `since`, in order. @throws Refusal `not-found` when they were pruned */
 export async function* journal(engine: Engine, site: number, since = 0): AsyncGenerator<Change> {
   let revision = since;
   while (true) {
@@ -20,10 +20,10 @@ export async function* journal(engine: Engine, site: number, since = 0): AsyncGe
 }
 
 /**
- * Puts a record back as it was: at `revision`, or before its last change where that is not given. A deleted one comes
- * back under its old ID.
- * @throws Refusal `not-found` when the journal does not know such a state, `conflict` when the site has just got another
- * history
+ * Restores a record as it was at `revision`; without one, as it was before its last change. A deleted record gets its old
+ * ID back.
+ * @throws Refusal `not-found` when the journal has no such state, `conflict` when the site has been restored or removed
+ * in the meantime
  */
 export async function restoreRecord(
   engine: Engine,
@@ -38,7 +38,7 @@ export async function restoreRecord(
   const common = { site, resource: resource.name, id, actor: operatorActor, at };
   const [outcome] = await engine.commit([{ ...common, operation: "restore", text, ifEpoch: head?.epoch }]);
   if (outcome?.kind === "refused" && outcome.why === "other-history")
-    throw new Refusal("conflict", "the site has just been restored or removed; nothing was changed");
+    throw new Refusal("conflict", "the site was restored or removed at the same time; nothing was changed");
   return outcome as Outcome;
 }
 
@@ -71,6 +71,6 @@ async function findState(
     return last.body;
   }
   if (last.operation === "delete") return last.body;
-  if (!before) throw new Refusal("not-found", `the ${name} was never changed since it was made`);
+  if (!before) throw new Refusal("not-found", `the ${name} has not changed since it was created`);
   return before.body;
 }

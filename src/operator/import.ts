@@ -1,22 +1,22 @@
 import { setImmediate } from "node:timers/promises";
 import { operatorActor } from "../model/change.ts";
-import type { Engine, SiteContents } from "../model/engine.ts";
-import { invalidRecord, Refusal } from "../model/errors.ts";
+import type { Engine, Head, SiteContents } from "../model/engine.ts";
+import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { epochOf, type Intent, type Outcome, type Refused } from "../model/intent.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
-import { type Match, openMatcher, type RowInput } from "./matcher.ts";
+import { type Match, type Matcher, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
 
 export interface ImportOptions {
-  /** The field by which a row finds its record, in place of the ID. */
+  /** The field by which a row finds its record; without it, rows find records by ID. */
   readonly match?: string | undefined;
-  /** Only says what would happen. */
+  /** Report what would happen, and store nothing. */
   readonly dryRun?: boolean | undefined;
-  /** All rows or none. */
+  /** Store all rows or none. */
   readonly atomic?: boolean | undefined;
-  /** Stops it after the rows that are being stored. `rows` must end with this signal's reason as well. */
+  /** Stops the import after the rows that are being stored. `rows` must throw this signal's reason as well. */
   readonly signal?: AbortSignal | undefined;
   readonly now: () => number;
 }
@@ -40,18 +40,13 @@ export interface ImportSummary {
   faults: RowFault[];
 }
 
+/** Rows that are stored together, unless all are (`atomic`). */
 const batchSize = 500;
 
-interface Pending {
-  readonly row: number;
-  readonly input: RowInput;
-  readonly intent: Intent;
-}
-
 /**
- * Makes a record of each row, or updates the one that it matches. A row's fault does not stop the others, except with
- * `atomic`: then nothing is stored.
- * @throws Refusal when the rows cannot be read or the store cannot be written to; it tells how much was stored before
+ * Creates a record from each row, or updates the one that it matches. A fault in a row does not stop the others, except
+ * with `atomic`: then nothing is stored.
+ * @throws Refusal when the rows cannot be read or the store cannot be written to; its message says how much was stored before
  */
 export async function importRecords(
   engine: Engine,
@@ -60,78 +55,110 @@ export async function importRecords(
   rows: AsyncIterable<NumberedRow>,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const summary = emptySummary();
+  const { atomic, dryRun, match, signal } = options;
   const contents = await engine.load(site);
-  const matcher = openMatcher(resource, contents, options.match);
-  const commit = options.dryRun
-    ? rehearse(site, contents)
-    : (intents: readonly Intent[], atomic?: boolean) => engine.commit(intents, atomic);
-  // Which records the rows mean holds for one history; a site without records has none yet.
-  let epoch = contents.head.revision === 0 ? undefined : contents.head.epoch;
-  let pending: Pending[] = [];
-  let waiting = new Set<string>();
+  const matcher = openMatcher(resource, contents, match);
+  const commit: Engine["commit"] = dryRun
+    ? simulateCommits(site, contents)
+    : (intents, together) => engine.commit(intents, together);
+  const run = new ImportRun({ site, resource, matcher, commit, options }, contents.head);
+  const { summary } = run;
+  try {
+    await run.addAll(rows);
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) summary.interrupted = true;
+    else throw dryRun ? error : withProgress(error, summary);
+  }
+  const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
+  return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0 } : summary;
+}
 
-  async function take({ number, decoded }: NumberedRow): Promise<void> {
-    const input = readable(decoded);
-    const value = matcher.keyOf(input);
-    if (value !== undefined && waiting.has(value)) {
-      if (options.atomic) throw repeated(options.match);
-      await flush();
+interface ImportContext {
+  readonly site: number;
+  readonly resource: Resource;
+  readonly matcher: Matcher;
+  readonly commit: Engine["commit"];
+  readonly options: ImportOptions;
+}
+
+interface PendingRow {
+  readonly number: number;
+  readonly input: RowInput;
+  readonly intent: Intent;
+}
+
+/** The rows of one import, stored batch by batch. */
+class ImportRun {
+  readonly summary = emptySummary();
+  readonly #context: ImportContext;
+  #pending: PendingRow[] = [];
+  /** The values by which the pending rows are matched. */
+  #pendingKeys = new Set<string>();
+  /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
+  #epoch: string | undefined;
+
+  constructor(context: ImportContext, head: Head) {
+    this.#context = context;
+    this.#epoch = head.revision === 0 ? undefined : head.epoch;
+  }
+
+  async addAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
+    const { atomic, signal } = this.#context.options;
+    for await (const row of rows) {
+      signal?.throwIfAborted();
+      // Rows in memory need no turn of the event loop, but signals arrive only between two turns.
+      if (++this.summary.rows % batchSize === 0) await setImmediate();
+      try {
+        await this.#add(row);
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
+        reject(this.summary, row.number, error);
+      }
+      if (this.#pending.length >= batchSize && !atomic) await this.#store();
+    }
+    if (!atomic || this.summary.rejected === 0) await this.#store();
+  }
+
+  /** @throws Refusal `invalid-record` */
+  async #add({ number, decoded }: NumberedRow): Promise<void> {
+    const { site, resource, matcher, options } = this.#context;
+    const input = requireObject(decoded);
+    const key = matcher.keyOf(input);
+    if (key !== undefined && this.#pendingKeys.has(key)) {
+      if (options.atomic) throw repeatedKey(options.match);
+      await this.#store();
     }
     const match = matcher.find(input);
-    pending.push({ row: number, input, intent: toIntent(match, decoded, resource, site, options.now()) });
-    if (value !== undefined) waiting.add(value);
+    const intent = toIntent(resource, match, input, decoded.faults);
+    this.#pending.push({ number, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
+    if (key !== undefined) this.#pendingKeys.add(key);
     matcher.note(input, match.id);
   }
 
-  async function flush(): Promise<void> {
-    const batch = pending;
-    pending = [];
-    waiting = new Set();
+  async #store(): Promise<void> {
+    const { commit, matcher, options } = this.#context;
+    const batch = this.#pending;
+    this.#pending = [];
+    this.#pendingKeys = new Set();
     if (batch.length === 0) return;
-    const intents = batch.map(({ intent }) => ({ ...intent, ifEpoch: epoch }));
+    const intents = batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
     const outcomes = await commit(intents, options.atomic);
-    outcomes.forEach((outcome, index) => {
-      const { row, input, intent } = batch[index] as Pending;
-      tally(summary, row, intent, outcome);
-      if (outcome.kind !== "done") return;
-      epoch ??= epochOf(outcome.version);
+    for (const [index, outcome] of outcomes.entries()) {
+      const { number, input, intent } = batch[index] as PendingRow;
+      countOutcome(this.summary, number, intent, outcome);
+      if (outcome.kind !== "done") continue;
+      this.#epoch ??= epochOf(outcome.version);
       matcher.note(input, outcome.id);
-    });
-  }
-
-  async function takeAll(): Promise<void> {
-    for await (const row of rows) {
-      options.signal?.throwIfAborted();
-      // Signals come in between turns of the event loop, and rows that are in memory already need none.
-      if (++summary.rows % batchSize === 0) await setImmediate();
-      try {
-        await take(row);
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
-        reject(summary, row.number, error);
-      }
-      if (pending.length >= batchSize && !options.atomic) await flush();
     }
-    if (!options.atomic || summary.rejected === 0) await flush();
   }
-
-  try {
-    await takeAll();
-  } catch (error) {
-    if (options.signal?.aborted && error === options.signal.reason) summary.interrupted = true;
-    else throw options.dryRun ? error : withProgress(error, summary);
-  }
-  const isNothing = options.atomic && (summary.rejected > 0 || summary.interrupted);
-  return isNothing ? { ...summary, created: 0, updated: 0, unchanged: 0 } : summary;
 }
 
 function emptySummary(): ImportSummary {
   return { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, interrupted: false, faults: [] };
 }
 
-/** What the store would answer, without asking it: the same decisions on a copy of the site. */
-function rehearse(site: number, { head, rows }: SiteContents) {
+/** Decides as the store would, on a copy of the site, and stores nothing. */
+function simulateCommits(site: number, { head, rows }: SiteContents): Engine["commit"] {
   const counters: Record<string, number> = {};
   for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
   const stored: Stored = {
@@ -139,44 +166,43 @@ function rehearse(site: number, { head, rows }: SiteContents) {
     rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
     responses: new Map(),
   };
-  return async (intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> =>
-    decideBatch(intents, stored, atomic).outcomes;
+  return async (intents, atomic) => decideBatch(intents, stored, atomic).outcomes;
 }
 
-/** The row as an object. @throws Refusal `invalid-record` when it could not be read or is something else */
-function readable({ input, faults }: NumberedRow["decoded"]): RowInput {
+/** @throws Refusal `invalid-record` when the row could not be decoded or is not an object */
+function requireObject({ input, faults }: NumberedRow["decoded"]): RowInput {
   if (faults.some(({ field }) => field === "")) throw invalidRecord(faults);
-  if (typeof input === "object" && input !== null && !Array.isArray(input)) return input as RowInput;
+  if (isObject(input)) return input;
   throw invalidRecord([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
 }
 
-function toIntent(match: Match, decoded: NumberedRow["decoded"], resource: Resource, site: number, at: number): Intent {
-  const common = { site, resource: resource.name, actor: operatorActor, at };
-  const { ID: _, ...fields } = decoded.input as RowInput;
-  if (match.kind === "update") {
-    const { values } = readRecord(resource, fields, decoded.faults);
-    return { ...common, operation: "update", id: match.id, text: JSON.stringify(values) };
-  }
-  const values = readNewRecord(resource, fields, decoded.faults);
-  return { ...common, operation: "create", id: match.id, text: JSON.stringify(values) };
+function isObject(input: unknown): input is RowInput {
+  return typeof input === "object" && input !== null && !Array.isArray(input);
 }
 
-function repeated(field: string | undefined): Refusal {
-  return invalidRecord([{ field: field ?? "", detail: "an earlier row has the same value (--atomic)" }]);
+/** @throws Refusal `invalid-record` */
+function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, faults: readonly Fault[]) {
+  const values =
+    match.kind === "update" ? readRecord(resource, fields, faults).values : readNewRecord(resource, fields, faults);
+  return { resource: resource.name, operation: match.kind, id: match.id, text: JSON.stringify(values) };
 }
 
-function tally(summary: ImportSummary, row: number, intent: Intent, outcome: Outcome): void {
-  if (outcome.kind === "refused") reject(summary, row, new Refusal("conflict", whyRefused(intent, outcome.why)));
+function repeatedKey(field = ""): Refusal {
+  return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
+}
+
+function countOutcome(summary: ImportSummary, row: number, intent: Intent, outcome: Outcome): void {
+  if (outcome.kind === "refused") reject(summary, row, new Refusal("conflict", toMessage(outcome.why, intent.id)));
   else if (outcome.kind === "unchanged") summary.unchanged++;
   else if (intent.operation === "create") summary.created++;
   else summary.updated++;
 }
 
-function whyRefused({ id }: Intent, why: Refused["why"]): string {
-  if (why === "other-history") return "the site has just been restored or removed";
+function toMessage(why: Refused["why"], id: number | undefined): string {
+  if (why === "other-history") return "the site was restored or removed during the import";
   return why === "id-used"
-    ? `the record ${id} was deleted; put it back with restore-record`
-    : `the record ${id} has just been deleted`;
+    ? `the record ${id} was deleted; restore it with restore-record`
+    : `the record ${id} was deleted during the import`;
 }
 
 function reject(summary: ImportSummary, row: number, refusal: Refusal): void {
@@ -187,6 +213,6 @@ function reject(summary: ImportSummary, row: number, refusal: Refusal): void {
 
 function withProgress(error: unknown, { created, updated }: ImportSummary): unknown {
   if (!(error instanceof Refusal) || created + updated === 0) return error;
-  const stored = `${created} records were created and ${updated} updated before that`;
+  const stored = `${created} records were created and ${updated} updated before`;
   return new Refusal(error.code, `${error.message}; ${stored}`, { faults: error.faults, cause: error });
 }

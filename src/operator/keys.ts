@@ -7,12 +7,12 @@ import { site as siteResource } from "../resources/site.ts";
 import type { SiteRecord } from "./sites.ts";
 import { changeSystem, readSystem, type System, toCreate, toUpdate } from "./system.ts";
 
-/** `sfk_` and four more: less would revoke the wrong one too easily. */
+/** Characters that name a key: `sfk_` and four more. Fewer would make it too easy to revoke the wrong key. */
 const minPrefixLength = 8;
 
 export interface KeyRecord {
   readonly ID: number;
-  /** Number of its site. */
+  /** ID of its site, in digits. */
   readonly Site: string;
   readonly Prefix: string;
   readonly Digest: string;
@@ -26,7 +26,7 @@ export interface KeyRecord {
 
 /** A key as `key list` shows it. */
 export interface ListedKey extends KeyRecord {
-  /** When it was last used, to the half minute; undefined for never. */
+  /** When it was last used, at most half a minute too early; undefined for never. */
   readonly lastUsed: Date | undefined;
 }
 
@@ -35,17 +35,17 @@ export interface KeySettings {
   readonly scope?: Scope | undefined;
   /** Milliseconds since 1970; undefined for never. */
   readonly expiresAt?: number | undefined;
-  /** Requests per second; undefined for the server's own limit. */
+  /** Requests per second; undefined for the limit of the server. */
   readonly rate?: number | undefined;
 }
 
-/** A key that was just made: the only time that it is known. */
+/** A new key, with the key itself, which is not stored. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: KeyRecord;
 }
 
-/** Issues a key for `site`. @throws Refusal `invalid-record` */
+/** Creates a key for `site`. @throws Refusal `invalid-record`, or `not-found` when the site was removed */
 export async function createKey(
   engine: Engine,
   site: SiteRecord,
@@ -54,14 +54,14 @@ export async function createKey(
 ): Promise<IssuedKey> {
   const { intent, key } = toIssue(site.ID, settings, now);
   const [body] = await changeSystem(engine, (system) => {
-    const isThere = system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID);
-    if (!isThere) throw new Refusal("not-found", `the site "${site.Name}" has just been removed`);
+    const exists = system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID);
+    if (!exists) throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
     return [intent];
   });
   return { key, record: JSON.parse(body as string) };
 }
 
-/** The keys of `site`, those that no longer work included. */
+/** The keys of `site`, including revoked and expired ones. */
 export async function listKeys(engine: Engine, site: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.keyUses();
   const keys = (await readSystem(engine)).records<KeyRecord>(keyResource);
@@ -73,7 +73,7 @@ export async function listKeys(engine: Engine, site: SiteRecord): Promise<Listed
     });
 }
 
-/** Revokes the key that begins with `prefix`, from the next request on. Revoking it again changes nothing. */
+/** Revokes the key that begins with `prefix`: the next request with it is refused. Revoking it again changes nothing. */
 export async function revokeKey(engine: Engine, prefix: string, now: number): Promise<KeyRecord> {
   const [body] = await changeSystem(engine, (system) => {
     const key = findKey(system, prefix);
@@ -84,8 +84,8 @@ export async function revokeKey(engine: Engine, prefix: string, now: number): Pr
 }
 
 /**
- * Issues a key with the same label, scope, rate and expiry, and lets the old one work for `overlap` milliseconds more.
- * @throws Refusal `conflict` when the old one does not work any more
+ * Creates a key with the same label, scope, rate and expiry, and lets the old one expire after `overlap` milliseconds.
+ * @throws Refusal `conflict` when the old one is revoked or expired
  */
 export async function rotateKey(engine: Engine, prefix: string, overlap: number, now: number): Promise<IssuedKey> {
   let key = "";
@@ -93,7 +93,7 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
     const old = findKey(system, prefix);
     const ends = [old.Revoked, old.Expires].filter((time) => time !== "").map((time) => Date.parse(time));
     if (Math.min(...ends) <= now)
-      throw new Refusal("conflict", `the key ${old.Prefix} does not work any more; create a new one`);
+      throw new Refusal("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
     const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, ...ends)) } : { Revoked: toInstant(now) };
     const issue = toIssue(Number(old.Site), toSettings(old), now);
     key = issue.key;
@@ -111,20 +111,23 @@ function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
   };
 }
 
-/** The key that begins with `text`: eight characters of it or more, up to the whole key, which a client may have at hand. */
+/** The key that begins with `text`: from eight characters up to the whole key. */
 function findKey(system: System, text: string): KeyRecord {
   if (text.length < minPrefixLength)
-    throw new Refusal("bad-request", `give at least ${minPrefixLength} characters of the key, such as sfk_AbCd`);
+    throw new Refusal(
+      "bad-request",
+      `invalid key prefix: give at least the first ${minPrefixLength} characters of the key, such as sfk_AbCd`,
+    );
   const shown = shownOf(text);
-  const found = system.records<KeyRecord>(keyResource).filter((key) => mayBegin(text, key));
+  const found = system.records<KeyRecord>(keyResource).filter((key) => canBeginWith(text, key));
   const [key] = found;
-  if (!key) throw new Refusal("not-found", `there is no key that begins with ${shown}`);
+  if (!key) throw new Refusal("not-found", `no key begins with ${shown}`);
   if (found.length > 1) throw new Refusal("conflict", `${found.length} keys begin with ${shown}; give the whole key`);
   return key;
 }
 
-/** Whether `key` begins with `text`, as far as can be told: the characters after the prefix are stored nowhere. */
-function mayBegin(text: string, { Prefix, Digest }: KeyRecord): boolean {
+/** Whether the key can begin with `text`: the characters after its prefix are not stored. */
+function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   if (isKey(text)) return Digest === digestOf(text);
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isBeginning(text));
 }

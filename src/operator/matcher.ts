@@ -1,53 +1,53 @@
-// Which record a row of an import means.
+// Matches the rows of an import with records.
 
 import type { SiteContents } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
 
-/** The record to update, or the ID to make one under; undefined for the next one. */
+/** The ID of the record to update or to create; undefined to create one with the next ID. */
 export type Match =
   | { readonly kind: "update"; readonly id: number }
   | { readonly kind: "create"; readonly id: number | undefined };
 
-/** What was read of a row: an object, its fields not yet believed. */
+/** A row as an object whose fields are not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;
 
-interface Matcher {
-  /** What rows are matched by, where that is a field and not the ID: two rows of one value mean one record. */
+export interface Matcher {
+  /** The value of the field by which rows are matched; undefined when they are matched by ID. */
   keyOf(input: RowInput): string | undefined;
   /** @throws Refusal `invalid-record` when the row cannot be matched, `conflict` when several records match */
   find(input: RowInput): Match;
-  /** Tells that the row was good, and the record's ID where it is known. */
+  /** Notes that the row is valid, with the ID of its record if it is known, so that later rows can match it. */
   note(input: RowInput, id: number | undefined): void;
 }
 
-/** A larger one would leave no IDs for the records that follow, since they count on from the largest. */
+/** The largest ID that a row may create: the IDs of later records count from the largest. */
 const maxNewId = 999_999_999_999_999;
 
-/** The field by which records are matched; undefined for their ID. @throws Refusal `bad-request` when there is no such field */
+/** The field named `field`; undefined for the ID. @throws Refusal `bad-request` when there is no such field */
 export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
   const leaf = findLeaf(resource, field);
   if (leaf || field === "ID") return leaf;
   const paths = resource.leaves.map(({ path }) => path).join(", ");
-  throw new Refusal("bad-request", `--match: ${resource.plural} have no field "${field}"; there is ID, ${paths}`);
+  throw new Refusal("bad-request", `invalid --match \`${field}\`: the fields of ${resource.plural} are ID, ${paths}`);
 }
 
-/** Matches rows with what `contents` holds. @throws Refusal `bad-request` when there is no such field */
+/** Matches rows with the records in `contents`. @throws Refusal `bad-request` when there is no such field */
 export function openMatcher(resource: Resource, { rows }: SiteContents, field?: string): Matcher {
   const leaf = findMatchField(resource, field);
-  const ours = rows.filter((row) => row.resource === resource.name && row.body !== null);
-  if (!leaf) return matchById(new Set(ours.map(({ id }) => id)));
+  const live = rows.filter((row) => row.resource === resource.name && row.body !== null);
+  if (!leaf) return matchById(new Set(live.map(({ id }) => id)));
   return matchByField(
     leaf,
-    ours.map(({ body }) => JSON.parse(body as string)),
+    live.map(({ body }) => JSON.parse(body as string)),
   );
 }
 
 function matchById(present: Set<number>): Matcher {
-  // IDs that the store gave follow each other, so their ranges take no memory that grows with the file.
-  const given: { from: number; to: number }[] = [];
-  const isPresent = (id: number) => present.has(id) || given.some(({ from, to }) => from <= id && id <= to);
+  // The store assigns consecutive IDs, so ranges of them take the same memory for any number of rows.
+  const assigned: { from: number; to: number }[] = [];
+  const isPresent = (id: number) => present.has(id) || assigned.some(({ from, to }) => from <= id && id <= to);
   return {
     keyOf: () => undefined,
     find({ ID }) {
@@ -59,23 +59,23 @@ function matchById(present: Set<number>): Matcher {
     },
     note({ ID }, id) {
       if (id === undefined) return;
-      const last = given.at(-1);
+      const last = assigned.at(-1);
       if (ID !== undefined) present.add(id);
       else if (last?.to === id - 1) last.to = id;
-      else given.push({ from: id, to: id });
+      else assigned.push({ from: id, to: id });
     },
   };
 }
 
 function matchByField(leaf: Leaf, records: readonly StorefrontRecord[]): Matcher {
   const ids = new Map<string, number[]>();
-  const put = (value: string, id: number) => {
+  const add = (value: string, id: number) => {
     const known = ids.get(value);
     if (!known) ids.set(value, [id]);
     else if (!known.includes(id)) known.push(id);
   };
   const keyOf = (input: RowInput) => valueAt(input as StorefrontRecord, leaf);
-  for (const record of records) put(keyOf(record), record.ID);
+  for (const record of records) add(keyOf(record), record.ID);
   return {
     keyOf,
     find(input) {
@@ -89,7 +89,7 @@ function matchByField(leaf: Leaf, records: readonly StorefrontRecord[]): Matcher
       return id === undefined ? { kind: "create", id: undefined } : { kind: "update", id };
     },
     note(input, id) {
-      if (id !== undefined) put(keyOf(input), id);
+      if (id !== undefined) add(keyOf(input), id);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Files that commands write: all at once, or not at all.
+// Writes files atomically.
 
 import {
   accessSync,
@@ -20,36 +20,36 @@ import { Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {
-  /** What the content goes through on its way, such as compression. */
+  /** Transforms the content, for example compresses it. */
   readonly through?: Transform;
-  /** The permissions of a new file, less those that the system takes away (umask). */
+  /** The permissions of a new file, before the umask is applied. */
   readonly mode?: number;
 }
 
-/** Signals that end a process which does not look after them. Not SIGHUP: `nohup` has it ignored, and to look after it would undo that. */
+/** Signals that end the process by default. Without SIGHUP: a handler would undo that `nohup` ignores it. */
 const terminationSignals = ["SIGINT", "SIGTERM"] as const;
 
-/** How long a part must have been left alone to be removed, in milliseconds: longer than any database may take for a page. */
+/** Milliseconds since the last write after which an abandoned temporary file is removed: longer than any pause of a running export. */
 const staleAge = 60 * 60_000;
 
 /**
- * Writes a file all at once: beside its place, to the disk, and then into its place, so that a failure or a signal leaves what
- * was there before. `-` and `/dev/stdout` are standard output. What is no plain file, such as a pipe or `/dev/null`, is
- * written to as it stands.
- * @throws Refusal `unavailable` when it cannot be written, or whatever `content` throws
+ * Writes a file atomically: to a temporary file in the same folder, flushed to disk and then renamed, so that a failure or a
+ * signal leaves the previous file. `-` and `/dev/stdout` are standard output. A pipe or a device such as `/dev/null` is
+ * written to directly.
+ * @throws Refusal `unavailable` when it cannot be written, or the Refusal that `content` throws
  */
 export async function writeFile(
   file: string,
   content: AsyncIterable<string>,
   { through, mode = 0o666 }: OutputOptions = {},
 ): Promise<void> {
-  const pour = (to: Writable) => pipeline([Readable.from(content), ...(through ? [through] : []), to]);
+  const writeTo = (to: Writable) => pipeline([Readable.from(content), ...(through ? [through] : []), to]);
   try {
-    if (isStandardOutput(file)) await pour(standardOutput());
-    else if (existsSync(file) && !statSync(file).isFile()) await pour(createWriteStream(file));
+    if (isStandardOutput(file)) await writeTo(standardOutput());
+    else if (existsSync(file) && !statSync(file).isFile()) await writeTo(createWriteStream(file));
     else
       await replace(existsSync(file) ? realpathSync(file) : file, (part) =>
-        pour(createWriteStream(part, { flags: "wx", mode })),
+        writeTo(createWriteStream(part, { flags: "wx", mode })),
       );
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -58,7 +58,7 @@ export async function writeFile(
   }
 }
 
-/** @throws Refusal `unavailable` when no file can be made beside `file`: to say so before a long work, not after it */
+/** Checks, before long work, that a file can be created in the folder of `file`. @throws Refusal `unavailable` */
 export function requireFolder(file: string): void {
   try {
     accessSync(dirname(file), constants.W_OK);
@@ -68,7 +68,7 @@ export function requireFolder(file: string): void {
 }
 
 async function replace(target: string, write: (part: string) => Promise<void>): Promise<void> {
-  removeOldParts(dirname(target));
+  removeStaleParts(dirname(target));
   const part = `${target}.storefront-${process.pid}.part`;
   const stop = removeAtSignal(part);
   try {
@@ -84,8 +84,8 @@ async function replace(target: string, write: (part: string) => Promise<void>): 
   }
 }
 
-/** Removes what processes left that were killed: theirs alone, which no process has written to for long. */
-function removeOldParts(folder: string): void {
+/** Removes the temporary files of processes that were killed. */
+function removeStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /\.storefront-([0-9]+)\.part$/.exec(name)?.[1];
     if (pid === undefined || isRunning(Number(pid))) continue;
@@ -95,7 +95,7 @@ function removeOldParts(folder: string): void {
   }
 }
 
-/** Whether there is a process of this number. A machine that shares the folder may have another answer. */
+/** Whether a process with this ID runs on this machine. Another machine that shares the folder may have one. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -105,7 +105,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes `part` when a signal ends this process, until the function that comes back is called. */
+/** Removes `part` when a signal ends this process, until the returned function is called. */
 function removeAtSignal(part: string): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
     rmSync(part, { force: true });

@@ -1,4 +1,4 @@
-// The rows of a file to import, one by one, in any of the three formats.
+// The rows of a file to import, one by one, in any format.
 
 import { decodeCsvLine, headerFaults } from "../formats/csv.ts";
 import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
@@ -12,15 +12,15 @@ import type { Resource } from "../model/resource.ts";
 export const fileFormats = ["csv", "json", "xml"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
-/** A row and its number: the line of a spreadsheet (the header is 1), or the place in a list from 1. */
+/** A row and its number: in CSV, that of a spreadsheet (the header is 1); otherwise its position in the list, from 1. */
 export interface NumberedRow {
   readonly number: number;
   readonly decoded: Decoded;
 }
 
 /**
- * Reads records from `bytes`. CSV comes row by row, whatever the file's size; JSON and XML are read whole.
- * @throws Refusal when the file as a whole cannot be read
+ * Reads the rows of a file. CSV is read row by row, so that a file can have any size; JSON and XML are read into memory.
+ * @throws Refusal `bad-request` or `invalid-record` when the file as a whole cannot be read
  */
 export async function* readRows(
   resource: Resource,
@@ -55,7 +55,7 @@ function readHeader(resource: Resource, cells: string[], fault: string | undefin
   if (cells.length === 1 && /[;\t]/.test(only))
     throw new Refusal("bad-request", "the columns must be separated by commas, not by semicolons or tabs");
   if (/^\s*[[{<]/.test(only))
-    throw new Refusal("bad-request", "the file is no CSV: say what it is with --format json or --format xml");
+    throw new Refusal("bad-request", "the file is not CSV; add --format json or --format xml");
   const faults = headerFaults(resource, cells);
   if (fault) faults.push({ field: "", detail: fault });
   if (faults.length > 0) throw invalidRecord(faults);
@@ -65,7 +65,7 @@ function readHeader(resource: Resource, cells: string[], fault: string | undefin
 function tooLong(row: number): Refusal {
   return new Refusal(
     "bad-request",
-    `row ${row} is longer than ${maxRowLength} characters; perhaps a quote opens there and never closes`,
+    `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
   );
 }
 
@@ -76,7 +76,7 @@ async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     yield decoder.decode();
   } catch (error) {
     if (error instanceof TypeError)
-      throw new Refusal("bad-request", "the file is not valid UTF-8; save it as UTF-8, as spreadsheets offer it");
+      throw new Refusal("bad-request", "the file is not valid UTF-8; save it as UTF-8 (`CSV UTF-8` in a spreadsheet)");
     throw error;
   }
 }

@@ -12,14 +12,14 @@ import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } f
 export interface SiteRecord {
   readonly ID: number;
   readonly Name: string;
-  /** In their normal form (model/hostname.ts), separated by blanks. */
+  /** In their normal form (model/hostname.ts), separated by spaces. */
   readonly Hostnames: string;
   readonly Default: "" | "yes";
 }
 
 interface SiteSettings {
   readonly name?: string | undefined;
-  /** All of its hostnames; undefined to leave them as they are. */
+  /** All of its hostnames; undefined to keep the present ones. */
   readonly hostnames?: readonly string[] | undefined;
   readonly isDefault?: boolean | undefined;
 }
@@ -28,33 +28,34 @@ export async function listSites(engine: Engine): Promise<SiteRecord[]> {
   return (await readSystem(engine)).records<SiteRecord>(siteResource);
 }
 
-/** The site of this name. @throws Refusal `not-found` that names the one that was probably meant */
+/** The site of this name. @throws Refusal `not-found` that suggests the nearest name */
 export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
   return requireSite(await listSites(engine), name);
 }
 
-/** Makes a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
+/** Creates a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
 export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   const values = { Name: name, ...toValues(settings) };
   return changeSites(engine, (sites) => {
-    refuseTaken(sites, undefined, values);
+    requireFree(sites, undefined, values);
     return [...unsetDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
   });
 }
 
-/** Changes a site. @throws Refusal as addSite does, and `not-found` */
+/** Changes a site. @throws Refusal as addSite does, or `not-found` */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   const values = { ...(settings.name === undefined ? {} : { Name: settings.name }), ...toValues(settings) };
   return changeSites(engine, (sites) => {
     const site = requireSite(sites, name);
-    refuseTaken(sites, site.ID, values);
+    requireFree(sites, site.ID, values);
     return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
   });
 }
 
 /**
- * Removes a site with its keys, its records and their history. Its number is never given again. Once its record is gone, nobody
- * can use it any more; where the rest is interrupted, `finishRemovals` goes on.
+ * Removes a site with its keys, records and history. Its ID is never used again. When its record is deleted, the site is out
+ * of use; if the removal of the rest is interrupted, `finishRemovals` completes it.
+ * @throws Refusal `not-found`, or `unavailable` when the removal of the rest failed
  */
 export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
   const removed = await changeSites(engine, (sites, system) => {
@@ -70,21 +71,21 @@ export async function removeSite(engine: Engine, name: string, now: number): Pro
     const why = messageOf(error);
     throw new Refusal(
       "unavailable",
-      `the site "${name}" is removed, but not yet all that belonged to it: ${why}; the next command goes on`,
+      `the site \`${name}\` is out of use, but not all of its data is deleted yet: ${why}; the next command continues`,
       { cause: error },
     );
   }
   return removed;
 }
 
-/** Drops what is left of sites whose removal was interrupted. Returns their numbers. */
+/** Completes removals that were interrupted. Returns the IDs of the sites. */
 export async function finishRemovals(engine: Engine): Promise<readonly number[]> {
   const sites = await engine.undroppedSites();
   for (const site of sites) await engine.dropSite(site);
   return sites;
 }
 
-/** Stores what `decide` wants, the site last, and returns the site. */
+/** Stores the changes that `decide` returns, that of the site last. Returns the site. */
 async function changeSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
@@ -100,11 +101,11 @@ function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const meant = nearest(name, names);
   const some = names.slice(0, 10).join(", ") + (names.length > 10 ? ", ..." : "");
   const hint = meant
-    ? `did you mean "${meant}"?`
+    ? `did you mean \`${meant}\`?`
     : names.length > 0
-      ? `there is ${some}`
-      : "there is none yet: make one with `storefront site add`";
-  throw new Refusal("not-found", `there is no site "${name}"; ${hint}`);
+      ? `known sites: ${some}`
+      : "there are no sites yet; create one with `storefront site add`";
+  throw new Refusal("not-found", `unknown site \`${name}\`: ${hint}`);
 }
 
 function toValues({ hostnames, isDefault }: SiteSettings) {
@@ -118,23 +119,23 @@ function toHostnames(given: readonly string[]): string {
   return [...new Set(given.map(readHostname))].join(" ");
 }
 
-function refuseTaken(
+function requireFree(
   sites: readonly SiteRecord[],
   own: number | undefined,
   wanted: { Name?: string; Hostnames?: string },
 ) {
   for (const other of sites) {
     if (other.ID === own) continue;
-    if (other.Name === wanted.Name) throw new Refusal("conflict", `there is a site "${other.Name}" already`);
+    if (other.Name === wanted.Name) throw new Refusal("conflict", `the site \`${other.Name}\` exists already`);
     const hosts = other.Hostnames.split(" ")
       .filter((host) => host !== "")
       .map(hostnameOf);
     const taken = wanted.Hostnames?.split(" ").find((host) => hosts.includes(host));
-    if (taken) throw new Refusal("conflict", `the hostname ${taken} belongs to the site "${other.Name}" already`);
+    if (taken) throw new Refusal("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }
 
-/** There is one default site at most: who becomes it takes the place of the one before. */
+/** There is at most one default site: a new one replaces the present one. */
 function unsetDefault(sites: readonly SiteRecord[], own: number | undefined, { isDefault }: SiteSettings, now: number) {
   if (!isDefault) return [];
   const others = sites.filter((site) => site.Default === "yes" && site.ID !== own);

@@ -1,20 +1,22 @@
-// Standard input and output: under the names of files, and written to.
+// Standard input and output: their file names, and writing without loss.
 
 import { writeSync } from "node:fs";
 import { Writable } from "node:stream";
 
-/** Milliseconds to wait for a pipe that is full and does not wait by itself, as one that is shared with another program. */
+/** Milliseconds between attempts to write to a full pipe in non-blocking mode, which another program may have set. */
 const retryDelay = 5;
 
+/** Whether `file` names standard input: `-` or its path in the file system. */
 export function isStandardInput(file: string): boolean {
   return ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].includes(file);
 }
 
+/** Whether `file` names standard output: `-` or its path in the file system. */
 export function isStandardOutput(file: string): boolean {
   return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
 }
 
-/** Standard output. Unlike `process.stdout` it is done only when the system has taken everything. */
+/** Standard output as a stream that, unlike `process.stdout`, finishes only after the system has accepted all bytes. */
 export function standardOutput(): Writable {
   return new Writable({
     write(chunk: Buffer, _, done) {
@@ -28,7 +30,7 @@ export function standardOutput(): Writable {
   });
 }
 
-/** Writes all of `bytes` before it returns. @throws the system's error, such as EPIPE */
+/** Writes all of `bytes` to a file descriptor, and blocks until then. @throws the system's error, such as EPIPE */
 export function writeAll(descriptor: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     try {

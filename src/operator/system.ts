@@ -1,4 +1,4 @@
-// The records of the system site, as the operator's commands read and write them.
+// Reads and changes the records of the system site: sites and keys.
 
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
@@ -10,11 +10,11 @@ import { systemSite } from "../model/system-site.ts";
 
 /** The system site's records at one moment. */
 export interface System {
-  /** Every live record of a system resource, in ID order. */
+  /** The records of a system resource, in ID order. */
   records<T>(resource: Resource): T[];
 }
 
-/** How often a decision is made anew when others write at the same time; each time one of them got through. */
+/** How often a decision is repeated when others write at the same time. */
 const maxAttempts = 100;
 
 export async function readSystem(engine: Engine): Promise<System> {
@@ -22,9 +22,9 @@ export async function readSystem(engine: Engine): Promise<System> {
 }
 
 /**
- * Stores what `decide` wants after a look at the system site: together or not at all, and only while everything is as
- * `decide` saw it. When somebody else changed something in between, it decides again. Returns the records' texts.
- * @throws Refusal whatever `decide` throws, and `conflict` when others write without a pause
+ * Stores the changes that `decide` returns for the present records, all or none. If another process changes the system
+ * site in between, `decide` is called again. Returns the records as JSON texts.
+ * @throws Refusal from `decide`, or `conflict` when others change the system site all the time
  */
 export async function changeSystem(engine: Engine, decide: (system: System) => readonly Intent[]): Promise<string[]> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -37,13 +37,13 @@ export async function changeSystem(engine: Engine, decide: (system: System) => r
   throw new Refusal("conflict", "others are changing sites and keys all the time; try again");
 }
 
-/** Makes a record. @throws Refusal `invalid-record` */
+/** The intent to create a record. @throws Refusal `invalid-record` */
 export function toCreate(resource: Resource, values: Values, at: number): Intent {
   const text = JSON.stringify(readNewRecord(resource, values));
   return { site: systemSite, resource: resource.name, operation: "create", text, actor: operatorActor, at };
 }
 
-/** Changes the fields in `values`. @throws Refusal `invalid-record` */
+/** The intent to change the fields in `values`. @throws Refusal `invalid-record` */
 export function toUpdate(resource: Resource, id: number, values: Values, at: number): Intent {
   const text = JSON.stringify(readRecord(resource, values).values);
   return { site: systemSite, resource: resource.name, operation: "update", id, text, actor: operatorActor, at };

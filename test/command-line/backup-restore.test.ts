@@ -12,41 +12,26 @@ import {
   writeFileSync,
 } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { ask, openWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
+import { ask, openWorkshop, useWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
-
-const tablesBeside: Record<string, string> = {
-  SQLite: "select name from sqlite_master where type = 'table' and name like 'storefront_%'",
-  PostgreSQL:
-    "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",
-};
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
   let shop: Workshop;
-  let database: string;
   let count = 0;
-  beforeAll(async () => {
-    shop = openWorkshop();
-    await kind.open();
+  useWorkshop(kind, (opened) => {
+    shop = opened;
   });
   beforeEach(async () => {
-    database = await kind.newDatabase();
     await must(["site", "add", "main", "--default"]);
     await add("Acme");
   });
-  afterAll(async () => {
-    await shop.close();
-    await kind.close();
-  });
-
-  const withDatabase = (args: string[]) => [...args, "--database", database];
-  const must = (args: string[], stdin = "") => shop.must(withDatabase(args), { stdin });
-  const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(withDatabase(args), { stdin });
+  const must = (args: string[], stdin = "") => shop.must(args, { stdin });
+  const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(args, { stdin });
   const add = (...names: string[]) =>
     must(["import", "--site", "main", "brands", "-"], ["Name", ...names, ""].join("\n"));
   const names = async () =>
     JSON.parse(await must(["export", "--site", "main", "brands", "--json"])).map(({ Name }: { Name: string }) => Name);
-  const beside = async () => JSON.stringify(await kind.select(database, tablesBeside[name] as string));
+  const beside = async () => JSON.stringify(await kind.tablesBeside(shop.database));
   const newFile = () => shop.file(`${name}-${++count}.backup`);
   const backUp = async () => {
     const file = newFile();
@@ -65,7 +50,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     await add("Bolt", "Cord");
     const { code, stdout, stderr } = await run(["restore", file, "--json"]);
     expect([code, await names()]).toEqual([0, ["Acme"]]);
-    expect(stderr).toContain("; 2 changes made since the backup are discarded; what was there before is in ");
+    expect(stderr).toContain("; 2 changes made since the backup are discarded; the previous content is in ");
     const [kept = ""] = keptBy(stderr);
     expect(JSON.parse(stdout)).toMatchObject({ file, kept: [kept], discarded: 2, otherHistories: 0 });
     expect(brandsIn(kept)).toEqual(["Acme", "Bolt", "Cord"]);
@@ -86,7 +71,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   test("backup - and restore - go through pipes; what was there is kept in the current folder", async () => {
     const file = newFile();
     const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;
-    await shop.must(withDatabase(["backup", "-"]), { wrap });
+    await shop.must(["backup", "-"], { wrap });
     await add("Bolt");
     const { code, stderr } = await run(["restore", "-"], readFileSync(file));
     expect([code, await names()]).toEqual([0, ["Acme"]]);
@@ -99,7 +84,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   test("a restore that is killed before its end has changed nothing; the next one removes what it left", async () => {
     const file = await backUp();
     await add("Bolt");
-    const killed = shop.start(withDatabase(["restore", "-"]));
+    const killed = shop.start(["restore", "-"]);
     await waitFor(async () => (await beside()).includes("storefront_unused_"), "its tables");
     killed.kill("SIGKILL");
     await killed.exited;
@@ -117,7 +102,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const file = await backUp();
     const many = Array.from({ length: 20_000 }, (_, n) => `Brand ${n}`);
     await add(...many);
-    const killed = shop.start(withDatabase(["restore", file]));
+    const killed = shop.start(["restore", file]);
     await waitFor(async () => (await beside()).includes("storefront_replaced_"), "what it replaced");
     killed.kill("SIGKILL");
     await killed.exited;
@@ -133,7 +118,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const key = (await must(["key", "create", "--site", "main"])).trim();
     await add(...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
     const file = await backUp();
-    const server = await shop.serve(withDatabase([]));
+    const server = await shop.serve([]);
     const statuses: number[] = [];
     let isOver = false;
     const writing = (async () => {
@@ -236,5 +221,5 @@ describe("a backup", () => {
 
 /** The files in which a restore says that it keeps what was there before. */
 function keptBy(stderr: string): string[] {
-  return (/what was there before is in (.+)/.exec(stderr)?.[1] ?? "").split(" and ");
+  return (/the previous content is in (.+)/.exec(stderr)?.[1] ?? "").split(" and ");
 }

@@ -46,7 +46,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
       const { code, stderr } = await shop.run([...command, "--database", "sqlite:folder/none.db"]);
       expect([code, stderr]).toEqual([
         1,
-        "storefront: there is no database sqlite:folder/none.db; `site add` or `serve` makes one\n",
+        "storefront: there is no database sqlite:folder/none.db; create it with `site add` or `serve`\n",
       ]);
     }
     expect(existsSync(shop.file("folder"))).toBe(false);

@@ -63,7 +63,7 @@ describe("journal", () => {
     await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
     await run("site", "remove", "brief", "--yes");
     expect(await following.exited).toBe(0);
-    expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site is gone/);
+    expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site was removed/);
   });
 
   test("a name cannot command the terminal that shows it", async () => {
@@ -124,7 +124,7 @@ describe("restore-record", () => {
       const { code, stderr } = await shop.run(["restore-record", "--site", "main", ...args]);
       return `${code} ${stderr.trim()}`;
     };
-    expect(await run("brands", id)).toBe(`1 storefront: the brand ${id} was never changed since it was made`);
+    expect(await run("brands", id)).toBe(`1 storefront: the brand ${id} has not changed since it was created`);
     expect(await run("brands", "99999")).toBe("1 storefront: the journal has no brand 99999");
     expect(await run("brands", id, "--revision", "1")).toContain(`the journal has no brand ${id} up to revision 1`);
     await send("DELETE", `brands/${id}.json`);
@@ -178,7 +178,7 @@ describe("backup and restore", () => {
     const read = await ask(`${server.url}/restapi/brands/${id}.json`, key, { headers: { "If-None-Match": etag } });
     expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
     expect(read.headers.get("ETag")).not.toBe(etag);
-    const kept = /what was there before is in (\S+)/.exec(stderr)?.[1] as string;
+    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
     await shop.must(["restore", kept]);
     expect(await nameOf(id)).toBe("After the backup");
   });
@@ -196,7 +196,7 @@ describe("backup and restore", () => {
     })();
     await waitFor(() => answered.length > 20, "some writes");
     const { stderr } = await shop.run(["restore", file]);
-    const kept = /what was there before is in (\S+)/.exec(stderr)?.[1] as string;
+    const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
     isWriting = false;
     await writing;
     const text = gunzipSync(readFileSync(kept)).toString();
@@ -230,7 +230,7 @@ describe("backup and restore", () => {
     writeFileSync(shop.file("bad.backup"), damage(readFileSync(good)));
     const { code, stderr } = await shop.run(["restore", shop.file("bad.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
-    expect(stderr).toContain("is no backup that can be restored");
+    expect(stderr).toContain("bad.backup cannot be restored: ");
     expect(await dump(shop.database)).toBe(before);
     expect(readdirSync(shop.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
   });
@@ -258,7 +258,7 @@ describe("check", () => {
 
   test("finds a sound database in order", async () => {
     const { code, stdout, stderr } = await shop.run(["check", "--database", `sqlite:${path}`]);
-    expect([code, stdout, stderr]).toEqual([0, "", "everything is in order\n"]);
+    expect([code, stdout, stderr]).toEqual([0, "", "no faults found\n"]);
   });
 
   const last = "(select max(id) from records where site_id = 1 and resource = 'brand')";

@@ -273,7 +273,7 @@ describe("a file", () => {
     ]);
     expect((await shop.run(["import", "--site", site, "brands", shop.folder])).stderr).toMatch(/is a folder/);
     const { code, stderr } = await shop.run(["import", "--site", site, "brnads", "x.csv"]);
-    expect([code, stderr]).toEqual([2, 'storefront: there is no resource "brnads"; did you mean brands?\n']);
+    expect([code, stderr]).toEqual([2, "storefront: unknown resource `brnads`: did you mean `brands`?\n"]);
   });
 });
 

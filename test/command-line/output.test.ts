@@ -54,8 +54,8 @@ describe("a full disk under stdout", () => {
     const { stderr } = await shop.run(["key", "create", "--site", "main"], {
       wrap: (command) => `${command} > /dev/full`,
     });
-    const prefix = /^issued (sfk_\w{8});/.exec(stderr)?.[1] as string;
-    expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked ${prefix}\n`);
+    const prefix = /^created the key (sfk_\w{8});/.exec(stderr)?.[1] as string;
+    expect((await shop.run(["key", "revoke", prefix])).stderr).toBe(`revoked the key ${prefix}\n`);
   });
 });
 

@@ -52,7 +52,7 @@ async function expectReadable(names: string[]): Promise<void> {
   const exported = await run("export", "--site", "main", "brands", "--json");
   expect([exported.code, exported.stderr]).toEqual([0, ""]);
   expect(JSON.parse(exported.stdout).map(({ Name }: { Name: string }) => Name)).toEqual(names);
-  expect(await run("check")).toMatchObject({ code: 0, stderr: "everything is in order\n" });
+  expect(await run("check")).toMatchObject({ code: 0, stderr: "no faults found\n" });
   const backup = shop.file("read.backup");
   expect(await run("backup", backup)).toMatchObject({ code: 0 });
   for (const args of [

@@ -185,7 +185,7 @@ describe("serve with TLS", () => {
     writeFileSync(shop.file("junk.pem"), "junk");
     expect(await serve("junk.pem")).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/are no certificate and its key/),
+      stderr: expect.stringMatching(/are not a certificate and its key/),
     });
   });
 });
@@ -315,7 +315,7 @@ describe("serve --workers", () => {
     );
     process.kill(before[0] as number, "SIGKILL");
     await waitFor(() => children(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
-    expect(server.stderr()).toContain("another takes its place");
+    expect(server.stderr()).toContain("starting another");
     await waitFor(async () => (await read()).status === 200, "a response");
     const last = children(server.pid);
     server.kill();

@@ -74,15 +74,19 @@ describe("site", () => {
   const refused: [string, string[], RegExp][] = [
     ["a name that is taken", ["add", "main"], /there is a site "main" already/],
     ["a name with blanks", ["add", "Main Site"], /lower-case letters, digits and hyphens/],
-    ["a hostname that is a URL", ["add", "x", "--hostname", "https://x.example/"], /give only the host, `x\.example`/],
-    ["two hostnames in one", ["add", "x", "--hostname", "bad host!"], /name one host at a time/],
+    [
+      "a hostname that is a URL",
+      ["add", "x", "--hostname", "https://x.example/"],
+      /give only the hostname, `x\.example`/,
+    ],
+    ["two hostnames in one", ["add", "x", "--hostname", "bad host!"], /give one hostname at a time/],
     ["an empty hostname", ["add", "x", "--hostname", ""], /it is empty/],
     [
       "a hostname that is taken in another form",
       ["add", "x", "--hostname", "XN--bcher-kva.example."],
       /belongs to the site "idn" already/,
     ],
-    ["a misspelt name", ["set", "mian", "--default"], /there is no site "mian"; did you mean "main"\?/],
+    ["a misspelt name", ["set", "mian", "--default"], /unknown site `mian`: did you mean `main`\?/],
     ["a removal that is not meant", ["remove", "main"], /add --yes/],
   ];
   test.each(refused)("refuses %s in one line", async (_, args, line) => {
@@ -130,7 +134,7 @@ describe("key", () => {
   ])("the first %i characters name it, and no more than twelve are repeated", async (length) => {
     const key = await newKey();
     const { code, stdout, stderr } = await shop.run(["key", "revoke", key.slice(0, length)]);
-    expect([code, stdout, stderr]).toEqual([0, "", `revoked ${prefixOf(key)}\n`]);
+    expect([code, stdout, stderr]).toEqual([0, "", `revoked the key ${prefixOf(key)}\n`]);
     expect(await status(key)).toBe(401);
   });
 

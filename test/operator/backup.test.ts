@@ -45,26 +45,30 @@ const withRow = (change: (row: Row) => unknown) => toText(rows.map((row, n) => (
 const without = (column: string) => withRow(([table, row]) => [table, { ...row, [column]: undefined }]);
 
 const damages: [string, () => string, RegExp][] = [
-  ["whose number of rows is wrong", () => toText(rows, { rows: rows.length + 1 }), /damaged or not complete/],
-  ["whose digest is wrong", () => toText(rows, { sha256: "0".repeat(64) }), /damaged or not complete/],
-  ["whose rows are in another order", () => swapped(toText(rows)), /damaged or not complete/],
-  ["without an end", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /not complete/],
-  ["with nothing but a header", () => `${header}\n`, /not complete/],
+  ["whose number of rows is wrong", () => toText(rows, { rows: rows.length + 1 }), /damaged or incomplete/],
+  ["whose digest is wrong", () => toText(rows, { sha256: "0".repeat(64) }), /damaged or incomplete/],
+  ["whose rows are in another order", () => swapped(toText(rows)), /damaged or incomplete/],
+  ["without an end", () => `${header}\n${rows.map((row) => `${JSON.stringify(row)}\n`).join("")}`, /incomplete/],
+  ["with nothing but a header", () => `${header}\n`, /incomplete/],
   ["that begins with null", () => toText(rows).replace(header, "null"), /it is damaged/],
-  ["that begins with a row", () => toText(rows).replace(`${header}\n`, ""), /not made by `storefront backup`/],
+  ["that begins with a row", () => toText(rows).replace(`${header}\n`, ""), /`storefront backup` did not write it/],
   ["with a line that is null", () => `${toText(rows)}null\n`, /it is damaged/],
   [
     "with a row of an unknown table",
     () => withRow(([, row]) => ["theirs", row]),
-    /rows that this program does not know/,
+    /rows that this version does not know/,
   ],
-  ["with a row of no table", () => withRow(([, row]) => [1, row]), /rows that this program does not know/],
-  ["with a table of the language", () => withRow(([, row]) => ["constructor", row]), /rows that this program does not/],
-  ["with a row that is null", () => withRow(([table]) => [table, null]), /rows that this program does not know/],
-  ["with a row without a column", () => without("revision"), /rows that this program does not know/],
+  ["with a row of no table", () => withRow(([, row]) => [1, row]), /rows that this version does not know/],
+  [
+    "with a table of the language",
+    () => withRow(([, row]) => ["constructor", row]),
+    /rows that this version does not know/,
+  ],
+  ["with a row that is null", () => withRow(([table]) => [table, null]), /rows that this version does not know/],
+  ["with a row without a column", () => without("revision"), /rows that this version does not know/],
   ["with an object for a value", () => withRow(([table, row]) => [table, { ...row, revision: {} }]), /does not know/],
   ["with a number for a line", () => `${toText(rows)}5\n`, /it is damaged/],
-  ["with a line without an end", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line of it is too long/],
+  ["with a line without an end", () => `${header}\n["records","${"x".repeat(30_000_000)}`, /a line that is too long/],
 ];
 
 test.each(damages)("a backup %s is refused, and nothing is changed", async (_, make, reason) => {

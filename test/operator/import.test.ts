@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
 import { readRows } from "../../src/operator/rows.ts";
 import { addSite, removeSite } from "../../src/operator/sites.ts";
-import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { openEngine } from "../../src/store/open.ts";
-import { engines } from "../support/engines.ts";
+import { engines, useEngine } from "../support/engines.ts";
 
 /** Rows are stored 500 at a time, unless all of them are to be stored or none. */
 const batch = 500;
@@ -15,13 +13,8 @@ const times = (count: number, row: (n: number) => string) => Array.from({ length
 describe.each(engines)("an import on $name", (kind) => {
   let engine: Engine;
   let sites = 100;
-  beforeAll(async () => {
-    await kind.open();
-    engine = await openEngine(await kind.newDatabase(), allResources);
-  });
-  afterAll(async () => {
-    await engine.close();
-    await kind.close();
+  useEngine(kind, (opened) => {
+    engine = opened;
   });
 
   async function load(site: number, lines: readonly string[], options: Partial<ImportOptions> = {}) {
@@ -56,7 +49,7 @@ describe.each(engines)("an import on $name", (kind) => {
     const { created, faults } = await load(ID, ["Name", "B"]);
     expect([created, faults]).toEqual([
       0,
-      [{ row: 2, field: "", detail: "the site has just been restored or removed" }],
+      [{ row: 2, field: "", detail: "the site was restored or removed during the import" }],
     ]);
   });
 
@@ -80,7 +73,7 @@ describe.each(engines)("an import on $name", (kind) => {
     })();
     const summary = await importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1 });
     expect(summary.created + summary.updated).toBe(batch);
-    const detail = "the site has just been restored or removed";
+    const detail = "the site was restored or removed during the import";
     expect(summary.faults).toEqual([502, 503].map((row) => ({ row, field: "", detail })));
     expect(await stored(site)).toEqual(lines.slice(1).map((name, n) => `${n + 1} ${name}`));
   });

@@ -40,7 +40,7 @@ describe.each(engines)("keys on $name", (kind) => {
     const before = (await readSystem(engine)).records(keyResource).length;
     expect(await thrown(createKey(engine, gone, {}, now))).toMatchObject({
       code: "not-found",
-      message: 'the site "gone" has just been removed',
+      message: "the site `gone` was removed",
     });
     expect((await readSystem(engine)).records(keyResource)).toHaveLength(before);
   });

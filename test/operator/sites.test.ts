@@ -42,9 +42,9 @@ describe.each(engines)("sites on $name", (kind) => {
     const missed = async () => (await setSite(engine, "elsewhere", {}, 1).catch((error) => error)).message;
     const names = Array.from({ length: 11 }, (_, index) => `s${index}`);
     for (const name of names.slice(0, 10)) await add(name);
-    expect(await missed()).toBe(`there is no site "elsewhere"; there is ${names.slice(0, 10).join(", ")}`);
+    expect(await missed()).toBe(`unknown site \`elsewhere\`: known sites: ${names.slice(0, 10).join(", ")}`);
     await add("s10");
-    expect(await missed()).toBe(`there is no site "elsewhere"; there is ${names.slice(0, 10).join(", ")}, ...`);
+    expect(await missed()).toBe(`unknown site \`elsewhere\`: known sites: ${names.slice(0, 10).join(", ")}, ...`);
   });
 
   test("that are removed leave nothing but their number, which is never used again", async () => {

@@ -1,9 +1,11 @@
 // Runs the program as an operator does: as a child process, in a new folder with a database file.
 
+import { afterAll, afterEach, beforeAll, beforeEach } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { EngineKind } from "./engines.ts";
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
@@ -56,9 +58,10 @@ export interface Started extends Omit<Served, "url"> {
   end(): void;
 }
 
-export function openWorkshop(): Workshop {
+/** @param url the database of the commands; by default an SQLite file in the folder */
+export function openWorkshop(url?: string): Workshop {
   const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
-  const database = `sqlite:${join(folder, "test.db")}`;
+  const database = url ?? `sqlite:${join(folder, "test.db")}`;
   const running = new Set<Started>();
 
   function start(args: readonly string[], { stdin, env, wrap }: RunOptions = {}): Started {
@@ -137,6 +140,18 @@ export function openWorkshop(): Workshop {
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Opens a workshop on an empty database for each test of the `describe` block that calls this, and passes it to `set`. */
+export function useWorkshop(kind: EngineKind, set: (workshop: Workshop) => void): void {
+  let workshop: Workshop;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    workshop = openWorkshop(await kind.newDatabase());
+    set(workshop);
+  });
+  afterEach(() => workshop.close());
+  afterAll(() => kind.close());
 }
 
 /** Waits until `find` returns a value, for at most twenty seconds: less than the time limit of a test, so that the error has a reason. */

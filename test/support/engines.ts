@@ -1,9 +1,13 @@
 // The databases that the tests of engines run on.
 
 import { Database } from "bun:sqlite";
+import { afterAll, beforeAll } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../../src/model/engine.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
 import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 export interface EngineKind {
@@ -13,6 +17,8 @@ export interface EngineKind {
   newDatabase(): Promise<string>;
   /** Queries the database at `url` with SQL. */
   select(url: string, text: string): Promise<unknown[]>;
+  /** The tables beside those in use: what a refill works with, and what an interrupted one leaves. */
+  tablesBeside(url: string): Promise<unknown[]>;
   /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
   obstruct(url: string): Promise<() => void>;
   close(): Promise<void>;
@@ -27,19 +33,36 @@ export const engineKinds: readonly EngineKind[] = [
 /** One of each engine, for tests that do not depend on prepared statements. */
 export const engines: readonly EngineKind[] = engineKinds.slice(0, 2);
 
+/** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
+export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void {
+  let engine: Engine;
+  beforeAll(async () => {
+    await kind.open();
+    engine = await openEngine(await kind.newDatabase(), allResources);
+    set(engine);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+}
+
 function sqlite(): EngineKind {
   let folder: string;
   let files = 0;
+  const select = async (url: string, text: string) => {
+    using database = new Database(url.replace("sqlite:", ""));
+    return database.query(text).all();
+  };
   return {
     name: "SQLite",
     open: async () => {
       folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
     },
     newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
-    select: async (url, text) => {
-      using database = new Database(url.replace("sqlite:", ""));
-      return database.query(text).all();
-    },
+    select,
+    tablesBeside: (url) =>
+      select(url, "select name from sqlite_master where type = 'table' and name like 'storefront_%'"),
     obstruct: async (url) => {
       const database = new Database(url.replace("sqlite:", ""));
       database.run("begin immediate");
@@ -51,17 +74,23 @@ function sqlite(): EngineKind {
 
 function postgres(name: string, parameters = ""): EngineKind {
   let server: TestPostgres;
+  const select = async (url: string, text: string) => {
+    const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
+    // A bigint is returned as text.
+    return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
+  };
   return {
     name,
     open: async () => {
       server = await startPostgres();
     },
     newDatabase: async () => `${await server.createDatabase()}${parameters}`,
-    select: async (url, text) => {
-      const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
-      // The driver returns a bigint as text.
-      return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
-    },
+    select,
+    tablesBeside: (url) =>
+      select(
+        url,
+        "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",
+      ),
     obstruct: async () => {
       await server.run("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
       return () => {};

@@ -19,8 +19,8 @@ const waitingShare = 1 / 4;
 export class Collection {
   readonly resource: Resource;
   /** For long work on the records. */
-  readonly lane = new WorkLimiter();
-  readonly selections = new Selections(this.lane);
+  readonly limiter = new WorkLimiter();
+  readonly selections = new Selections(this.limiter);
   /** The blocks, as of some changes ago. */
   #version: Version;
   /** What has changed since `#version`, as far as blocks are being made of it. */

@@ -42,13 +42,13 @@ const mostRecent = 256;
 export class Selections {
   /** The least recently used first. */
   readonly #kept = new Map<string, Selection>();
-  readonly #lane: WorkLimiter;
+  readonly #limiter: WorkLimiter;
   #bytes = 0;
   /** The IDs of the records that changed from each of the latest versions to the one after it. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
-  constructor(lane: WorkLimiter) {
-    this.#lane = lane;
+  constructor(limiter: WorkLimiter) {
+    this.#limiter = limiter;
   }
 
   /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws Unwanted */
@@ -62,7 +62,7 @@ export class Selections {
     const before = this.#kept.get(name);
     if (before?.version === version.number) return this.#keep(name, before);
     const make = () => this.#make(version, filters, sort, this.#kept.get(name));
-    return after(this.#lane.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
+    return after(this.#limiter.run(`selection ${version.number} ${name}`, make, isWanted), (ids) =>
       this.#keep(name, { ids, version: version.number }),
     );
   }
