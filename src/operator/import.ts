@@ -2,10 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head, SiteContents } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
-import { epochOf, type Intent, type Outcome, type Refused } from "../model/intent.ts";
+import { epochOf, type Intent } from "../model/intent.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
+import { countOutcome, emptySummary, type ImportSummary, reject, withProgress } from "./import-summary.ts";
 import { type Match, type Matcher, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
 
@@ -19,25 +20,6 @@ export interface ImportOptions {
   /** Stops the import after the rows that are being stored. `rows` must throw this signal's reason as well. */
   readonly signal?: AbortSignal | undefined;
   readonly now: () => number;
-}
-
-/** A fault and the number of its row. */
-interface RowFault {
-  readonly row: number;
-  readonly field: string;
-  readonly detail: string;
-}
-
-export interface ImportSummary {
-  rows: number;
-  created: number;
-  updated: number;
-  unchanged: number;
-  /** Rows that have a fault. */
-  rejected: number;
-  /** Whether it was stopped before the last row. */
-  interrupted: boolean;
-  faults: RowFault[];
 }
 
 /** Rows that are stored together, unless all are (`atomic`). */
@@ -153,10 +135,6 @@ class ImportRun {
   }
 }
 
-function emptySummary(): ImportSummary {
-  return { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, interrupted: false, faults: [] };
-}
-
 /** Decides as the store would, on a copy of the site, and stores nothing. */
 function simulateCommits(site: number, { head, rows }: SiteContents): Engine["commit"] {
   const counters: Record<string, number> = {};
@@ -189,30 +167,4 @@ function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInp
 
 function repeatedKey(field = ""): Refusal {
   return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
-}
-
-function countOutcome(summary: ImportSummary, row: number, intent: Intent, outcome: Outcome): void {
-  if (outcome.kind === "refused") reject(summary, row, new Refusal("conflict", toMessage(outcome.why, intent.id)));
-  else if (outcome.kind === "unchanged") summary.unchanged++;
-  else if (intent.operation === "create") summary.created++;
-  else summary.updated++;
-}
-
-function toMessage(why: Refused["why"], id: number | undefined): string {
-  if (why === "other-history") return "the site was restored or removed during the import";
-  return why === "id-used"
-    ? `the record ${id} was deleted; restore it with restore-record`
-    : `the record ${id} was deleted during the import`;
-}
-
-function reject(summary: ImportSummary, row: number, refusal: Refusal): void {
-  summary.rejected++;
-  const faults = refusal.faults.length > 0 ? refusal.faults : [{ field: "", detail: refusal.message }];
-  for (const { field, detail } of faults) summary.faults.push({ row, field, detail });
-}
-
-function withProgress(error: unknown, { created, updated }: ImportSummary): unknown {
-  if (!(error instanceof Refusal) || created + updated === 0) return error;
-  const stored = `${created} records were created and ${updated} updated before`;
-  return new Refusal(error.code, `${error.message}; ${stored}`, { faults: error.faults, cause: error });
 }
