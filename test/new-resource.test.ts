@@ -13,7 +13,7 @@ const supplier = defineResource({
   element: "Supplier",
   singular: "supplier",
   plural: "suppliers",
-  description: "Who delivers.",
+  description: "A supplier of goods.",
   access: "written",
   fields: {
     Name: text({ max: 20, required: true, description: "Name.", example: "Smith & Co" }),
@@ -22,7 +22,7 @@ const supplier = defineResource({
       description: "Currency.",
       example: "EUR",
     }),
-    Bank: group("Where it is paid.", {
+    Bank: group("The bank account.", {
       Account: group("The account.", { Number: text({ max: 34, description: "IBAN.", example: "GB33" }) }),
     }),
   },

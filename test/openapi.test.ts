@@ -45,14 +45,14 @@ describe("the OpenAPI document", () => {
     expect(Bun.YAML.parse(yaml.text)).toEqual((await server.call("GET", "/openapi.json")).json);
   });
 
-  test("has no warning from Spectral, which does find a fault that is put in", async () => {
+  test("has no warning from Spectral, which finds an inserted fault", async () => {
     const document = toOpenapi(served);
     expect(await lintBySpectral(document)).toEqual([]);
     const [fault] = await lintBySpectral({ ...document, tags: [] });
     expect(fault?.code).toBe("operation-tag-defined");
   });
 
-  test("has no warning from Redocly, which does find a fault that is put in", () => {
+  test("has no warning from Redocly, which finds inserted faults", () => {
     const document = toOpenapi(served);
     expect(lintByRedocly(document)).toEqual([]);
     const wrong = JSON.parse(
@@ -63,7 +63,7 @@ describe("the OpenAPI document", () => {
     );
   }, 30_000);
 
-  test("has an example for every body, and those in XML are what the XSD says", () => {
+  test("has an example for every body, and the XSD allows those in XML", () => {
     const read = createXmlReader(allResources);
     const contents = contentsIn(toOpenapi(served));
     expect(contents.length).toBeGreaterThan(50);
@@ -71,13 +71,13 @@ describe("the OpenAPI document", () => {
       const all = examples ? Object.values(examples).map(({ value }) => value) : [example];
       for (const one of all) {
         expect(typeof one).toBe(type.endsWith("xml") ? "string" : "object");
-        // A record without its ID is one that is to be created, and one without its other fields is to be changed.
+        // The reader requires the ID and all fields, which request bodies may lack.
         if (type.endsWith("xml") && !type.startsWith("request")) read(one as string);
       }
     }
   });
 
-  test("describes a list as an array of whole records, which every generator has a type for", () => {
+  test("describes a list as an array of whole records, which every generator supports", () => {
     const { paths } = toOpenapi(served) as {
       paths: Record<string, { get: { responses: Record<string, Schema> } }>;
     };
@@ -93,7 +93,7 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  test("and whatever else is made from the declarations is committed as it is", async () => {
+  test("and all other generated files are committed as generated", async () => {
     for (const [path, text] of await committedDocuments()) {
       const stale = readFileSync(join(import.meta.dir, "..", path), "utf8") !== text;
       expect(stale ? `${path} is stale: run \`npm run openapi\`` : "").toBe("");
@@ -101,9 +101,9 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("a response that the document does not allow fails the test that got it", () => {
+describe("a response that the document does not allow fails its test", () => {
   const conformance = createConformance(allResources);
-  const asked = { method: "GET", path: "/restapi/orderstatuses/1.json" };
+  const request = { method: "GET", path: "/restapi/orderstatuses/1.json" };
   const record = { ID: 1, Name: "Dispatched" };
   const headers = {
     "Cache-Control": "no-cache, no-store, must-revalidate",
@@ -115,14 +115,14 @@ describe("a response that the document does not allow fails the test that got it
     "Content-Type": "application/json; charset=utf-8",
     ETag: '"a.1.json"',
   };
-  const check = (change: { status?: number; headers?: Record<string, string>; body?: unknown }, to = asked) =>
+  const check = (change: { status?: number; headers?: Record<string, string>; body?: unknown }, to = request) =>
     conformance.check(to, {
       status: change.status ?? 200,
       headers: new Headers({ ...headers, ...change.headers }),
       text: typeof change.body === "string" ? change.body : JSON.stringify(change.body ?? record),
     });
 
-  test("and one that it allows does not", () => check({}));
+  test("but not one that it allows", () => check({}));
 
   const faults: [string, Parameters<typeof check>[0]][] = [
     ["another status", { status: 202 }],
@@ -146,7 +146,7 @@ describe("a response that the document does not allow fails the test that got it
     ["more", { ID: 1, Name: "x", AccountNumber: "1", Address: { Town: "y" } }, "additional"],
     ["more of an inner record", { ID: 1, Name: "x", Address: { Town: "y", County: "z" } }, "additional"],
   ];
-  test.each(parts)("with %s in a list of parts: as it should", (_, body, says) => {
+  test.each(parts)("with %s in a list with `fields`", (_, body, says) => {
     const work = () => check({ headers: { "X-Total-Count": "1" }, body: [body] }, part);
     if (says === undefined) work();
     else expect(work).toThrow(says);
@@ -170,7 +170,7 @@ describe("a response that the document does not allow fails the test that got it
 
 describe("the JSON Schema", () => {
   for (const resource of served) {
-    test(`of ${resource.plural} is served and accepts what the example says, and nothing less`, async () => {
+    test(`of ${resource.plural} is served, accepts the example, and refuses it without one of its fields`, async () => {
       const response = await server.call("GET", `/schemas/${resource.name}.json`);
       expect(response.headers.get("Content-Type")).toBe("application/schema+json; charset=utf-8");
       const validate = new Ajv2020({ strictTypes: false }).compile(response.json);
@@ -206,7 +206,7 @@ function exampleOf(resource: Resource): Record<string, unknown> {
 
 type Content = { readonly example?: unknown; readonly examples?: Record<string, { value: unknown }> };
 
-/** Every content of the document by its media type, that of a request's body with `request` before it. */
+/** Every content of the document with its media type, which has the prefix `request ` in a request body. */
 function contentsIn(value: unknown, place = ""): [string, Content][] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]): [string, Content][] => {
@@ -216,9 +216,8 @@ function contentsIn(value: unknown, place = ""): [string, Content][] {
 }
 
 /**
- * Both linters hold an example in XML against the schema of the value that it writes, and find that a text is no object. OpenAPI 3.1 wants a text
- * there (section 4.8.14), and tools send it and show it as it is. So Spectral's rule is off; Redocly's, which checks the same, is believed for JSON;
- * a test above reads those in XML.
+ * Both linters check an example in XML against the schema of its value, and report that a string is not an object. OpenAPI 3.1 requires a
+ * string (section 4.8.14). So Spectral's rule is off, Redocly's equivalent applies to JSON only, and a test above checks the examples in XML.
  */
 const spectralRules = { extends: [[oas, "recommended"]], rules: { "oas3-valid-media-example": "off" } };
 
@@ -232,7 +231,7 @@ function isXmlExample(rule: string, pointer: string): boolean {
   return rule === "no-invalid-media-type-examples" && /application~1(?:problem\+)?xml\//.test(pointer);
 }
 
-/** The rules that Redocly's own command finds broken. */
+/** The rules that the document breaks, as the command of Redocly reports. */
 function lintByRedocly(document: Schema): string[] {
   const file = join(folder, "openapi.json");
   writeFileSync(file, JSON.stringify(document));

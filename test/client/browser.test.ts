@@ -1,4 +1,4 @@
-// The client in a page of another origin than the server, as an app has it: what it may send and read there is up to CORS.
+// The client in a web page of another origin than the server, where CORS decides what it can send and read.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -34,7 +34,7 @@ function serveApp(request: Request): Response {
   return new Response("<!doctype html><title>app</title>", { headers: { "Content-Type": "text/html" } });
 }
 
-test("creates, updates by the ETag that it read, pages and deletes, and sees problems and failures whole", async () => {
+test("creates, updates with an ETag, pages and deletes records, and reports problems and failures", async () => {
   const page = await browser.newPage();
   await page.goto(app.url.href);
   const seen = await page.evaluate(
@@ -51,8 +51,8 @@ test("creates, updates by the ETag that it read, pages and deletes, and sees pro
       await client.brands.delete({ ...renamed });
       const failed = [];
       for (const address of ["http://127.0.0.1:1", (module as string).replace("/client.js", "/moved")]) {
-        const nobody = createClient({ url: address, key: "k", retries: 0 });
-        failed.push(await nobody.brands.list().catch((error) => error.reason));
+        const unreachable = createClient({ url: address, key: "k", retries: 0 });
+        failed.push(await unreachable.brands.list().catch((error) => error.reason));
       }
       return [names, refused.code, wrong.faults, String(unchanged), failed, (await client.brands.list()).length];
     },

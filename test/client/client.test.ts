@@ -1,4 +1,4 @@
-// What the client does with records, against a real server.
+// The client's methods, with a real server.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Brand, createClient, etagOf, type StorefrontClient, StorefrontProblem } from "../../src/client/client.ts";
@@ -21,7 +21,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** What `work` throws, which must be a problem. */
+/** The problem that `work` throws. */
 async function problemOf(work: Promise<unknown>): Promise<StorefrontProblem> {
   const error = await work.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(StorefrontProblem);
@@ -47,7 +47,7 @@ describe("the client", () => {
     expect(await client.locations.list()).toMatchObject({ length: 0, total: 0 });
   });
 
-  test("asks for less, in another order, and knows how many there are", async () => {
+  test("filters, sorts, pages and selects fields, and knows the total", async () => {
     for (const Name of ["Beta & Co", "Acme", "Acme Two"]) await client.brands.create({ Name });
     const some = await client.brands.list({
       filter: { Name: { contains: "acme" } },
@@ -66,7 +66,7 @@ describe("the client", () => {
     expect((await client.brands.list({ filter: { ID: third.ID, Name: { contains: "two" } } })).total).toBe(1);
   });
 
-  test("tells a problem with its code, its faults and the request's id", async () => {
+  test("throws a problem with its code, its faults and the ID of the request", async () => {
     const problem = await problemOf(client.brands.create({ Name: "", Address: { Country: "Britain" } }));
     expect(problem).toMatchObject({ status: 400, code: "invalid-record", requestId: expect.any(String) });
     expect(problem.faults.map(({ field }) => field)).toEqual(["Name", "Address.Country"]);
@@ -88,7 +88,7 @@ describe("the client", () => {
     await below.stop();
   });
 
-  test("sends real methods, or POST alone to a proxy that lets nothing else through", async () => {
+  test("sends PUT and DELETE, or POST in their place through a proxy that allows only GET and POST", async () => {
     const before = proxy.seen.length;
     for (const methodOverride of [false, true]) {
       const distant = createClient({ url: proxy.url, key: server.key, methodOverride });
@@ -102,7 +102,7 @@ describe("the client", () => {
     ]);
   });
 
-  test("does a write once under a name of the caller's own, whoever repeats it", async () => {
+  test("carries out a write with the caller's idempotency key once, also if another client repeats it", async () => {
     const [idempotencyKey, other] = ["import 17, row 3", createClient({ url: server.url, key: server.key })];
     const first = await client.brands.create({ Name: "Acme" }, { idempotencyKey });
     expect(await other.brands.create({ Name: "Acme" }, { idempotencyKey })).toEqual(first);
@@ -113,7 +113,7 @@ describe("the client", () => {
 });
 
 describe("all()", () => {
-  test("neither misses nor repeats a record when others are deleted meanwhile", async () => {
+  test("neither misses nor repeats a record when others are deleted in the meantime", async () => {
     await createBrands(20);
     const before = await client.brands.list();
     const seen: Brand[] = [];
@@ -154,8 +154,8 @@ describe("all()", () => {
   });
 });
 
-describe("a record that somebody else changed since it was read is not overwritten", () => {
-  /** A record as the caller holds it, and the same after somebody else's change. */
+describe("a record that another client changed since it was read is not overwritten", () => {
+  /** A record as the caller read it, and the same after a change by another client. */
   async function createOutdated() {
     const brand = await client.brands.create({ Name: "Acme", AccountNumber: "A1" });
     const theirs = await client.brands.update(brand.ID, { AccountNumber: "A2" });
@@ -176,7 +176,7 @@ describe("a record that somebody else changed since it was read is not overwritt
     const { brand, theirs } = await createOutdated();
     expect((await problemOf(write(brand))).code).toBe("precondition-failed");
     expect(await client.brands.get(brand.ID)).toEqual(theirs);
-    // What the server gave last may be written.
+    // The current version can be written.
     expect(await write(await client.brands.get(brand.ID))).toBeDefined();
   });
 
@@ -202,15 +202,13 @@ describe("a record that somebody else changed since it was read is not overwritt
       (brand) => client.brands.update(brand.ID, { Name: "Late" }, { ifMatch: etagOf({}) as string }),
     ],
   ];
-  test.each(
-    unknown,
-  )("nor by %s, whose version is not known: the caller must say what may be overwritten", async (_, write) => {
+  test.each(unknown)("nor by %s, whose version is unknown, without `ifMatch`", async (_, write) => {
     const { brand, theirs } = await createOutdated();
     await expect(write(brand)).rejects.toThrow(TypeError);
     expect(await client.brands.get(brand.ID)).toEqual(theirs);
   });
 
-  test("unless the caller wants that", async () => {
+  test("unless the caller passes `*` or only the ID", async () => {
     const { brand } = await createOutdated();
     const listed = (await client.brands.list())[0] as Brand;
     expect((await client.brands.update(brand, { Name: "Late" }, { ifMatch: "*" })).AccountNumber).toBe("A2");
@@ -219,14 +217,14 @@ describe("a record that somebody else changed since it was read is not overwritt
     await client.brands.delete(listed, { ifMatch: "*" });
   });
 
-  test("the version is no part of the record: JSON, keys and loops do not show it", async () => {
+  test("the version is not a field of the record: JSON and Object.keys omit it", async () => {
     const brand = await client.orderStatuses.create({ Name: "Sent" });
     expect(JSON.stringify(brand)).toBe(`{"ID":${brand.ID},"Name":"Sent"}`);
     expect(Object.keys(brand)).toEqual(["ID", "Name"]);
     expect(etagOf(brand)).toMatch(/^"[^"]+"$/);
   });
 
-  test("a tag that a compressing proxy marked as weak still counts", async () => {
+  test("a tag that a compressing proxy weakened still matches", async () => {
     proxy.weakenTags(true);
     const distant = createClient({ url: proxy.url, key: server.key });
     const brand = await distant.brands.create({ Name: "Acme" });
@@ -237,7 +235,7 @@ describe("a record that somebody else changed since it was read is not overwritt
   });
 });
 
-test("what has not changed is not sent again: undefined with ifNoneMatch", async () => {
+test("what has not changed is not sent again: the calls return undefined", async () => {
   const brand = await client.brands.create({ Name: "Acme" });
   const list = await client.brands.list({ sort: "Name" });
   const whole = () => client.brands.list({ sort: "Name" }, { ifNoneMatch: etagOf(list) });

@@ -1,4 +1,4 @@
-// The client as an integrator gets it: packed, and unpacked into an empty project.
+// The client package, packed and installed in an empty project.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** The compiler of the checkout, and that of the generators' workspace: node10 ended with TypeScript 6. */
+/** The compiler of the repository, and an older one for `node10`, which TypeScript 6 removed. */
 const compilers: Record<string, string> = {
   "5.9.3": createRequire(join(root, "test/generated/package.json")).resolve("typescript/bin/tsc"),
   "7.0.2": join(root, "node_modules/typescript/bin/tsc"),
@@ -77,9 +77,9 @@ for await (const each of client.brands.all()) names.push(each.Name);
 const problem = await client.brands.delete(brand).catch((error) => error);
 const unchanged = await client.brands.get(brand.ID, { ifNoneMatch: etagOf(renamed) });
 await client.brands.delete(renamed);
-const nobody = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
-const failure = await nobody.brands.list().catch((error) => error);
-// What is left behind by a call that was ended while it waited must not keep the process alive.
+const unreachable = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
+const failure = await unreachable.brands.list().catch((error) => error);
+// A call that is aborted while it waits must not keep the process alive.
 const busy = async () => new Response("", { status: 503, headers: { "Retry-After": "50" } });
 const signal = AbortSignal.timeout(100);
 await createClient({ url, key, fetch: busy }).brands.list({}, { signal }).catch(() => {});
@@ -127,7 +127,7 @@ test("the client depends on nothing and takes less than 5 kB, bundled and gzippe
   expect(manifest.dependencies).toBeUndefined();
 });
 
-/** Packs as npm publishes, and unpacks as npm installs a package without its dependencies. */
+/** Packs the package in `folder` as npm publishes it, and installs it as `name` without dependencies. */
 async function unpack(folder: string, name: string): Promise<void> {
   const packed = JSON.parse(
     await run(["npm", "pack", "--json", "--ignore-scripts", "--pack-destination", project], folder),
@@ -137,7 +137,7 @@ async function unpack(folder: string, name: string): Promise<void> {
   await run(["tar", "-xzf", join(project, packed[0].filename), "-C", target, "--strip-components=1"], project);
 }
 
-/** What the command writes to stdout; throws with all that it said when it fails. */
+/** The standard output of the command. Throws with all its output if it fails. */
 async function run(command: string[], cwd: string): Promise<string> {
   const running = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
   const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);

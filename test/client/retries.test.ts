@@ -1,4 +1,4 @@
-// The client behind a network that fails, and what it does not try again.
+// The client on a network that fails: which requests it retries, and which it does not.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -30,7 +30,7 @@ afterAll(async () => {
 const throughProxy = (options: Partial<ClientOptions> = {}) =>
   createClient({ url: proxy.url, key: server.key, ...options });
 
-/** A client whose requests end in what `responses` make, in turn, the last one for ever; and how many there were. */
+/** A client that gets `responses` in turn, and the last one again and again. `urls` are its requests, `waits` its waits. */
 function scripted(responses: readonly (() => Response | Promise<Response>)[], options: Partial<ClientOptions> = {}) {
   const waits: number[] = [];
   const urls: string[] = [];
@@ -75,13 +75,13 @@ describe("a network that fails", () => {
 
   test("is a failure with its cause, once the retries are used up", async () => {
     const attempts: RetryInfo[] = [];
-    const nobody = createClient({
+    const unreachable = createClient({
       url: "http://127.0.0.1:1",
       key: "k",
       retries: 1,
       onRetry: (info) => void attempts.push(info),
     });
-    const failure = (await thrownBy(nobody.brands.list())) as StorefrontFailure;
+    const failure = (await thrownBy(unreachable.brands.list())) as StorefrontFailure;
     expect(failure).toBeInstanceOf(StorefrontFailure);
     expect(failure).toMatchObject({ name: "StorefrontFailure", reason: "network", cause: expect.any(Error) });
     expect(attempts).toHaveLength(1);
@@ -89,7 +89,7 @@ describe("a network that fails", () => {
     expect(attempts[0]?.error).toBeInstanceOf(StorefrontFailure);
   });
 
-  test("a response that takes too long is tried again, and then a failure", async () => {
+  test("a request that times out is retried, and then a failure", async () => {
     proxy.misbehave("dawdle");
     expect(await throughProxy({ timeout: 1000 }).orderStatuses.list()).toEqual(expect.any(Array));
     proxy.misbehave("dawdle");
@@ -122,7 +122,7 @@ describe("a network that fails", () => {
     }
   });
 
-  test("nor is it tried again when the reason is the problem of another call", async () => {
+  test("nor is it retried when the reason is the problem of another call", async () => {
     const controller = new AbortController();
     const problem = new StorefrontProblem(busy(), {}, "");
     const {
@@ -148,15 +148,15 @@ describe("a response that refuses", () => {
     ]),
     ...[409, 429, 502, 503, 504].map((status): [number, boolean] => [status, true]),
   ];
-  test.each(cases)("with %d: tried again: %p", async (status, isTriedAgain) => {
+  test.each(cases)("with %d is retried: %p", async (status, isRetried) => {
     const { client: refused, urls } = scripted([() => new Response("no", { status })], { retries: 1 });
     const problem = await thrownBy(refused.brands.get(1));
     expect(problem).toBeInstanceOf(StorefrontProblem);
     expect(problem).toMatchObject({ status, code: undefined, faults: [], type: "about:blank" });
-    expect(urls).toHaveLength(isTriedAgain ? 2 : 1);
+    expect(urls).toHaveLength(isRetried ? 2 : 1);
   });
 
-  test("comes again after what Retry-After says, and a little more", async () => {
+  test("is retried after Retry-After, and a random wait", async () => {
     const { client: waiting, waits } = scripted([() => busy({ "Retry-After": "1" }), () => Response.json([])]);
     const started = performance.now();
     expect(await waiting.brands.list()).toHaveLength(0);
@@ -183,7 +183,7 @@ describe("a response that refuses", () => {
     ["soon", undefined],
     ["1.5x", undefined],
   ];
-  test.each(headers)("with Retry-After: %s says %p", async (header, expected) => {
+  test.each(headers)("with Retry-After: %s has retryAfter %p", async (header, expected) => {
     const { client: refused } = scripted([() => busy({ "Retry-After": header })], { retries: 0 });
     expect(((await thrownBy(refused.brands.list())) as StorefrontProblem).retryAfter).toBe(expected);
   });
@@ -197,7 +197,7 @@ describe("waits", () => {
       {},
       "",
     );
-  /** The least and the most of many draws. */
+  /** The minimum and maximum of many draws. */
   const range = (draw: () => number | undefined) => {
     const drawn = Array.from({ length: 500 }, () => draw() as number);
     return [Math.min(...drawn), Math.max(...drawn)] as [number, number];
@@ -213,19 +213,19 @@ describe("waits", () => {
       [20, 10_000],
     ] as const) {
       for (const error of [failure, problem(502)]) {
-        const [least, most] = range(() => waitAfter(error, attempt, 0));
-        expect(least).toBeGreaterThanOrEqual(base * 0.5);
-        expect(least).toBeLessThan(base * 0.75);
-        expect(most).toBeGreaterThan(base * 1.25);
-        expect(most).toBeLessThan(base * 1.5);
+        const [min, max] = range(() => waitAfter(error, attempt, 0));
+        expect(min).toBeGreaterThanOrEqual(base * 0.5);
+        expect(min).toBeLessThan(base * 0.75);
+        expect(max).toBeGreaterThan(base * 1.25);
+        expect(max).toBeLessThan(base * 1.5);
       }
     }
   });
 
   test("begin when Retry-After is over, and there are none for longer than the caller allows", () => {
-    const [least, most] = range(() => waitAfter(problem(429, "2"), 1, 2000));
-    expect(least).toBeGreaterThanOrEqual(2100);
-    expect(most).toBeLessThan(2300);
+    const [min, max] = range(() => waitAfter(problem(429, "2"), 1, 2000));
+    expect(min).toBeGreaterThanOrEqual(2100);
+    expect(max).toBeLessThan(2300);
     expect(waitAfter(problem(429, "2"), 1, 1999)).toBeUndefined();
     expect(waitAfter(problem(400, "2"), 1, 60_000)).toBeUndefined();
     for (const reason of ["redirect", "unreadable"] as const) {
@@ -284,11 +284,11 @@ describe("a response that is not the interface's", () => {
   });
 });
 
-describe("a mistake in the program is thrown as it is, and not tried again", () => {
+describe("a mistake in the program is thrown unchanged, and not retried", () => {
   const bug = JSON.parse("{}") as { headers: { x: string } };
   const circular: Record<string, unknown> = { Name: "x" };
   circular.Self = circular;
-  // biome-ignore lint/suspicious/noExplicitAny: what JavaScript lets a caller do
+  // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
   const mistakes: [string, number, (client: any) => Promise<unknown>][] = [
     ["an ID that climbs out of its path", 0, ({ brands }) => brands.delete("../orderstatuses/50")],
     ["the same in a record", 0, ({ brands }) => brands.delete({ ID: "../orderstatuses/50" }, { ifMatch: "*" })],
@@ -331,7 +331,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
     ["in a fetch of the caller's own", { fetch: async () => Response.json(bug.headers.x) }],
     ["in one that is not asynchronous", { fetch: () => Response.json(bug.headers.x) as unknown as Promise<Response> }],
     ["in one that gives no response", { fetch: async () => ({}) as Response }],
-    ["in one that calls what is not there", { fetch: async () => missing() }],
+    ["in one that calls an undefined function", { fetch: async () => missing() }],
     ["in onResponse", { onResponse: () => void bug.headers.x }],
     ["in onRetry", { fetch: async () => busy(), onRetry: () => void bug.headers.x }],
   ];
@@ -346,7 +346,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
     expect(waits).toEqual([]);
   });
 
-  test("but what a platform throws when the network fails is tried again, whatever it looks like", async () => {
+  test("but errors of the platform for network failures are retried, in every form", async () => {
     const thrown = [
       new TypeError("Failed to fetch"),
       new TypeError("NetworkError when attempting to fetch resource."),
@@ -365,7 +365,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
     }
   });
 
-  // biome-ignore lint/suspicious/noExplicitAny: what JavaScript lets a caller do
+  // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
   const options: [string, any][] = [
     ["an address that is none", { url: "shop.example" }],
     ["an address of another protocol", { url: "ftp://shop.example" }],
@@ -389,7 +389,7 @@ describe("a mistake in the program is thrown as it is, and not tried again", () 
 });
 
 describe("hooks", () => {
-  test("see every response with its request id, and what is left of the key's allowance", async () => {
+  test("receive every response with its request ID and the rest of the key's rate limit", async () => {
     const seen: ResponseInfo[] = [];
     const key = await server.issueKey({ rate: 50 });
     const watched = createClient({ url: server.url, key, onResponse: (info) => void seen.push(info) });

@@ -1,4 +1,4 @@
-// Runs every example on every page of the guide, in the page's order, and compares what comes out with what the page says.
+// Runs every example on every page of the guide, in order, and compares its output with the page.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ beforeAll(() => {
 }, 30_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-describe("every example does what its page says", () => {
+describe("every example has the output on its page", () => {
   const client = readFileSync(join(root, "src/client/README.md"), "utf8");
   const pages = { ...guide, ...problems, "the client's own page": client };
   for (const [name, text] of Object.entries(pages)) {
@@ -30,7 +30,7 @@ describe("every example does what its page says", () => {
       try {
         const outputs = await run(examples, server.url, server.key);
         examples.forEach((example, index) => {
-          if (!example.expected) throw new Error(`the page does not say what comes of\n${example.code}`);
+          if (!example.expected) throw new Error(`the page has no output for\n${example.code}`);
           const wrong = difference(example.expected, outputs[index] ?? "");
           if (wrong !== undefined)
             throw new Error(`${example.code}\nshould give\n${example.expected.text}\nand gives\n${wrong}`);
@@ -42,7 +42,7 @@ describe("every example does what its page says", () => {
   }
 });
 
-/** What each example prints, all of them run in one shell, as by someone who pastes them one after another. */
+/** The output of each example. They run in one shell, as if pasted one after another. */
 async function run(examples: readonly Example[], url: string, key: string): Promise<string[]> {
   const script = ['curl() { command curl -s "$@"; }', ...examples.map(toShell)].join(`\necho; echo ${mark}\n`);
   const running = Bun.spawn(["bash", "-c", script.replaceAll("http://127.0.0.1:8080", url)], {

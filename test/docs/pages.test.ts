@@ -74,7 +74,7 @@ describe("what describes the interface", () => {
     ["/schemas/brand.json", "application/schema+json; charset=utf-8"],
     ["/schemas/storefront.xsd", "application/xml; charset=utf-8"],
     ["scalar", "text/javascript; charset=utf-8"],
-  ])("%s comes compressed to those who accept it, and not again to those who have it", async (name, type) => {
+  ])("%s is compressed for clients that accept it, and 304 for clients that have it", async (name, type) => {
     const path = name === "scalar" ? await scalar() : name;
     const plain = await get(path, { "Accept-Encoding": "identity" });
     expect([plain.status, plain.headers.get("Content-Type"), plain.headers.get("Content-Encoding")]).toEqual([
@@ -101,16 +101,16 @@ describe("what describes the interface", () => {
     expect(tags.size).toBe(3);
   });
 
-  test("may be kept: for good where the path names the version, otherwise after asking", async () => {
-    const kept = async (path: string) => (await get(path, {})).headers.get("Cache-Control");
-    expect(await kept(await scalar())).toBe("public, max-age=31536000, immutable");
+  test("can be cached: for ever if the path names the version, otherwise with revalidation", async () => {
+    const cacheControl = async (path: string) => (await get(path, {})).headers.get("Cache-Control");
+    expect(await cacheControl(await scalar())).toBe("public, max-age=31536000, immutable");
     for (const path of ["/", "/docs", "/docs/guide", "/docs/assets/page.js", "/openapi.json", "/schemas/brand.json"])
-      expect(await kept(path)).toBe("public, no-cache");
+      expect(await cacheControl(path)).toBe("public, no-cache");
     for (const path of ["/healthz", "/readyz", "/metrics", "/docs/nothing"])
-      expect(await kept(path)).toBe("no-cache, no-store, must-revalidate");
+      expect(await cacheControl(path)).toBe("no-cache, no-store, must-revalidate");
   });
 
-  test("takes memory once, however many clients do not read it", async () => {
+  test("takes its memory once for many clients that do not read", async () => {
     const path = await scalar();
     const size = (await bytes(await get(path, { "Accept-Encoding": "identity" }))).length;
     Bun.gc(true);
@@ -134,7 +134,7 @@ describe("the start page", () => {
   const example = async (headers: Record<string, string>, to = server) =>
     /curl [^<]*/.exec((await to.call("GET", "/", { headers })).text)?.[0];
 
-  test("shows the address by which it was reached, without a script too", async () => {
+  test("shows the address that the client used, also without a script", async () => {
     expect(await example({})).toBe(`curl -H &quot;X-API-AUTH: $KEY&quot; ${server.url}/restapi/brands.json`);
     expect(await example({ Host: "shop.example" })).toContain(" http://shop.example/restapi/");
     expect(await example({ Host: "shop.example", "X-Forwarded-Proto": "https" })).toContain(" https://shop.example/");
@@ -142,7 +142,7 @@ describe("the start page", () => {
     expect(await example({ Host: "shop.example", "X-Forwarded-Host": "other.example" })).toContain("shop.example");
   });
 
-  test("has nothing of the host in it that a browser or a shell would take for more than a name", async () => {
+  test("does not contain a host that a browser or a shell could interpret", async () => {
     const behindProxy = await startTestServer({ settings: { TRUST_FORWARDED_HOST: "yes" } });
     expect(await example({ "X-Forwarded-Host": "shop.example:81" }, behindProxy)).toContain(" http://shop.example:81/");
     for (const host of ["<script>", "$(id)", "a;id", "`id`", "a b", '"', "a/b?c"])
@@ -151,7 +151,7 @@ describe("the start page", () => {
     await behindProxy.stop();
   });
 
-  test("is not sent again to those who have it, and is another for another host", async () => {
+  test("is 304 for clients that have it, and differs between hosts", async () => {
     const etag = (await server.call("GET", "/")).headers.get("ETag") as string;
     expect((await server.call("GET", "/", { headers: { "If-None-Match": etag } })).status).toBe(304);
     const other = { "If-None-Match": etag, Host: "shop.example" };
@@ -187,7 +187,7 @@ describe("a page that does not exist", () => {
     ["GET", "/restapi/nothing.json", browser],
     ["GET", "/restapi", browser],
     ["POST", "/nothing", browser],
-  ])("is a problem for everybody else: %s %s %o", async (method, path, headers) => {
+  ])("is a problem document for other clients: %s %s %o", async (method, path, headers) => {
     const response = await server.call(method, path, { headers });
     expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
   });

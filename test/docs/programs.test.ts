@@ -1,4 +1,4 @@
-// The programs in examples/, each in its language where that is on the machine; what they say is in examples/README.md.
+// The programs in examples/, where their languages are installed. examples/README.md has their output.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { type DemoServer, startDemo } from "../support/demo-server.ts";
 
 const folder = join(import.meta.dir, "../../examples");
 const readme = readFileSync(join(folder, "README.md"), "utf8");
-const said = /```text\n([\s\S]*?)```/.exec(readme)?.[1];
+const expectedOutput = /```text\n([\s\S]*?)```/.exec(readme)?.[1];
 let server: DemoServer;
 beforeAll(async () => {
   server = await startDemo();
@@ -25,7 +25,7 @@ const programs: [string, string[]][] = [
 
 for (const [file, command] of programs) {
   const isHere = Bun.which(command[0] as string) !== null;
-  test(`${file} ${isHere ? "does what its page says" : "is told about on its page"}`, async () => {
+  test(`${file} ${isHere ? "has the output on its page" : "is described on its page"}`, async () => {
     expect(readme).toContain(`\`${command.join(" ")} examples/${file} http://127.0.0.1:8080 "$KEY"\``);
     if (!isHere) return;
     const running = Bun.spawn([...command, ...join(folder, file).split(" "), server.url, server.key], {
@@ -33,6 +33,6 @@ for (const [file, command] of programs) {
       stderr: "pipe",
     });
     const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
-    expect(output || complaint).toBe(said as string);
+    expect(output || complaint).toBe(expectedOutput as string);
   }, 60_000);
 }

@@ -22,7 +22,7 @@ const sizes = [
 
 for (const [device, width, height] of sizes) {
   describe(`on ${device}`, () => {
-    test("the reference shows every operation that has a place in it, and speaks to no other host", async () => {
+    test("the reference shows its operations, and sends requests to no other host", async () => {
       const watched = await openPage(browser, server.url, width, height);
       await watched.page.goto(`${server.url}/docs`);
       await watched.page.getByRole("heading", { name: "Storefront", level: 1 }).waitFor();
@@ -30,7 +30,7 @@ for (const [device, width, height] of sizes) {
       await expectQuiet(watched);
     }, 120_000);
 
-    test("the pages of the guide fit, and name the server that they came from", async () => {
+    test("the pages of the guide fit, and contain the URL of their server", async () => {
       const watched = await openPage(browser, server.url, width, height);
       for (const path of ["/", "/docs/getting-started", "/docs/formats", "/docs/problems/not-found"]) {
         await watched.page.goto(server.url + path);
@@ -48,9 +48,9 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   await page.locator("input.scalar-password-input:visible").first().fill(server.key);
   await page.goto(`${server.url}/docs#tag/order-statuses/GET/restapi/orderstatuses.json`);
   await page.getByRole("button", { name: /^Test Request\s*\(get \/restapi\/orderstatuses\.json\)/ }).click();
-  const answered = page.waitForResponse(`${server.url}/restapi/orderstatuses.json`);
+  const received = page.waitForResponse(`${server.url}/restapi/orderstatuses.json`);
   await page.getByRole("button", { name: /^Send/ }).first().click();
-  expect((await answered).status()).toBe(200);
+  expect((await received).status()).toBe(200);
   await page.getByText('"Dispatched"').last().waitFor();
   const lines = await page.locator("pre", { hasText: "curl" }).allTextContents();
   const line = lines.find((text) => text.includes("/restapi/orderstatuses.json") && !text.includes("--request")) ?? "";
@@ -59,7 +59,7 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   await expectQuiet(watched);
 }, 120_000);
 
-test("the form of an operation in XML sends XML, and shows what comes back: the record, or the problem", async () => {
+test("the form of an operation in XML sends XML, and shows the response: the record, or the problem", async () => {
   const watched = await openPage(browser, server.url, 1280, 900);
   const { page } = watched;
   const path = "/restapi/orderstatuses.xml";
@@ -71,10 +71,10 @@ test("the form of an operation in XML sends XML, and shows what comes back: the 
     ["wrong", 401, "/docs/problems/unauthorized"],
   ] as const) {
     await page.locator("input.scalar-password-input:visible, [type=password]:visible").last().fill(key);
-    const [sent, answered] = [page.waitForRequest(server.url + path), page.waitForResponse(server.url + path)];
+    const [sent, received] = [page.waitForRequest(server.url + path), page.waitForResponse(server.url + path)];
     await page.getByRole("button", { name: /^Send/ }).first().click();
     expect((await sent).headers()["content-type"]).toBe("application/xml");
-    expect((await answered).status()).toBe(status);
+    expect((await received).status()).toBe(status);
     await page.getByText(shown).last().waitFor();
     expect(await page.getByText("Binary file").count()).toBe(0);
   }

@@ -1,4 +1,4 @@
-// The requests for Postman and for editors, each sent as the tool would send it.
+// The requests for Postman and for editors, sent as these tools send them.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Clients that others' generators make of the OpenAPI document: each is compiled, and drives the interface.
+// Clients that generators make from the OpenAPI document: each is compiled, and calls every operation.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -77,7 +77,7 @@ const tsconfig = {
   files: ["driver.ts"],
 };
 
-/** The file of a package that its command runs. */
+/** The file that the command of a package runs. */
 function program(name: string, file: string): string {
   return join(packageFolder(name), file);
 }

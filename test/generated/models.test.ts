@@ -1,5 +1,5 @@
-// What a generator makes of the lists for languages other than TypeScript. It runs from npm alone, without those languages; those
-// that are on the machine run what it made on what the server sends. Whole clients of other generators: docs/clients.md.
+// The types that a generator makes for lists in languages other than TypeScript. Where Python is installed, its types parse responses of the
+// server. docs/clients.md lists the generators of whole clients.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What the generator makes of the list at `path` in a language: the text of a file. */
+/** The file that the generator makes for the list at `path` in a language. */
 async function generate(path: string, name: string, lang: string): Promise<string> {
   const { schema } = document.paths[path].get.responses[200].content["application/json"];
   const source = new JSONSchemaInput(new FetchingJSONSchemaStore());
@@ -46,7 +46,7 @@ test.each(languages)("a list is a list of whole records in %s", async (lang, exp
   for (const pattern of expected) expect(text).toMatch(pattern);
 });
 
-test.skipIf(Bun.which("python3") === null)("what is made for Python reads what the server sends", async () => {
+test.skipIf(Bun.which("python3") === null)("the types for Python parse the responses of the server", async () => {
   const lists = { brands: "Brands", orderstatuses: "OrderStatuses", locations: "Locations" };
   for (const [path, name] of Object.entries(lists)) {
     writeFileSync(join(folder, `${path}.py`), await generate(`/restapi/${path}.json`, name, "python"));
