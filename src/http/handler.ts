@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { reportFailure } from "./failures.ts";
 import { effectiveMethod, methodLabel, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
 import { toProblemResponse } from "./responses.ts";
-import type { PublicRoute, Route } from "./route.ts";
+import type { SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
 import { toTarget } from "./target.ts";
 
@@ -90,7 +90,7 @@ export class HttpHandler implements Handler {
 
   #respondAt(
     exchange: Exchange,
-    route: Exclude<Route, PublicRoute> | undefined,
+    route: SiteRoute | undefined,
     site: Site,
     snapshot: Snapshot,
   ): MaybePromise<WireResponse> {

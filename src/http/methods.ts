@@ -34,7 +34,7 @@ export function effectiveMethod(request: WireRequest): string {
 export function requireMethod({ request, method }: Exchange, route: Route): void {
   if (request.method === "POST") refuseOtherOverride(request);
   if (route.methods.includes(method)) return;
-  const detail = route.whyNot?.(method) ?? "this page can only be read";
+  const detail = route.whyNot?.(method) ?? `this path has no method ${method}`;
   throw new Refusal("method-not-allowed", detail, { headers: { Allow: route.methods.join(", ") } });
 }
 

@@ -19,7 +19,7 @@ import { idIn, type ResourceRoute } from "./route.ts";
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: ResourceRoute, snapshot: Snapshot): MaybePromise<WireResponse> {
   const collection = snapshot.collection(route.resource);
-  if (route.kind === "record") return lookUp(exchange, route, snapshot, collection);
+  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
   const query = readListQuery(route.resource, exchange.target.query);
   return after(collection.version(), (version) =>
     query

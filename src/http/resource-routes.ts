@@ -23,34 +23,35 @@ interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" |
 /** The routes by path. */
 export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: string, route: ResourceRoute][] {
   const endpoint = new ResourceEndpoint(dependencies);
-  const toRoute = (kind: ResourceRoute["kind"], resource: Resource, format: Format): [string, ResourceRoute] => {
-    const label = `${basePath}${resource.path}${kind === "record" ? "/{id}" : ""}.${format.name}`;
+  const toRoute = (isList: boolean, resource: Resource, format: Format): [string, ResourceRoute] => {
+    const label = `${basePath}${resource.path}${isList ? "" : "/{id}"}.${format.name}`;
     const route: ResourceRoute = {
-      kind,
+      kind: "site",
+      isList,
       resource,
       format,
       label,
-      methods: methodsOf(kind, resource),
+      methods: methodsOf(isList, resource),
       whyNot: (method) => whyNot(method, route),
       respond: (exchange, key, snapshot) => endpoint.respond(exchange, route, key, snapshot),
     };
     return [label, route];
   };
   return servedOf(dependencies.resources).flatMap((resource) =>
-    formats.flatMap((format) => [toRoute("list", resource, format), toRoute("record", resource, format)]),
+    formats.flatMap((format) => [toRoute(true, resource, format), toRoute(false, resource, format)]),
   );
 }
 
 /** Contract section 3. */
-function methodsOf(kind: ResourceRoute["kind"], { access }: Resource): string[] {
-  const writing = kind === "list" ? ["POST", "PUT", "PATCH", "DELETE"] : ["PUT", "PATCH", "DELETE"];
+function methodsOf(isList: boolean, { access }: Resource): string[] {
+  const writing = isList ? ["POST", "PUT", "PATCH", "DELETE"] : ["PUT", "PATCH", "DELETE"];
   return ["GET", "HEAD", ...(access === "written" ? writing : []), "OPTIONS"];
 }
 
-function whyNot(method: string, { kind, resource, format }: ResourceRoute): string {
+function whyNot(method: string, { isList, resource, format }: ResourceRoute): string | undefined {
   const { access, path, plural } = resource;
   if (access === "read") return `${plural} can only be read`;
-  if (method !== "POST" || kind === "list") return `this path has no method ${method}`;
+  if (method !== "POST" || isList) return undefined;
   return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
 

@@ -1,5 +1,4 @@
-// What a route is: a path, the methods that it has, and the function that responds. Each kind of endpoint is a member of the union
-// `Route`.
+// A route: an endpoint's methods and the function that responds.
 
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
@@ -14,8 +13,8 @@ interface RouteBase {
   readonly label: string;
   /** In the order of `Allow`. */
   readonly methods: readonly string[];
-  /** The detail of the problem for a method that is not among `methods`. Undefined for a general one. */
-  whyNot?(method: string): string;
+  /** The detail of the problem for a method that is not among `methods`; undefined for a general text. */
+  whyNot?(method: string): string | undefined;
 }
 
 /** An endpoint without a site and a key: health, metrics, documentation. */
@@ -24,19 +23,20 @@ export interface PublicRoute extends RouteBase {
   respond(exchange: Exchange): MaybePromise<WireResponse>;
 }
 
-/** An endpoint of a site. It gets requests with a valid key, and the site's snapshot, as new as the store. */
-interface SiteRoute extends RouteBase {
+/** An endpoint of a site. It receives requests with a valid key, and the site's snapshot, as new as the store. */
+export interface SiteRoute extends RouteBase {
+  readonly kind: "site";
   respond(exchange: Exchange, key: Key, snapshot: Snapshot): MaybePromise<WireResponse>;
 }
 
 /** All records of a resource in a format, or one of them. */
 export interface ResourceRoute extends SiteRoute {
-  readonly kind: "list" | "record";
+  readonly isList: boolean;
   readonly resource: Resource;
   readonly format: Format;
 }
 
-export type Route = PublicRoute | ResourceRoute;
+export type Route = PublicRoute | SiteRoute;
 
 /** The path before the name of a resource. */
 export const basePath = "/restapi/";

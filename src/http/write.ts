@@ -76,7 +76,7 @@ function readChange(
   body: Uint8Array,
   operation: Operation,
 ): { id: number; text: string } {
-  const asked = route.kind === "list" ? undefined : idIn(exchange.target.path);
+  const asked = route.isList ? undefined : idIn(exchange.target.path);
   const pathId = asked === undefined ? undefined : toId(asked);
   if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
   const { input, faults } =
