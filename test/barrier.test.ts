@@ -14,8 +14,8 @@ const down = () => new Refusal("unavailable", "down");
 test("a request that arrives during a query waits for the next one, which it shares", async () => {
   const { engine, next, waiting } = createManualEngine();
   const barrier = new Barrier(engine);
-  const early = barrier.ask([1]);
-  const late = [barrier.ask([1, 2]), barrier.ask([3])];
+  const early = barrier.headsOf([1]);
+  const late = [barrier.headsOf([1, 2]), barrier.headsOf([3])];
   const first = await next("heads");
   expect(first.args).toEqual([[1]]);
   expect(await waiting()).toEqual([]);
@@ -42,7 +42,7 @@ test("after a query has returned, the next one is sent at once", async () => {
   const { engine, next } = createManualEngine();
   const barrier = new Barrier(engine);
   for (const revision of [1, 2, 3]) {
-    const asked = barrier.ask([1]);
+    const asked = barrier.headsOf([1]);
     (await next("heads")).resolve([head(revision)]);
     expect(revisions(await asked)).toEqual({ 1: revision });
   }
@@ -51,12 +51,12 @@ test("after a query has returned, the next one is sent at once", async () => {
 test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
   const { engine, next, waiting } = createManualEngine();
   const barrier = new Barrier(engine);
-  const asked = [barrier.ask([1]), barrier.ask([2]), barrier.ask([3])];
+  const asked = [barrier.headsOf([1]), barrier.headsOf([2]), barrier.headsOf([3])];
   const outcomes = Promise.allSettled(asked);
   (await next("heads")).reject(down());
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   expect(await waiting()).toEqual([]);
-  const later = barrier.ask([4]);
+  const later = barrier.headsOf([4]);
   (await next("heads")).resolve([head(1)]);
   expect(revisions(await later)).toEqual({ 4: 1 });
 });
@@ -64,8 +64,8 @@ test("when a query fails, the requests that wait for the next one fail too, and 
 test("a fault of the program fails the requests of that query, and no others", async () => {
   const { engine, next } = createManualEngine();
   const barrier = new Barrier(engine);
-  const early = barrier.ask([1]).catch((error) => error.message);
-  const late = barrier.ask([2]);
+  const early = barrier.headsOf([1]).catch((error) => error.message);
+  const late = barrier.headsOf([2]);
   (await next("heads")).reject(new Error("a bug"));
   expect(await early).toBe("a bug");
   (await next("heads")).resolve([head(9)]);

@@ -1,60 +1,60 @@
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 
-/** One question to the store, and everyone who waits for its answer. */
-interface Question {
+/** One query for the heads of sites, shared by all requests that wait for it. */
+interface Query {
   readonly sites: Set<number>;
-  readonly answer: PromiseWithResolvers<BarrierResult>;
+  readonly result: PromiseWithResolvers<BarrierResult>;
 }
 
-/** Where the sites stood at a moment after everyone had asked, and a place to share what follows from it. */
+/** The heads of the sites at a moment after all these requests arrived, and the work that they share because of it. */
 export interface BarrierResult {
   readonly heads: ReadonlyMap<number, Head>;
   readonly shared: Map<number, Promise<unknown>>;
 }
 
 /**
- * Asks a store that is far away where sites stand: one question at a time, which serves all requests that arrived before
- * it was sent. Those that arrive while it is under way share the next one.
+ * Queries the store for the heads of sites, one query at a time. A query serves all requests that arrived before it was
+ * sent. Those that arrive while it runs share the next one.
  */
 export class Barrier {
   readonly #engine: Engine;
-  #next: Question | undefined;
-  #asking = false;
+  #next: Query | undefined;
+  #isRunning = false;
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** Where `sites` and others stand, as of now or later. @throws Refusal `unavailable` */
-  ask(sites: readonly number[]): Promise<BarrierResult> {
-    this.#next ??= { sites: new Set(), answer: Promise.withResolvers() };
+  /** The heads of `sites` and others, as of this call or later. @throws Refusal `unavailable` */
+  headsOf(sites: readonly number[]): Promise<BarrierResult> {
+    this.#next ??= { sites: new Set(), result: Promise.withResolvers() };
     for (const site of sites) this.#next.sites.add(site);
-    const { promise } = this.#next.answer;
-    if (!this.#asking) void this.#askAll();
+    const { promise } = this.#next.result;
+    if (!this.#isRunning) void this.#queryAll();
     return promise;
   }
 
-  async #askAll(): Promise<void> {
-    this.#asking = true;
-    for (let question = this.#take(); question; question = this.#take()) {
+  async #queryAll(): Promise<void> {
+    this.#isRunning = true;
+    for (let query = this.#take(); query; query = this.#take()) {
       try {
-        const sites = [...question.sites];
+        const sites = [...query.sites];
         const heads = await this.#engine.heads(sites);
-        question.answer.resolve({
+        query.result.resolve({
           heads: new Map(sites.map((site, i) => [site, heads[i] as Head])),
           shared: new Map(),
         });
       } catch (error) {
-        question.answer.reject(error);
-        // Those who wait for the next question have waited as long as a store may take already.
-        if (error instanceof Refusal) this.#take()?.answer.reject(error);
+        query.result.reject(error);
+        // The requests that wait for the next query have already waited as long as a query may take.
+        if (error instanceof Refusal) this.#take()?.result.reject(error);
       }
     }
-    this.#asking = false;
+    this.#isRunning = false;
   }
 
-  #take(): Question | undefined {
+  #take(): Query | undefined {
     const taken = this.#next;
     this.#next = undefined;
     return taken;

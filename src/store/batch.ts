@@ -1,5 +1,5 @@
-// What a batch of intents does to what is stored. Pure, and the same for every engine: an engine locks and fetches,
-// asks here, and writes down the answer.
+// Decides the effect of a batch of intents on the stored data. Pure, and the same for every engine: an engine locks and
+// fetches rows, calls `decideBatch`, and stores the result.
 
 import { randomText } from "../lib/base62.ts";
 import type { Change, Operation } from "../model/change.ts";
@@ -16,10 +16,10 @@ import {
 import { withChange } from "./record-counts.ts";
 import { removedEpoch } from "./removed-sites.ts";
 
-/** How long an idempotency key is remembered, in milliseconds. */
+/** Lifetime of an idempotency key in milliseconds. */
 export const idempotencyLifetime = 24 * 60 * 60 * 1000;
 
-/** A site's row: where its journal stands, the last ID given per resource, and how many records there are if that is known. */
+/** A site's row: its head, the last ID given per resource, and the number of records if it is known. */
 export interface SiteState {
   epoch: string;
   revision: number;
@@ -27,7 +27,7 @@ export interface SiteState {
   counts: RecordCounts | undefined;
 }
 
-/** The response that an idempotency key stands for. */
+/** The response to the first write with an idempotency key. */
 export interface StoredResponse {
   readonly digest: string;
   readonly at: number;
@@ -37,7 +37,7 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** What a batch may touch, as it is stored inside the transaction. The maps are changed as the batch is decided. */
+/** The rows that a batch may touch, as stored at the start of its transaction. `decideBatch` updates the maps. */
 export interface Stored {
   readonly sites: Map<number, SiteState>;
   readonly rows: Map<string, StoredRow>;
@@ -47,7 +47,7 @@ export interface Stored {
 type SiteChange = Change & { readonly site: number };
 type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
 
-/** What to write down. `sites` are those whose row changed. */
+/** The rows to store. `sites` are those whose row changed. */
 export interface Written {
   readonly outcomes: Outcome[];
   readonly changes: SiteChange[];
@@ -68,7 +68,7 @@ export function newSite(): SiteState {
   return { epoch: randomText(8), revision: 0, counters: {}, counts: {} };
 }
 
-/** Decides `intents` in order; each sees what those before it did. With `atomic`, stops at the first refusal with nothing to write. */
+/** Decides `intents` in order; each sees the effects of those before it. With `atomic`, stops at the first refusal with nothing to store. */
 export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
   const written: Written = { outcomes: [], changes: [], responses: [], sites: new Set() };
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
@@ -82,7 +82,7 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   return written;
 }
 
-/** Asserts what readers of the journal rely on, and `Snapshot.apply` asserts again: entries are numbered without a gap. */
+/** Asserts that entries are numbered without a gap, as readers of the journal rely on. `Snapshot.apply` asserts it again. */
 function requireConsecutive(changes: readonly SiteChange[], revisions: Map<number, number>): void {
   for (const { site, revision } of changes) {
     const last = revisions.get(site) as number;

@@ -3,8 +3,8 @@ import type { Head, SinceOptions } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 
 /**
- * What `Engine.since` answers: `changes`, read together with `head`, if they follow on `revision` without a gap and are of
- * the history that was asked for; otherwise undefined.
+ * The result of `Engine.since`: `changes`, read together with `head`, if they follow `revision` without a gap and belong to
+ * the requested history; otherwise undefined.
  */
 export function following(
   changes: readonly Change[],
@@ -21,8 +21,8 @@ export function following(
 export const outdated = "OUTDATED";
 
 /**
- * Makes sure that a store has not fallen behind what is known of it, as when it is a primary that was replaced. What is of
- * another history cannot be compared, and passes.
+ * Checks that a store is not behind what is known of it, as a replaced primary is. Revisions of another history cannot be
+ * compared, and pass.
  * @throws Refusal `unavailable`
  */
 export function requireReached(found: Head, least: Head | undefined): void {

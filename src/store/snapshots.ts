@@ -64,7 +64,7 @@ export class Snapshots {
   async #freshBehind(barrier: Barrier, site: number): Promise<Snapshot> {
     for (let question = 1; question <= mostQuestions; question++) {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-      const answer = await barrier.ask(site === systemSite ? [systemSite] : [systemSite, site]);
+      const answer = await barrier.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
       const system = this.#behind(systemSite, answer, known[0] as number);
       const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
       const systemSnapshot = system instanceof Promise ? await system : system;

@@ -6,13 +6,13 @@ import { Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
 import type { Snapshots } from "./snapshots.ts";
 
-const longestBatch = 512;
-const longestQueue = 10_000;
-/** Most turns of the event loop that a batch waits for company. */
-const mostTurns = 8;
-/** While reads keep coming, a batch waits for this many of them for each write of the last one: that leaves writes a tenth of the time or so. */
+const maxBatch = 512;
+const maxQueue = 10_000;
+/** Maximum turns of the event loop that a batch waits for more writes. */
+const maxTurns = 8;
+/** While reads arrive, a batch waits for this many of them per write of the last batch, which leaves writes about a tenth of the time. */
 const readsPerWrite = 30;
-/** After how many turns of the event loop without a read nobody reads any more. */
+/** Turns of the event loop without a read after which a batch waits no longer. */
 const quietTurns = 4;
 
 interface Waiting {
@@ -26,7 +26,7 @@ export class WriteQueue {
   readonly #snapshots: Snapshots;
   #queue: Waiting[] = [];
   #committing = false;
-  /** How many writes the last batch had. */
+  /** The number of writes in the last batch. */
   #lastSize = 0;
   #reads = 0;
 
@@ -36,11 +36,11 @@ export class WriteQueue {
   }
 
   /**
-   * Does what `intent` wants. When the outcome comes, it is on durable storage and in this process's snapshot.
-   * @throws Refusal `unavailable` when the store cannot be written to or too many writes wait; then nothing happened
+   * Stores `intent`. Resolves when the outcome is on durable storage and in the snapshot of this process.
+   * @throws Refusal `unavailable` if the store cannot be written to or too many writes wait; then nothing has happened
    */
   write(intent: Intent): Promise<Outcome> {
-    if (this.#queue.length >= longestQueue) {
+    if (this.#queue.length >= maxQueue) {
       return Promise.reject(new Refusal("unavailable", "too many writes are waiting", { retryAfter: 1 }));
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
@@ -49,7 +49,7 @@ export class WriteQueue {
     return promise;
   }
 
-  /** Says that a read was answered: reads go before writes. */
+  /** Counts a read, since reads go before writes. */
   noteRead(): void {
     this.#reads++;
   }
@@ -57,9 +57,9 @@ export class WriteQueue {
   async #commitAll(): Promise<void> {
     this.#committing = true;
     while (this.#queue.length > 0) {
-      // Whoever writes alone, one write after the other, never waits.
+      // A single client that sends one write after another never waits.
       if (this.#lastSize > 1) await this.#gather();
-      const batch = this.#queue.splice(0, longestBatch);
+      const batch = this.#queue.splice(0, maxBatch);
       this.#lastSize = batch.length;
       const before = this.#reads;
       await this.#commit(batch);
@@ -69,18 +69,18 @@ export class WriteQueue {
   }
 
   /**
-   * Lets the event loop turn until a turn brings no further write. Those who were answered just now write again together: two
-   * half batches in alternation would cost two transactions and two flushes.
+   * Waits until a turn of the event loop brings no further write. Clients that got their responses together write again
+   * together; two alternating half batches would take two transactions and two flushes.
    */
   async #gather(): Promise<void> {
     let seen = 0;
-    for (let turn = 0; turn < mostTurns && seen < this.#queue.length && seen < longestBatch; turn++) {
+    for (let turn = 0; turn < maxTurns && seen < this.#queue.length && seen < maxBatch; turn++) {
       seen = this.#queue.length;
       await nextTurn();
     }
   }
 
-  /** Lets so many reads be answered, or as many as there are. */
+  /** Waits until `reads` more reads have been served, or no more arrive. */
   async #giveWay(reads: number): Promise<void> {
     const until = this.#reads + reads;
     for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
@@ -97,7 +97,7 @@ export class WriteQueue {
       batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
     } catch (error) {
       for (const { reject } of batch) reject(error);
-      // Those in the queue have waited as long as a store may take already.
+      // The writes in the queue have already waited as long as a commit may take.
       if (error instanceof Refusal) for (const { reject } of this.#queue.splice(0)) reject(error);
     }
   }
@@ -110,7 +110,7 @@ export class WriteQueue {
   }
 }
 
-/** After one turn of the event loop: what clients have sent meanwhile is read. */
+/** Resolves after one turn of the event loop, in which sockets are read. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

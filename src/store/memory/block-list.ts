@@ -1,27 +1,27 @@
-// The records of a collection in ID order, cut into blocks: however far apart the IDs are, there are never many small ones.
+// The records of a collection in ID order, in blocks. There are never many small blocks, even if IDs are far apart.
 
 import type { Steps } from "../../lib/slices.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./record.ts";
 
-/** Most records of a block. Two neighbours have more than half of that together. */
+/** Maximum records of a block. Two neighbours have more than half of that together. */
 export const mostRecords = 128;
 
-/** The state of records after changes, by ID: undefined for one that was deleted. */
+/** Records after changes, by ID: undefined for a deleted one. */
 export type Changed = ReadonlyMap<number, MemoryRecord | undefined>;
 
 export function findRecord(blocks: readonly Block[], id: number): BlockRecord | undefined {
   return blocks[placeOf(blocks, id)]?.find(id);
 }
 
-/** `blocks` after changes: other blocks in the place of those that `changed` touches, the same for the rest. */
+/** `blocks` after changes: new blocks for those that `changed` touches, the same ones for the rest. */
 export function* withChanges(resource: Resource, blocks: readonly Block[], changed: Changed): Steps<readonly Block[]> {
   const ids = [...changed.keys()].sort((a, b) => a - b);
   const result: Block[] = [];
   let next = 0;
   for (let place = 0; next < ids.length; place++) {
-    // Blocks without a change are taken as they are, all at once.
+    // Consecutive blocks without a change are copied together.
     const touched = placeOf(blocks, ids[next] as number);
     while (place < touched) appendBlock(resource, result, blocks[place++] as Block);
     const end = blocks[place + 1]?.first ?? Number.POSITIVE_INFINITY;
@@ -34,7 +34,7 @@ export function* withChanges(resource: Resource, blocks: readonly Block[], chang
   return ids.length === 0 ? blocks : result;
 }
 
-/** Appends `records` in blocks. New IDs come at the end, so there blocks are filled; elsewhere they get room. */
+/** Appends `records` in blocks. At the end, where new IDs are added, blocks are filled; elsewhere they have free space. */
 function* appendRecords(
   resource: Resource,
   to: Block[],
@@ -57,7 +57,7 @@ function appendBlock(resource: Resource, to: Block[], block: Block): void {
   } else to.push(block);
 }
 
-/** The place of the block that has `id` or would have it, by halving. */
+/** The index of the block that has `id` or would have it, by binary search. */
 function placeOf(blocks: readonly Block[], id: number): number {
   let low = 0;
   let high = blocks.length;

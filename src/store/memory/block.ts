@@ -5,10 +5,10 @@ import { EncodedItems, type ItemBuilder } from "./encoded-items.ts";
 import type { Facet } from "./order.ts";
 import type { MemoryRecord } from "./record.ts";
 
-/** Most columns that a block keeps. */
-const mostColumns = 4;
+/** Maximum columns that a block keeps. */
+const maxColumns = 4;
 
-/** A record that lies in a block. */
+/** A record in a block. */
 export class BlockRecord implements MemoryRecord {
   readonly block: Block;
   readonly index: number;
@@ -32,8 +32,8 @@ export class BlockRecord implements MemoryRecord {
 }
 
 /**
- * Neighbouring records of a collection: the bytes that they have in a JSON list, and what was derived from them (other encodings,
- * texts of fields). The records of a block never change; after a change another block takes its place.
+ * Neighbouring records of a collection: their bytes in a JSON list, and derived data (other encodings, texts of fields). The
+ * records of a block never change; a change replaces the block.
  */
 export class Block {
   /** In ascending order; at least one. */
@@ -42,12 +42,12 @@ export class Block {
   readonly #resource: Resource;
   readonly #json: EncodedItems;
   readonly #derived = new Map<string, EncodedItems>();
-  /** Texts of fields, by the facet's name. */
+  /** Texts of fields, by the name of the facet. */
   readonly #columns = new Map<string, readonly string[]>();
-  /** About how many bytes they take: counted once, since the weight of a site is asked for ten times a second. */
+  /** Their approximate size in bytes, counted once, since the memory budget reads it ten times a second. */
   #columnsUse = 0;
 
-  /** @param records in ID order; those that lie in other blocks are copied from there as bytes */
+  /** @param records in ID order; records of other blocks are copied as bytes */
   constructor(resource: Resource, records: readonly MemoryRecord[]) {
     this.ids = records.map(({ id }) => id);
     this.revisions = records.map(({ revision }) => revision);
@@ -73,7 +73,7 @@ export class Block {
   }
 
   find(id: number): BlockRecord | undefined {
-    // IDs that follow one another without a gap need no search.
+    // Consecutive IDs need no search.
     const guess = id - this.first;
     const index = this.ids[guess] === id ? guess : this.ids.indexOf(id);
     return index === -1 ? undefined : new BlockRecord(this, index);
@@ -84,7 +84,7 @@ export class Block {
     return this.#json.text(index);
   }
 
-  /** All records in `encoding`; made when first asked for, and then kept. */
+  /** All records in `encoding`; made on the first call, and kept. */
   encoded(encoding: Encoding): EncodedItems {
     if (encoding.name === storedEncoding.name) return this.#json;
     let items = this.#derived.get(encoding.name);
@@ -97,18 +97,18 @@ export class Block {
     return items;
   }
 
-  /** Appends one record in `encoding`, without making the others. */
+  /** Appends one record in `encoding`, without encoding the others. */
   appendItem(index: number, encoding: Encoding, to: ItemBuilder): void {
     const items = encoding.name === storedEncoding.name ? this.#json : this.#derived.get(encoding.name);
     if (items) items.copyItem(index, to);
     else to.write(encoding.item(this.#resource, this.text(index)));
   }
 
-  /** The texts of every record, facet by facet. What is not kept is gathered in one pass over the records. */
+  /** The texts of every record, facet by facet. Texts that are not kept are collected in one pass over the records. */
   columns(facets: readonly Facet[]): readonly (readonly string[])[] {
     const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
     const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
-    if (made.size <= mostColumns) this.#keepColumns(made);
+    if (made.size <= maxColumns) this.#keepColumns(made);
     return columns;
   }
 
@@ -130,7 +130,7 @@ export class Block {
     return use;
   }
 
-  /** The texts of all records by the facets' names. */
+  /** The texts of all records, by the names of the facets. */
   #gather(facets: readonly Facet[]): ReadonlyMap<string, readonly string[]> {
     const columns = new Map(facets.map((facet) => [facet.name, { facet, texts: [] as string[] }]));
     for (let index = 0; columns.size > 0 && index < this.size; index++) {
@@ -141,7 +141,7 @@ export class Block {
   }
 
   #keepColumns(made: ReadonlyMap<string, readonly string[]>): void {
-    if (this.#columns.size + made.size > mostColumns) {
+    if (this.#columns.size + made.size > maxColumns) {
       this.#columns.clear();
       this.#columnsUse = 0;
     }

@@ -1,7 +1,7 @@
 import { ByteBuilder } from "../../lib/byte-builder.ts";
 import type { Encoding } from "../../model/encoding.ts";
 
-/** A piece of a list. Its bytes never change: they may be on their way to a slow client. */
+/** A piece of a list. Its bytes never change, since a slow client may still receive them. */
 export class ListPart {
   readonly bytes: Buffer;
   readonly #compressed = new Map<string, Uint8Array>();
@@ -10,7 +10,7 @@ export class ListPart {
     this.bytes = bytes;
   }
 
-  /** The bytes in a content coding, made when first asked for. */
+  /** The bytes in a content coding, made on the first call. */
   compressed(coding: string, compress: (bytes: Uint8Array) => Uint8Array): Uint8Array {
     let made = this.#compressed.get(coding);
     if (!made) {
@@ -20,7 +20,7 @@ export class ListPart {
     return made;
   }
 
-  /** About how many bytes it takes, besides `bytes`. */
+  /** Its approximate size in bytes, besides `bytes`. */
   compressedUse(): number {
     let use = 0;
     for (const bytes of this.#compressed.values()) use += 100 + bytes.length;
@@ -28,13 +28,13 @@ export class ListPart {
   }
 }
 
-// One builder for all: items are collected in it and taken before the next ones begin.
+// One builder for all: items are collected in it and removed before the next ones begin.
 const builder = new ByteBuilder();
 
-/** The items of neighbouring records in one encoding, one after another, each behind a separator. */
+/** The items of neighbouring records in one encoding, one after another, each after a separator. */
 export class EncodedItems {
   readonly #part: ListPart;
-  /** The same without the first separator, for the beginning of a list; made when first asked for. */
+  /** The same without the first separator, for the beginning of a list; made on the first call. */
   #firstPart: ListPart | undefined;
   /** Where each item ends. */
   readonly #ends: Uint32Array;
@@ -81,5 +81,5 @@ export class EncodedItems {
   }
 }
 
-/** What items are appended to. */
+/** The target of appended items. */
 export type ItemBuilder = Pick<ByteBuilder, "write" | "copy">;

@@ -3,10 +3,10 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { shared } from "../../lib/shared.ts";
 import type { ListPart } from "./encoded-items.ts";
 
-/** Longest list to join, in bytes. Of a longer one, the system takes a part at a time anyway. */
-const longestJoined = 16 * 1024 * 1024;
+/** Maximum size of a list to join, in bytes. The system accepts only a part of a longer one at a time. */
+const maxJoinedBytes = 16 * 1024 * 1024;
 
-/** The whole list in one encoding, at one state of its records. Its parts are shared with the lists before and after it. */
+/** The whole list in one encoding, for one version of its records. It shares parts with the lists before and after it. */
 export class EncodedList {
   readonly parts: readonly ListPart[];
   /** Bytes of all parts together. */
@@ -20,15 +20,15 @@ export class EncodedList {
     this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
   }
 
-  /** Its bytes to send: in parts the first time, and from the second time on in one piece, which is sent in one write. */
+  /** The bytes to send: in parts for the first request, then in one piece, which is sent in one write. */
   take(): readonly Uint8Array[] | BufferWithHeadroom {
     const parts = this.parts.map(({ bytes }) => bytes);
-    if (++this.#requests === 1 || this.length > longestJoined) return parts;
+    if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
     this.#joined ??= joinWithHeadroom(parts);
     return this.#joined;
   }
 
-  /** The whole list in a content coding, made when first asked for; those who ask meanwhile wait for the same. */
+  /** The whole list in a content coding, made on the first call; concurrent calls share the work. */
   compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
     return shared(this.#compressed, coding, make);
   }

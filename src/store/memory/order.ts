@@ -1,11 +1,11 @@
-// What records are found and ordered by.
+// The texts that records are filtered and sorted by.
 
 import { type StorefrontRecord, valueAt } from "../../model/record.ts";
 import type { Leaf } from "../../model/resource.ts";
 
 /** A text of a record: that of a field, or of the ID. */
 export interface Facet {
-  /** Tells facets of a resource apart. */
+  /** Unique among the facets of a resource. */
   readonly name: string;
   of(record: StorefrontRecord): string;
 }
@@ -23,10 +23,10 @@ export interface Order {
   readonly descending: boolean;
 }
 
-// The root collation of Unicode: names sort as people expect, whatever the server's language.
+// The root collation of Unicode: names sort as people expect, in any language of the server.
 const collator = new Intl.Collator("und");
 
-/** What decides the place of a record in an order. */
+/** The sort key of a record. */
 export interface SortKey {
   readonly id: number;
   /** One for each facet of the order. */
@@ -48,7 +48,7 @@ export function compareKeys(a: SortKey, b: SortKey, sort: readonly Order[]): num
   return a.id - b.id;
 }
 
-/** How many of `ordered` come before `key`, by halving. */
+/** The number of records of `ordered` that come before `key`, by binary search. */
 export function placeFor(
   key: SortKey,
   ordered: readonly number[],
@@ -65,7 +65,7 @@ export function placeFor(
   return low;
 }
 
-/** What tells orders apart. */
+/** A name that is unique among the orders of a resource. */
 export function nameOfOrder({ leaf, descending }: Order): string {
   return `${descending ? "-" : ""}${leaf?.path ?? "ID"}`;
 }

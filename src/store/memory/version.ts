@@ -12,25 +12,25 @@ import { EncodedList } from "./encoded-list.ts";
 /** A part of a list as it is sent. */
 export interface Page {
   readonly body: Uint8Array;
-  /** How many records it was cut from. */
+  /** The number of records on all pages. */
   readonly total: number;
 }
 
-/** How many pages are kept of a version, how many bytes they may have, and how long the name of one may be. */
-const mostPages = 64;
-const mostPageBytes = 4 * 1024 * 1024;
-const longestPageName = 512;
+/** Limits of the kept pages of a version: their number, their bytes together, and the length of a name. */
+const maxPages = 64;
+const maxPageBytes = 4 * 1024 * 1024;
+const maxPageName = 512;
 
-/** Builders that wait to be used again; pages that pause have one each. */
+/** Builders to reuse. Each page that is being made uses one. */
 const builders: ByteBuilder[] = [];
-const mostBuilders = 4;
+const maxBuilders = 4;
 
-/** The records of a collection at one moment, and the lists and pages that were asked for since. */
+/** The records of a collection at one moment, and the lists and pages made from them. */
 export class Version {
   readonly blocks: readonly Block[];
   /** The site's revision at the last change to any of these records. */
   readonly revision: number;
-  /** Counts the versions of the collection. */
+  /** The number of this version of the collection. */
   readonly number: number;
   readonly size: number;
   readonly #lists = new Map<string, MaybePromise<EncodedList>>();
@@ -48,7 +48,7 @@ export class Version {
     return findRecord(this.blocks, id);
   }
 
-  /** The whole list in `encoding`; those who ask while it is made wait for the same. */
+  /** The whole list in `encoding`; concurrent calls share the work. */
   list(encoding: Encoding): MaybePromise<EncodedList> {
     return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
   }
@@ -73,11 +73,11 @@ export class Version {
       builder.write(encoding.listEnd);
       return builder.take();
     } finally {
-      if (builders.length < mostBuilders) builders.push(builder);
+      if (builders.length < maxBuilders) builders.push(builder);
     }
   }
 
-  /** The page called `name`, made by `make` unless it is kept: shops show the same ones again and again. */
+  /** The kept page `name`, or a new one of `make`: clients request the same pages repeatedly. */
   page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
     const known = this.#pages.get(name);
     return known ?? after(make(), (page) => this.#keepPage(name, page));
@@ -104,8 +104,8 @@ export class Version {
   #keepPage(name: string, page: Page): Page {
     const bytes = 500 + page.body.length;
     if (this.#pages.has(name)) return page;
-    if (name.length > longestPageName || bytes > mostPageBytes / 8) return page;
-    if (this.#pages.size >= mostPages || this.#pageBytes + bytes > mostPageBytes) {
+    if (name.length > maxPageName || bytes > maxPageBytes / 8) return page;
+    if (this.#pages.size >= maxPages || this.#pageBytes + bytes > maxPageBytes) {
       this.#pages.clear();
       this.#pageBytes = 0;
     }

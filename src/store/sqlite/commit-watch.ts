@@ -1,9 +1,9 @@
-// Whether anybody committed to a SQLite database, for a hundredth of what `pragma data_version` costs.
+// Detects commits to a SQLite database, for a hundredth of the cost of `pragma data_version`.
 //
-// In WAL mode every commit, by any process, ends with rewriting the header of the wal-index: the first 48 bytes of the
+// In WAL mode, every commit of any process ends by rewriting the header of the wal-index: the first 48 bytes of the
 // file `-shm` (https://sqlite.org/walformat.html, section 2.1), which hold a counter of transactions, the last frame and
-// checksums. It is looked at in shared memory, as SQLite does. The first of its two copies is written last, before the commit returns. So as long as these bytes are the
-// same, nothing that was acknowledged is missing; bytes that are torn differ, and then SQLite itself is asked.
+// checksums. We read it in shared memory, as SQLite does. The first of its two copies is written last, before the commit
+// returns. So while these bytes are the same, no confirmed commit is missing. Torn bytes differ, and then we ask SQLite.
 
 import { dlopen, type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
@@ -12,7 +12,7 @@ import type { KnownFile } from "./files.ts";
 
 const headerLength = 48;
 
-/** Says whether certainly nobody has committed since it was last called. The first answer is no. */
+/** Returns true only if there was certainly no commit since the last call. The first call returns false. */
 type CommitWatch = () => boolean;
 
 /** Watches `database`, which has `files` open: the file `-shm` is there as long as a connection is. */
@@ -37,10 +37,10 @@ function watchHeader(header: Uint32Array): CommitWatch {
   };
 }
 
-/** The header in memory, shared with every process that has the database open; undefined where that cannot be had. */
+/** The header in memory that is shared with all processes that have the database open; undefined if it is not available. */
 function mapHeader(path: string): Uint32Array | undefined {
   const file = openForever(path);
-  // To read a mapping beyond its file's end would end the process.
+  // A read beyond the end of the mapped file would end the process.
   if (fstatSync(file).size < headerLength) return undefined;
   const address = mapFile(file);
   return address === undefined ? undefined : new Uint32Array(toArrayBuffer(address, 0, headerLength));
@@ -48,17 +48,17 @@ function mapHeader(path: string): Uint32Array | undefined {
 
 const [readable, shared] = [1, 1];
 
-/** mmap(2). Bun's own would open the file anew and close it, which drops SQLite's locks (see below). */
+/** mmap(2). `Bun.mmap` would open and close the file, which drops SQLite's locks (see below). */
 function mapFile(file: number): Pointer | undefined {
   const library = loadedLibrary();
   if (!library) return undefined;
   const map = mmapOf(library);
   const address: unknown = map?.(null, headerLength, readable, shared, file, 0);
-  // A failure is the largest address there is, which fits no number.
+  // The result of a failure is the largest address, which is not a safe integer.
   return typeof address === "number" ? (address as Pointer) : undefined;
 }
 
-/** `mmap` of the C library; undefined where Bun cannot call it: it has no JIT when memory is limited by `ulimit -v`. */
+/** `mmap` of the C library; undefined if Bun cannot call it: it has no JIT if memory is limited by `ulimit -v`. */
 function mmapOf(library: string) {
   try {
     const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
@@ -68,7 +68,7 @@ function mmapOf(library: string) {
   }
 }
 
-/** The C library that this process runs on, glibc or musl. By its full name: a file of that name elsewhere is not to be run. */
+/** The path of the C library of this process, glibc or musl. It is absolute, so that no other file of that name is loaded. */
 function loadedLibrary(): string | undefined {
   const maps = readFileSync("/proc/self/maps", "utf8");
   return /\/\S*\/(?:libc\.so\.6|libc-[0-9.]+\.so|ld-musl-[^/\s]+\.so\.1)$/m.exec(maps)?.[0];

@@ -7,18 +7,18 @@ import { lastAdded, madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 
-/** What raises the version, which programs that do not know it refuse. What only adds columns does not. */
+/** Migrations that raise the version, which older programs refuse. Those that only add columns do not. */
 const migrations: readonly string[] = [first];
 
-/** Bytes to which the log (`-wal`) is cut back once it was written into the database. It grows with the largest transaction. */
+/** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
 export const logLimit = 16 * 1024 * 1024;
 
-/** How long a server waits for a transaction of others, in milliseconds. */
+/** Milliseconds that a server waits for transactions of other processes. */
 const serverPatience = 3000;
 
 /**
- * Opens the file, making it and its folder when they are not there. Every commit reaches the disk before it returns.
- * @param busyTimeout milliseconds to wait for a transaction of others
+ * Opens the file. Creates it and its folder if they do not exist. A commit returns after it has reached the disk.
+ * @param busyTimeout milliseconds to wait for transactions of other processes
  */
 export function openDatabase(path: string, busyTimeout = serverPatience): Database {
   return translated(() => open(path, busyTimeout), `the database ${path}`);
@@ -40,7 +40,7 @@ function open(path: string, busyTimeout: number): Database {
   }
 }
 
-/** Brings the tables up to this program's version, under a lock, so that processes may start at once. */
+/** Migrates the tables to the version of this program, under a lock, so that processes can start concurrently. */
 export function migrate(database: Database): void {
   translated(() => {
     if (isUpToDate(database)) return;
@@ -53,7 +53,7 @@ export function migrate(database: Database): void {
   });
 }
 
-/** @throws Refusal `unavailable` when the tables are not of this program's version */
+/** @throws Refusal `unavailable` if the tables do not have the version of this program */
 export function requireVersion(database: Database): void {
   if (knownVersion(database) === migrations.length && hasAddedColumns(database)) return;
   throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
@@ -68,7 +68,7 @@ function hasAddedColumns(database: Database): boolean {
   return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
 }
 
-/** The version of the tables. @throws Refusal `unavailable` when they are none that this program made or can upgrade */
+/** The version of the tables. @throws Refusal `unavailable` if this program did not make them or cannot upgrade them */
 function knownVersion(database: Database): number {
   const found = version(database);
   if (found > migrations.length) throw madeByNewer(found, migrations.length);
@@ -91,7 +91,7 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Runs `work` and turns SQLite's errors into ours. */
+/** Runs `work` and converts errors of SQLite into ours. */
 export function translated<T>(work: () => T, subject?: string): T {
   try {
     return work();
@@ -100,7 +100,7 @@ export function translated<T>(work: () => T, subject?: string): T {
   }
 }
 
-/** Whatever the disk, a lock or the file does is `unavailable`; anything else is a fault of this program. */
+/** Errors of the disk, a lock or the file are `unavailable`; any other is a fault of this program. */
 export function fromSqlite(error: unknown, subject = "the database"): unknown {
   const systemCode = (error as NodeJS.ErrnoException).code ?? "";
   const outside =

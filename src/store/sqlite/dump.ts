@@ -6,8 +6,8 @@ import { fromSqlite } from "./database.ts";
 export type Cell = string | number | null;
 
 /**
- * Every row of every table as of one moment, read on a connection of its own, which `open` makes.
- * @param nameOf where a table's rows are, if not under its own name
+ * Every row of every table as of one moment, read on a separate connection, which `open` makes.
+ * @param nameOf the name of the table that has the rows of a table, if it differs
  */
 export function* dumpRows(
   open: () => Database,

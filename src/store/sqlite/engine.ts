@@ -15,8 +15,8 @@ import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
 
 /**
  * The embedded engine: reads on this thread, writes in a worker.
- * @param path the database file; it is made when it is not there
- * @param busyTimeout milliseconds to wait for a transaction of others; what is right for a server when not given
+ * @param path the database file; it is created if it does not exist
+ * @param busyTimeout milliseconds to wait for transactions of other processes; by default those of a server
  * @throws Refusal `unavailable` when the file cannot be opened or a newer program made it
  */
 export function openSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
@@ -30,7 +30,7 @@ export function openSqlite(path: string, resources: readonly Resource[], busyTim
 }
 
 /**
- * The same, or its read side alone where it cannot be written: writes are then refused.
+ * The same, or only its read side if the file cannot be written: writes are then refused.
  * @throws Refusal as openSqlite does
  */
 export function openReadableSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
@@ -42,7 +42,7 @@ export function openReadableSqlite(path: string, resources: readonly Resource[],
   }
 }
 
-/** What SQLite says of the second attempt tells no more than `error` of the first. */
+/** The error of the second attempt has no more information than `error` of the first. */
 function openReadOnlyAfter(error: unknown, path: string): Engine {
   try {
     return openReadOnly(path);
@@ -62,7 +62,7 @@ function createEngine(
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
   const watch = translated(() => watchCommits(database, files));
-  /** Another connection to the same database. Where its file is gone, to open it would make a new one. */
+  /** Another connection to the same database. It requires the file, since SQLite would create a new one. */
   const openAgain = () => {
     requireSameFiles(files);
     return openDatabase(path, busyTimeout);
@@ -93,7 +93,7 @@ function createEngine(
   };
 }
 
-/** The worker, started by the first call. It answers in order, so the calls under way wait in a line. */
+/** The worker, started by the first call. It returns results in order, so pending calls are a queue. */
 function startWriter(how: WorkerStart) {
   let worker: Worker | undefined;
   const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
@@ -112,7 +112,7 @@ function startWriter(how: WorkerStart) {
     started.onerror = ({ message }) => {
       why = `: ${message}`;
     };
-    // However it ended, what it was asked gets no answer any more. The next call starts another.
+    // Pending calls get no result, however the worker ended. The next call starts another worker.
     started.addEventListener("close", () => {
       worker = undefined;
       const failure = new Refusal(

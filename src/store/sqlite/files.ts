@@ -1,14 +1,14 @@
 // Whether the files that SQLite has open are still those at their paths.
 //
-// To remove a file leaves it to whoever has it open: SQLite would go on committing into nothing. Closing a descriptor of
-// these files would drop SQLite's locks on them (POSIX.1 fcntl), so they are looked at by their paths only. As long as
-// SQLite has them open, the system gives their inode numbers to no other file.
+// A removed file exists as long as a process has it open, so SQLite would continue to commit into it. Closing a descriptor
+// of these files would drop SQLite's locks on them (POSIX.1 fcntl), so they are checked by path only. While SQLite has them
+// open, no other file gets their inode numbers.
 
 import { type BigIntStats, realpathSync, statSync } from "node:fs";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
 
-/** Milliseconds for which a look counts when records are read. */
+/** Milliseconds for which a check is valid for reads. */
 const lookInterval = 1000;
 
 /** A file as it was when the database was opened; plain data, to be sent to another thread. */
@@ -20,7 +20,7 @@ export interface KnownFile {
 
 /** The database, its log (`-wal`) and its index (`-shm`), all of which a connection in WAL mode has open. */
 export function knownFiles(path: string): KnownFile[] {
-  // SQLite puts the two others beside the file that a symbolic link leads to.
+  // The two others are beside the target of a symbolic link.
   const target = realpathSync(path);
   return [path, `${target}-wal`, `${target}-shm`].map((file) => {
     const { dev, ino } = statSync(file, { bigint: true });
@@ -28,7 +28,7 @@ export function knownFiles(path: string): KnownFile[] {
   });
 }
 
-/** @throws Refusal `unavailable` when one of `files` was removed, or another file is in its place */
+/** @throws Refusal `unavailable` if one of `files` was removed or replaced */
 export function requireSameFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {
     const found = lookAt(path);
@@ -37,7 +37,7 @@ export function requireSameFiles(files: readonly KnownFile[]): void {
   }
 }
 
-/** The same for reads, which are many: looks at most once a second, and at every call while something is wrong. */
+/** The same for reads: checks at most once a second, and at every call while something is wrong. */
 export function createFileWatch(files: readonly KnownFile[]): () => void {
   let due = 0;
   return () => {

@@ -1,11 +1,11 @@
-// What the threads say to each other about a batch, as one string: a first line of JSON and then a line per JSON text,
-// which has no line breaks. To clone the objects instead costs twice the time.
+// The messages between the threads about a batch. Each is one string: a first line of JSON and then a line per JSON text,
+// which has no line breaks. Cloning the objects would take twice the time.
 
 import { type Aftermath, type Intent, type Outcome, type Refused, withId } from "../../model/intent.ts";
 
 type IntentHead = Omit<Intent, "text">;
 
-/** An outcome without its body, which is empty for a new record; what else a change has, the intent says. */
+/** An outcome without its body, which is empty for a new record. The rest of a change is in the intent. */
 type OutcomeHead = Refused | (Omit<Aftermath, "body"> & { kind: "done" | "unchanged" | "replayed"; revision?: number });
 
 export function encodeIntents(intents: readonly Intent[]): string {
@@ -38,7 +38,7 @@ export function encodeOutcomes(outcomes: readonly Outcome[]): string {
   return JSON.stringify(heads) + bodies;
 }
 
-/** The outcomes of `intents`, or of the first of them. */
+/** The outcomes of `intents`, or of some from the first on. */
 export function decodeOutcomes(message: string, intents: readonly Intent[]): Outcome[] {
   const [heads = "", ...bodies] = message.split("\n");
   return (JSON.parse(heads) as OutcomeHead[]).map((head, index): Outcome => {
@@ -51,14 +51,14 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   });
 }
 
-/** Whether it made a record, whose body is then the intent's text and the ID. */
+/** Whether it created a record, whose body is then the text of the intent and the ID. */
 function isNew({ kind, operation }: { kind: string; operation: string }): boolean {
   return kind === "done" && operation === "create";
 }
 
 /**
- * The same JSON object, but no part of the message, all of which would stay in memory as long as a part of it does: texts
- * that are joined get memory of their own when they are first read.
+ * A copy of the JSON object. As a part of the message, it would keep the whole message in memory. Joined texts get their own
+ * memory when they are first read.
  */
 function copyOf(part: string): string {
   return `{${part.slice(1)}`;

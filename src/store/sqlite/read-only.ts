@@ -1,4 +1,4 @@
-// Reading where nothing can be written: on a read-only disk, or without the permission.
+// Reads a database that cannot be written: on a read-only disk, or without permission.
 
 import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
@@ -9,14 +9,14 @@ import { createReader } from "./reader.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
 
-/** How a database is opened for reading, and what must hold for what was read. */
+/** A database opened for reading, and the condition for the validity of its data. */
 interface Access {
   open(): Database;
-  /** @throws Refusal `unavailable` when it must not be relied on */
+  /** @throws Refusal `unavailable` if the data must not be used */
   guard(): void;
 }
 
-/** Whether `error`, from opening a database, says that something cannot be written. */
+/** Whether `error`, from opening a database, means that something cannot be written. */
 export function isWriteProtected(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
   return /^(SQLITE_(READONLY|CANTOPEN|PERM)|EROFS$|EACCES$|EPERM$)/.test(String(cause?.code));
@@ -53,7 +53,7 @@ export function openReadOnly(path: string): Engine {
   }
 }
 
-/** With its log where SQLite can read that, as a server does that writes at the same time; otherwise without. */
+/** Opens it with its log if SQLite can read that; otherwise without. */
 function accessTo(path: string): Access {
   const file = realpathSync(path);
   const address = `file:${encodeURI(file).replaceAll("?", "%3F").replaceAll("#", "%23")}`;
@@ -77,8 +77,8 @@ function canRead(open: () => Database): boolean {
 }
 
 /**
- * SQLite reads a database without its log, and without locks, when it is told that nobody writes. That is right as long as
- * there is no log and the file stays the same (https://sqlite.org/wal.html, "Read-Only Databases").
+ * Opens it as immutable: SQLite then uses neither the log nor locks. That is correct while there is no log and the file does
+ * not change (https://sqlite.org/wal.html, "Read-Only Databases").
  */
 function guardAlone(file: string): () => void {
   if (logSize(file) > 0) {
@@ -92,7 +92,7 @@ function guardAlone(file: string): () => void {
   };
 }
 
-/** What differs when somebody has written, or has begun to. */
+/** A value that changes when a process writes, or begins to. */
 function stateOf(file: string): string {
   const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");

@@ -3,7 +3,7 @@ import type { Resource } from "../../model/resource.ts";
 import { type View, viewNameOf, viewOf } from "../tables.ts";
 import { inTransaction } from "./database.ts";
 
-/** Makes the reporting view of each resource, and adds the columns that it lacks. */
+/** Creates the reporting view of each resource, and adds missing columns. */
 export function makeViews(database: Database, resources: readonly Resource[]): void {
   if (outdatedViews(database, resources).length === 0) return;
   inTransaction(database, () => {

@@ -1,4 +1,4 @@
-// The thread that waits for the disk, so that no read does. It answers one message after the other.
+// The writer thread. It waits for the disk, so that reads do not. It handles one message after another.
 
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -16,7 +16,7 @@ export interface WorkerStart {
   readonly busyTimeout: number | undefined;
 }
 
-/** What the thread is asked after that. */
+/** All later messages. */
 export type WorkerCall =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
@@ -26,7 +26,7 @@ export type WorkerCall =
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
 
-/** What came of a call. A failure is told in plain data, since an error loses its class on the way. */
+/** The result of a call. A failure is plain data, since an error loses its class when it is sent to another thread. */
 export type WorkerResult =
   | { readonly value: string }
   | { readonly failure: { readonly unavailable: boolean; readonly message: string } };
@@ -36,10 +36,10 @@ let writer: Writer | undefined;
 
 self.onmessage = ({ data }: MessageEvent<WorkerStart | WorkerCall>) => {
   if ("path" in data) start = data;
-  else self.postMessage(answer(data));
+  else self.postMessage(resultOf(data));
 };
 
-function answer(call: WorkerCall): WorkerResult {
+function resultOf(call: WorkerCall): WorkerResult {
   try {
     if (call.name === "close" && !writer) return { value: "" };
     writer ??= openWriter(start as WorkerStart);
@@ -50,7 +50,7 @@ function answer(call: WorkerCall): WorkerResult {
   }
 }
 
-/** The outcomes of a commit, or whether there is more to drop or to forget; nothing for the other calls. */
+/** The outcomes of a commit, or `more` if there is more to delete; the empty text for other calls. */
 function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "tryWrite") target.tryWrite();

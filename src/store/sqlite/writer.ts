@@ -30,13 +30,13 @@ export interface Writer {
   close(): void;
 }
 
-/** Opens the write side of the database at `path`, whose tables are there already and which has `files` open. */
+/** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
 export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
   requireSameFiles(files);
   const database = openDatabase(path, busyTimeout);
   const sql = statements(database);
 
-  /** The second look is what counts: a write is acknowledged only when the files were still there after its commit. */
+  /** The second check decides: a write is confirmed only if the files still existed after its commit. */
   function transact<T>(work: () => T): T {
     requireSameFiles(files);
     const result = translated(() => inTransaction(database, work));
@@ -52,10 +52,10 @@ export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
         write(sql, stored, written);
         return written.outcomes;
       }),
-    // The first page with the number that it has already: the least that can be committed.
+    // The same version number again: the smallest possible commit, of the first page.
     tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
     deleteExpiredResponses: (before, most) => {
-      // To look costs no lock, and an empty transaction would.
+      // A look needs no lock; an empty transaction would.
       if (!translated(() => sql.expired.get(before))) return false;
       return transact(() => sql.forget.run(before, most).changes === most);
     },
