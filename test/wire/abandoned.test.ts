@@ -1,4 +1,4 @@
-// Whoever responds to a request can tell whether its client is still there.
+// A handler can ask whether the client of a request is still connected.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -34,7 +34,7 @@ test("a request is abandoned when its connection is reset", async () => {
   expect(request.isAbandoned).toBe(true);
 });
 
-test("a request is not abandoned when its client only sends no more", async () => {
+test("a request is not abandoned when its client closes only its own side", async () => {
   const [client, request] = await ask();
   client.socket.end();
   await Bun.sleep(50);

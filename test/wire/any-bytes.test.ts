@@ -1,4 +1,4 @@
-// Whatever comes: a response or an end, nothing else; and nothing is left behind.
+// Arbitrary bytes get a response or the end of the connection, and leave nothing behind.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -16,7 +16,7 @@ afterAll(() => listener.stop(0));
 const good = toRequest("GET /good HTTP/1.1");
 const latin = (maxLength: number) =>
   fc.array(fc.integer({ min: 0, max: 255 }), { maxLength }).map((codes) => String.fromCharCode(...codes));
-/** What requests are made of, and what they are not. */
+/** Parts of valid and invalid requests. */
 const word = fc.constantFrom(
   ...["GET ", "POST ", "/x", " HTTP/1.1", " HTTP/1.0", "\r\n", "\r\n\r\n", "\n", "\r", "\0", " ", "\t", ":", ",", ";"],
   ...["Host: x\r\n", "Content-Length: 3\r\n", "Transfer-Encoding: chunked\r\n", "Connection: close\r\n", "A: b\r\n"],
@@ -31,7 +31,7 @@ const anything = fc.oneof(
   words.map((text) => good + text),
 );
 
-test("any bytes get answers and an end, in whatever pieces they come", async () => {
+test("any bytes, in any pieces, get responses and the end of the connection", async () => {
   const property = fc.asyncProperty(anything, fc.array(fc.nat(), { maxLength: 6 }), async (bytes, cuts) => {
     const whole = await exchangeOnce(listener.port, bytes);
     for (const { status } of whole) expect([100, 200, 400]).toContain(status);
@@ -44,7 +44,7 @@ test("any bytes get answers and an end, in whatever pieces they come", async () 
   expect(await exchangeOnce(listener.port, good)).toHaveLength(1);
 });
 
-test("no connection is left behind, however it ended", async () => {
+test("no connection remains, however it ended", async () => {
   const open = () => readdirSync("/proc/self/fd").length;
   await exchangeOnce(listener.port, good);
   const before = open();

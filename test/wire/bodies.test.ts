@@ -1,4 +1,4 @@
-// Bodies: in chunks, held back, cut off, not asked for.
+// Request bodies: in chunks, held back, cut off, or not read by the handler.
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -11,7 +11,7 @@ import type { WireResponse } from "../../src/wire/response.ts";
 import { cut, exchangeOnce, openClient, toChunks, toRequest } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
-/** Answers to requests for `/later`, in the order in which they are to be given. */
+/** These resolve the responses to requests for `/later`, in the order of the requests. */
 const later: ((response: WireResponse) => void)[] = [];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
@@ -30,8 +30,8 @@ const next = toRequest("GET /next HTTP/1.1");
 const chunked = (target: string) => toRequest(`POST ${target} HTTP/1.1`, ["Transfer-Encoding: chunked"]);
 const bodiesOf = async (bytes: string | string[]) => (await exchangeOnce(listener.port, bytes)).map(({ body }) => body);
 
-describe("chunks", () => {
-  test("are joined wherever they and what carries them are cut", async () => {
+describe("a chunked body", () => {
+  test("is the same in any chunks and any pieces", async () => {
     const bytes = fc.string({ unit: "binary-ascii", maxLength: 200 });
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 10 });
     const cuts = fc.array(fc.nat(), { maxLength: 12 });
@@ -42,12 +42,12 @@ describe("chunks", () => {
     await fc.assert(property, { numRuns: 150 });
   });
 
-  test("come byte by byte", async () => {
+  test("can arrive byte by byte", async () => {
     const stream = chunked("/x") + toChunks("hello world", [1, 2, 3], ";a=b", "T: railer\r\n") + next;
     expect(await bodiesOf([...stream])).toEqual(["POST /x hello world", "GET /next "]);
   });
 
-  test("of one byte, a million of them, are kept as bytes and not as a million things", async () => {
+  test("in a million chunks of one byte is kept in one buffer, not in a million objects", async () => {
     const framing = { length: 0, isChunked: true, awaitsContinue: false, keepsAlive: undefined };
     const share = new MemoryShare(new ConnectionMemory(2 ** 30, () => {}), () => {});
     const body = new RequestBody(framing, 2 ** 20, share, undefined);
@@ -60,7 +60,7 @@ describe("chunks", () => {
     expect((await body.whole()).length).toBe(2 ** 20);
   });
 
-  test("that are none are not taken up again by what follows, whenever the response comes", async () => {
+  test("that is malformed is not continued by later bytes, even if the response is late", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/later"));
     client.send("zz\r\n");
@@ -76,12 +76,12 @@ describe("chunks", () => {
   });
 });
 
-/** Lets what was sent arrive: an exchange on another connection is answered after it. */
+/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 3; count++) await exchangeOnce(listener.port, next);
 }
 
-describe("a body that nobody asks for", () => {
+describe("a body that the handler does not read", () => {
   test.each([
     ["of a length", toRequest("POST /unread HTTP/1.1", ["Content-Length: 200000"], "x".repeat(200_000))],
     ["in chunks", chunked("/unread") + toChunks("x".repeat(200_000), [1000, 50_000])],
@@ -90,7 +90,7 @@ describe("a body that nobody asks for", () => {
     expect(await bodiesOf(stream + next)).toEqual(["unread", "GET /next "]);
   });
 
-  test("and is malformed ends the connection after the response", async () => {
+  test("ends the connection after the response if it is malformed", async () => {
     const client = await openClient(listener.port);
     client.send(chunked("/unread"));
     await client.responses(1);
@@ -105,7 +105,7 @@ describe("a body that is held back", () => {
   const held = (version: string, more: string[] = []) =>
     toRequest(`POST /x HTTP/${version}`, ["Content-Length: 5", "Expect: 100-Continue", ...more]);
 
-  test("is asked for once, and the connection goes on", async () => {
+  test("is asked for once with 100, and the connection persists", async () => {
     const client = await openClient(listener.port);
     client.send(held("1.1"));
     await client.until((received) => received === "HTTP/1.1 100 Continue\r\n\r\n");
@@ -120,7 +120,7 @@ describe("a body that is held back", () => {
     client.socket.destroy();
   });
 
-  test("is not asked for when it comes by itself", async () => {
+  test("is not asked for if it arrives without being asked for", async () => {
     expect(await bodiesOf(`${held("1.1")}hello${next}`)).toEqual(["POST /x hello", "GET /next "]);
   });
 
@@ -134,7 +134,7 @@ describe("a body that is held back", () => {
     client.socket.destroy();
   });
 
-  test("is not asked for when the response needs none, and the connection ends, as nobody can tell what follows", async () => {
+  test("is not asked for if the response does not need it; then the connection ends, since what follows is unknown", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /unread HTTP/1.1", ["Content-Length: 5", "Expect: 100-continue"]));
     const { received } = await client.ended();
@@ -143,7 +143,7 @@ describe("a body that is held back", () => {
     client.socket.destroy();
   });
 
-  test("and is too long is refused without being asked for", async () => {
+  test("is refused without being asked for if it is too large", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 9999999", "Expect: 100-continue"]));
     const { received } = await client.ended();

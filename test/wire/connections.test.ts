@@ -1,4 +1,4 @@
-// What arrives byte by byte: requests that no HTTP client would send, and connections that stall or go away.
+// Requests that no HTTP client would send, and connections that stall or close early.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
@@ -35,9 +35,9 @@ describe("hosts", () => {
 
   test.each([
     ["without a Host", []],
-    ["with one", ["Host: x:80"]],
-    ["with an empty one", ["Host: "]],
-  ])("HTTP/1.0 %s is answered by the default site", async (_, host) => {
+    ["with a Host", ["Host: x:80"]],
+    ["with an empty Host", ["Host: "]],
+  ])("HTTP/1.0 %s gets the default site", async (_, host) => {
     const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json?limit=1 HTTP/1.0", ...host, authorised()]),
@@ -46,7 +46,7 @@ describe("hosts", () => {
     expect(response).toEndWith("\r\n\r\n[]");
   });
 
-  test("a Host that is no host does not confuse the path", async () => {
+  test("an invalid Host does not change the path", async () => {
     for (const host of ["x/../?", "a b", "[::1]:80", "http://x", "x#y"]) {
       const response = await exchangeBytes(
         server.port,
@@ -57,7 +57,7 @@ describe("hosts", () => {
     }
   });
 
-  test("a target without its slash is no path, and the client is told which one there is", async () => {
+  test("a target without its slash is 404, and the response suggests the path with it", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -66,7 +66,7 @@ describe("hosts", () => {
     expect(response).toContain("did you mean `/restapi/brands.json`?");
   });
 
-  test("an absolute target is answered as its path", async () => {
+  test("an absolute URL as the target works like its path", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET http://other.example/restapi/brands.json HTTP/1.1", "Host: x", authorised()]),
@@ -76,7 +76,7 @@ describe("hosts", () => {
 });
 
 describe("keys", () => {
-  test("two X-API-AUTH lines are no key, even when both are right", async () => {
+  test("two X-API-AUTH lines are not a key, even if both are valid", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["GET /restapi/brands.json HTTP/1.1", "Host: x", authorised(), authorised()]),
@@ -94,45 +94,55 @@ describe("limits", () => {
     expect(statusOf(response)).toBe(431);
   });
 
-  test("a chunked body of more than 1 MiB is 413 before all of it was sent", async () => {
+  test("a chunked body of more than 1 MiB is 413 before all of it has been sent", async () => {
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
-    const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
-    const response = await exchangeBytes(server.port, [head, ...new Array<string>(18).fill(chunk)]);
+    const headers = request([
+      "POST /restapi/brands.json HTTP/1.1",
+      "Host: x",
+      authorised(),
+      "Transfer-Encoding: chunked",
+    ]);
+    const response = await exchangeBytes(server.port, [headers, ...new Array<string>(18).fill(chunk)]);
     expect(statusOf(response)).toBe(413);
     expect(response).toContain("/docs/problems/too-large");
   });
 
-  test("an announced body of more than 1 MiB is 413 at once", async () => {
-    const head = request([
+  test("a body with a Content-Length of more than 1 MiB is 413 at once", async () => {
+    const headers = request([
       "POST /restapi/brands.json HTTP/1.1",
       "Host: x",
       authorised(),
       "Content-Length: 99999999999",
     ]);
-    const response = await exchangeBytes(server.port, head);
+    const response = await exchangeBytes(server.port, headers);
     expect(statusOf(response)).toBe(413);
   });
 
   test.each([
     ["announced", "Content-Length: 8388608", "a".repeat(8_388_608)],
     ["chunked", "Transfer-Encoding: chunked", `${`10000\r\n${"a".repeat(65_536)}\r\n`.repeat(128)}0\r\n\r\n`],
-  ])("a client that first sends all of a large body that is %s gets its 413, and can go on", async (_, header, body) => {
-    const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), header]);
+  ])("a client that sends all of a large body that is %s gets 413, and the connection persists", async (_, header, body) => {
+    const headers = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), header]);
     const next = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
-    const response = await exchangeBytes(server.port, [head + body, next]);
+    const response = await exchangeBytes(server.port, [headers + body, next]);
     expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 413", "HTTP/1.1 404"]);
   });
 
-  test("a chunked body within the limit is read", async () => {
-    const head = request(["POST /restapi/brands.json HTTP/1.1", "Host: x", authorised(), "Transfer-Encoding: chunked"]);
-    const response = await exchangeBytes(server.port, [head, '6\r\n{"Name\r\n', '8\r\n":"chu"}\r\n', "0\r\n\r\n"]);
+  test("a chunked body within the limit is accepted", async () => {
+    const headers = request([
+      "POST /restapi/brands.json HTTP/1.1",
+      "Host: x",
+      authorised(),
+      "Transfer-Encoding: chunked",
+    ]);
+    const response = await exchangeBytes(server.port, [headers, '6\r\n{"Name\r\n', '8\r\n":"chu"}\r\n', "0\r\n\r\n"]);
     expect(statusOf(response)).toBe(201);
   });
 });
 
 describe("connections", () => {
   test.each([
-    ["one that does not finish its header section", ["X-Slow"], "", "the header section did not end in time"],
+    ["one that does not complete its header section", ["X-Slow"], "", "the header section did not end in time"],
     [
       "one whose body stalls",
       ["X-API-AUTH: {key}", "Content-Length: 20", "", ""],
@@ -140,8 +150,8 @@ describe("connections", () => {
       "of the 20 bytes that Content-Length announces, 16 came in time",
     ],
   ])("%s is 408 and closed, and nothing is stored", async (_, lines, body, detail) => {
-    const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");
-    const response = await exchangeBytes(server.port, head.replace("{key}", server.key) + body, 15_000);
+    const headers = ["POST /restapi/brands.json HTTP/1.1", "Host: x", ...lines].join("\r\n");
+    const response = await exchangeBytes(server.port, headers.replace("{key}", server.key) + body, 15_000);
     expect(response).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
     expect(response).toContain("\r\nConnection: close\r\n");
     expect(response).toContain(`"${detail}"`);
@@ -149,7 +159,7 @@ describe("connections", () => {
     expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_http_requests_total\{.*status="408"/);
   });
 
-  test("a client that goes away in the middle of its body stores nothing and disturbs nobody", async () => {
+  test("a client that disconnects in the middle of its body stores nothing and does not affect others", async () => {
     const before = (await server.call("GET", "/restapi/brands.json")).text;
     await Promise.all(
       Array.from({ length: 20 }, () => {
@@ -169,14 +179,14 @@ describe("connections", () => {
     expect((await server.call("GET", "/restapi/brands.json")).text).toBe(before);
   });
 
-  test("requests that follow one another without waiting are answered in order", async () => {
+  test("pipelined requests get their responses in order", async () => {
     const one = request(["GET /restapi/brands/999.json HTTP/1.1", "Host: x", authorised()]);
     const two = request(["GET /healthz HTTP/1.1", "Host: x"]);
     const responses = (await exchangeBytes(server.port, one + two)).match(/HTTP\/1\.1 \d+/g);
     expect(responses).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
   });
 
-  test("what is no HTTP is refused", async () => {
+  test("bytes that are not HTTP are refused", async () => {
     for (const bytes of [
       "GARBAGE\r\n\r\n",
       request(["POST / HTTP/1.1", "Host: x", "Content-Length: 3", "Transfer-Encoding: chunked"], "abc"),
@@ -185,7 +195,7 @@ describe("connections", () => {
     }
   });
 
-  test("a method that is registered nowhere is 501, and an asterisk is nothing", async () => {
+  test("an unregistered method is 501, and `OPTIONS *` is 404", async () => {
     const response = await exchangeBytes(
       server.port,
       request(["FOO /restapi/brands.json HTTP/1.1", "Host: x", authorised()]) +
@@ -194,15 +204,15 @@ describe("connections", () => {
     expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 501", "HTTP/1.1 404"]);
   });
 
-  test("Expect: 100-continue is continued", async () => {
-    const head = request([
+  test("Expect: 100-continue gets 100 and then the response", async () => {
+    const headers = request([
       "POST /restapi/brands.json HTTP/1.1",
       "Host: x",
       authorised(),
       "Content-Length: 12",
       "Expect: 100-continue",
     ]);
-    const response = await exchangeBytes(server.port, [head, '{"Name":"y"}']);
+    const response = await exchangeBytes(server.port, [headers, '{"Name":"y"}']);
     expect(response).toStartWith("HTTP/1.1 100 Continue");
     expect(response).toContain("HTTP/1.1 201 Created");
   });

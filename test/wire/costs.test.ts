@@ -1,4 +1,4 @@
-// Heads made to be slow to read. Each test ends in time by far, unless reading takes the square of the length.
+// Header sections made to be slow to parse. Each test ends far below its timeout, unless parsing takes quadratic time.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startTestServer, type TestServer } from "../support/server.ts";

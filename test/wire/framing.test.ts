@@ -1,4 +1,4 @@
-// What a proxy in front could read as another request than we do (RFC 9112 section 11.2): refused, and nothing behind it is read.
+// Requests that a proxy in front could read differently (RFC 9112 section 11.2) are refused, and nothing after them is read.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -104,14 +104,14 @@ describe("refused before the body", () => {
   });
 });
 
-describe("refused at once, before the head has ended", () => {
+describe("refused at once, before the header section is complete", () => {
   test.each([
     ["a TLS hello", "\x16\x03\x01\x02"],
     ["a NUL", "\0"],
     ["lines that end in LF", "GET / HTTP/1.1\nHost: x\n\n"],
     ["a line that ends in LF", "GET / HTTP/1.1\r\nHost: x\n"],
     ["an empty line that is a LF", "\n"],
-    ["a head that is too long", `GET /${"x".repeat(16 * 1024)}`],
+    ["a header section that is too long", `GET /${"x".repeat(16 * 1024)}`],
   ])("%s", async (_, bytes) => {
     const client = await openClient(listener.port);
     client.send(bytes);
@@ -121,7 +121,7 @@ describe("refused at once, before the head has ended", () => {
   });
 });
 
-describe("chunks that are none", () => {
+describe("malformed chunks", () => {
   test.each<[string, string]>([
     ["a size with 0x", "0x5\r\nhello\r\n0\r\n\r\n"],
     ["a size with a plus", "+5\r\nhello\r\n0\r\n\r\n"],
@@ -148,7 +148,7 @@ describe("chunks that are none", () => {
     ["data that end in CR CR LF", "5\r\nhello\r\r\n0\r\n\r\n"],
     ["data without an end", "5\r\nhello0\r\n\r\n"],
     ["a last line that ends in LF", "5\r\nhello\r\n0\r\n\n"],
-    ["a trailer that is no field", "5\r\nhello\r\n0\r\nno field\r\n\r\n"],
+    ["a trailer that is not a header field", "5\r\nhello\r\n0\r\nno field\r\n\r\n"],
     ["a trailer with a bare CR", "5\r\nhello\r\n0\r\nA: b\rc\r\n\r\n"],
     ["a trailer with a bare LF", "5\r\nhello\r\n0\r\nA: b\n\r\n\r\n"],
     ["a trailer that tells a length", "5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n"],
@@ -156,8 +156,8 @@ describe("chunks that are none", () => {
     ["a folded trailer", "5\r\nhello\r\n0\r\nA: b\r\n c\r\n\r\n"],
     ["trailers without end", `5\r\nhello\r\n0\r\n${"A: b\r\n".repeat(4000)}\r\n`],
   ])("%s", async (_, body) => {
-    const head = post("Transfer-Encoding: chunked");
-    for (const pieces of [[head + body + smuggled], [head, body + smuggled], [head, body, smuggled]]) {
+    const header = post("Transfer-Encoding: chunked");
+    for (const pieces of [[header + body + smuggled], [header, body + smuggled], [header, body, smuggled]]) {
       const responses = await exchangeOnce(listener.port, pieces);
       expect(responses.map(({ status, body }) => `${status} ${body}`)).toEqual(["400 malformed"]);
       expect(responses[0]?.headers.connection).toBe("close");
@@ -167,7 +167,7 @@ describe("chunks that are none", () => {
 
 describe("bounds", () => {
   const size = 16 * 1024;
-  /** A request whose head has so many bytes. */
+  /** A request whose request line and header section have this length. */
   const headOf = (bytes: number, before = "") => {
     const rest = before + get("X-Long: ");
     return rest.replace("X-Long: ", `X-Long: ${"l".repeat(bytes - rest.length)}`);
@@ -177,14 +177,14 @@ describe("bounds", () => {
   test.each([
     ["", size],
     ["\r\n", size],
-  ])("a head of 16 KiB behind %j is read, and one byte more is too large, wherever they are cut", async (before, most) => {
+  ])("a header section of 16 KiB after %j is accepted, and one byte more is too large, in any pieces", async (before, most) => {
     for (const pieces of piecesOf(headOf(most, before))) {
       const responses = await exchangeOnce(listener.port, [...pieces, smuggled]);
       expect(responses.map(({ body }) => body)).toEqual(["GET /x ", "GET /smuggled "]);
     }
     for (const pieces of piecesOf(headOf(most + 1, before))) {
-      const answers_ = await exchangeOnce(listener.port, [...pieces, smuggled]);
-      expect(answers_.map(({ body }) => body)).toEqual(["header-too-large"]);
+      const received = await exchangeOnce(listener.port, [...pieces, smuggled]);
+      expect(received.map(({ body }) => body)).toEqual(["header-too-large"]);
     }
   });
 
@@ -193,21 +193,21 @@ describe("bounds", () => {
     ["before the end", (extension: string) => `5\r\nhello\r\n0${extension}\r\n\r\n`],
     ["in the trailers", (extension: string) => `5\r\nhello\r\n0\r\nA:${extension.slice(1)}\r\n\r\n`],
   ])("a line %s of 1024 bytes is read, and one of 1025 is refused, wherever they are cut", async (_, bodyWith) => {
-    const head = post("Transfer-Encoding: chunked");
+    const header = post("Transfer-Encoding: chunked");
     for (const [length, expected] of [
       [1024, ["POST /x hello", "GET /smuggled "]],
       [1025, ["malformed"]],
     ] as const) {
-      const bytes = head + bodyWith(`;${"e".repeat(length - "5;\r\n".length)}`) + smuggled;
+      const bytes = header + bodyWith(`;${"e".repeat(length - "5;\r\n".length)}`) + smuggled;
       const end = bytes.lastIndexOf("e") + 1;
-      for (const at of [0, end, end + 1, end + 2, head.length, head.length + 900]) {
+      for (const at of [0, end, end + 1, end + 2, header.length, header.length + 900]) {
         const responses = await exchangeOnce(listener.port, [bytes.slice(0, at), bytes.slice(at)]);
         expect(responses.map(({ body }) => body)).toEqual([...expected]);
       }
     }
   });
 
-  test("a line of a chunked body that does not end is refused before it does", async () => {
+  test("a line of a chunked body without end is refused when it is too long", async () => {
     const client = await openClient(listener.port);
     client.send(`${post("Transfer-Encoding: chunked")}5;${"e".repeat(1100)}`);
     const [refused] = await client.responses(1);
@@ -215,7 +215,7 @@ describe("bounds", () => {
     client.socket.destroy();
   });
 
-  test("trailers of 16 KiB are read, and one byte more is refused", async () => {
+  test("a trailer section of 16 KiB is accepted, and one byte more is refused", async () => {
     const line = `A: ${"b".repeat(507)}\r\n`;
     const body = (trailers: string) => `${post("Transfer-Encoding: chunked")}5\r\nhello\r\n0\r\n${trailers}\r\n`;
     const bodies = async (bytes: string) =>
@@ -226,7 +226,7 @@ describe("bounds", () => {
   });
 });
 
-describe("read as they are meant", () => {
+describe("valid in spite of their looks", () => {
   const hello = "POST /x hello";
   test.each<[string, string, string]>([
     ["a length", `${post("Content-Length: 5")}hello`, hello],

@@ -1,4 +1,4 @@
-// When a client is given up, and when it is not. The listener's seconds pass when the test says so.
+// When a client times out, and when it does not. The test controls the listener's clock.
 
 import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ const large = "l".repeat(12 * 2 ** 20);
 let listener: Listener;
 let held: (() => void)[] = [];
 
-/** `/held` waits until it is let go, and only then asks for its body. */
+/** `/held` waits for a function in `held` to be called, and only then reads its body. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
   if (request.target !== "/held") return echo(request);
@@ -32,7 +32,7 @@ afterEach(async () => {
   held = [];
 });
 
-/** Lets everything arrive that was sent, and then `seconds` pass. */
+/** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
 async function pass(seconds: number): Promise<void> {
   await arrive();
   for (let second = 0; second < seconds; second++) {
@@ -41,7 +41,7 @@ async function pass(seconds: number): Promise<void> {
   }
 }
 
-/** What was sent before an exchange on another connection is there when that was answered. */
+/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
 async function arrive(): Promise<void> {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 2; count++) {
@@ -51,7 +51,7 @@ async function arrive(): Promise<void> {
   other.socket.destroy();
 }
 
-/** How many descriptors this process has open, once those that are just being closed are closed. */
+/** How many descriptors this process has open, without those that are being closed. */
 async function descriptors(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let turn = 0; turn < 100; turn++) {
@@ -63,14 +63,14 @@ async function descriptors(): Promise<number> {
 
 const isOpen = ({ socket }: WireClient) => !socket.readableEnded && !socket.destroyed;
 
-describe("a client is given up", () => {
+describe("a client times out", () => {
   test.each([
     ["sends nothing", "", /^$/],
-    ["stops in its head", "GET / HTTP/1.1\r\nHost:", /^HTTP.*timeout$/s],
+    ["stops in its header section", "GET / HTTP/1.1\r\nHost:", /^HTTP.*timeout$/s],
     ["sends only empty lines", "\r\n", /^HTTP.*timeout$/s],
     ["stops in its body", toRequest("POST / HTTP/1.1", ["Content-Length: 9"], "abc"), /^HTTP.*timeout$/s],
     ["stops in a chunk", toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nabc"), /^HTTP.*timeout$/s],
-    ["sends no other request", toRequest("GET / HTTP/1.1"), /^HTTP.*GET \/ $/s],
+    ["sends no second request", toRequest("GET / HTTP/1.1"), /^HTTP.*GET \/ $/s],
     [
       "was asked for its body and sends none",
       toRequest("POST / HTTP/1.1", ["Content-Length: 9", "Expect: 100-continue"]),
@@ -87,7 +87,7 @@ describe("a client is given up", () => {
     client.socket.destroy();
   });
 
-  test("whose head comes byte by byte without end", async () => {
+  test("that sends its header section byte by byte without end", async () => {
     const client = await openClient(listener.port);
     client.send("GET / HTTP/1.1\r\nHost: x\r\nX: ");
     for (let second = 0; second < idleTimeout + 2; second++) {
@@ -98,7 +98,7 @@ describe("a client is given up", () => {
     client.socket.destroy();
   });
 
-  test("whose body comes byte by byte without end, later", async () => {
+  test("that sends its body byte by byte without end, but only after 30 timeouts", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 99999"]));
     const trickle = async (seconds: number) => {
@@ -114,7 +114,7 @@ describe("a client is given up", () => {
     client.socket.destroy();
   });
 
-  test("that does not read its answer, though it sends more", async () => {
+  test("that does not read its response, although it sends more", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /large HTTP/1.1"));
@@ -128,7 +128,7 @@ describe("a client is given up", () => {
     client.socket.destroy();
   });
 
-  test("that goes on sending after the last answer, later", async () => {
+  test("that continues to send after the last response, but only after 30 timeouts", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("GET / HTTP/1.1", ["Connection: close"]));
     await client.ended();
@@ -149,7 +149,7 @@ describe("a client is given up", () => {
     files.remove();
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
-    // It is taken some turns after it was connected, and counted from then on.
+    // The listener accepts it some turns after it was connected, and counts from then on.
     for (let second = 0; second < 3 * idleTimeout && !socket.closed; second++) await pass(1);
     expect(socket.closed).toBe(true);
     jest.useRealTimers();
@@ -157,7 +157,7 @@ describe("a client is given up", () => {
   });
 });
 
-test("a TLS client that is given up and does not end its side holds no descriptor", async () => {
+test("a TLS client that times out and does not close its side does not hold a descriptor", async () => {
   const files = writeCertificate();
   const secure = startListener(respond, { idleTimeout, tls: files });
   files.remove();
@@ -178,8 +178,8 @@ test("a TLS client that is given up and does not end its side holds no descripto
   await secure.stop(0);
 });
 
-describe("a client is not given up", () => {
-  test("while it waits for us", async () => {
+describe("a client does not time out", () => {
+  test("while it waits for the handler", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3"], "abc"));
     await pass(5 * idleTimeout);
@@ -191,7 +191,7 @@ describe("a client is not given up", () => {
     client.socket.destroy();
   });
 
-  test("while it waits for us to ask for its body", async () => {
+  test("while it waits to be asked for its body", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3", "Expect: 100-continue"]));
     await pass(5 * idleTimeout);
@@ -239,7 +239,7 @@ describe("a client is not given up", () => {
     client.socket.destroy();
   });
 
-  test("before it has read what the system holds for it", async () => {
+  test("while it has not read the bytes that the system has accepted", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(toRequest("GET /medium HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));

@@ -1,4 +1,4 @@
-// Answers that are larger than what the system takes at once, and clients that do not read them.
+// Responses that are larger than what the system accepts at once, and clients that do not read them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
@@ -11,22 +11,22 @@ beforeAll(() => {
   listener = startListener(({ target }) => {
     const [, kind, letter = "", size] = target.split("/");
     if (kind === "pieces") return { status: 200, headers: "", body: pieces };
-    if (kind === "roomy") return { status: 200, headers: "", body: roomy };
+    if (kind === "headroom") return { status: 200, headers: "", body: headroom };
     return text(letter.repeat(Number(size)));
   });
 });
 afterAll(() => listener.stop(0));
 
-/** 12 MiB in which every place is told from every other. */
+/** 12 MiB without repetition. */
 const pieces = Array.from({ length: 96 }, (_, piece) => {
   const numbers = new Uint32Array(32 * 1024);
   for (let index = 0; index < numbers.length; index++) numbers[index] = piece * numbers.length + index;
   return new Uint8Array(numbers.buffer);
 });
 
-const roomy = joinWithHeadroom(pieces);
+const headroom = joinWithHeadroom(pieces);
 
-test.each(["pieces", "roomy"])("a client that reads now and then gets every byte of %s", async (kind) => {
+test.each(["pieces", "headroom"])("a client that reads with pauses gets every byte of %s", async (kind) => {
   const client = await openClient(listener.port);
   const other = await openClient(listener.port);
   let left = 0;
@@ -38,7 +38,7 @@ test.each(["pieces", "roomy"])("a client that reads now and then gets every byte
   for (let count = 1; count <= 60; count++) {
     left = 200_000;
     client.socket.resume();
-    // Its head is written into the same room again.
+    // Its header section is written into the same headroom again.
     if (count === 30) await (await openClient(listener.port)).send(toRequest(`GET /${kind} HTTP/1.1`));
     other.send(toRequest("GET /text/o/60000 HTTP/1.1"));
     expect((await other.responses(count))[count - 1]?.body).toBe("o".repeat(60_000));
@@ -52,7 +52,7 @@ test.each(["pieces", "roomy"])("a client that reads now and then gets every byte
   other.socket.destroy();
 });
 
-test("a client that goes away in the middle of a response disturbs nobody", async () => {
+test("a client that disconnects in the middle of a response does not affect others", async () => {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 20; count++) {
     const client = await openClient(listener.port);
@@ -66,7 +66,7 @@ test("a client that goes away in the middle of a response disturbs nobody", asyn
   other.socket.destroy();
 });
 
-test("a client that reads late gets its own responses, not bytes of those that others got meanwhile", async () => {
+test("a client that reads late gets its own responses, not bytes of responses that were sent to others meanwhile", async () => {
   const slow = await openClient(listener.port);
   slow.socket.pause();
   const count = 300;

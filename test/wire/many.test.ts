@@ -1,4 +1,4 @@
-// As many connections as there may be, and one more.
+// As many connections as the limit allows, and one more.
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
@@ -48,7 +48,7 @@ async function open(): Promise<WireClient> {
 const openAll = (count: number) => Promise.all(Array.from({ length: count }, open));
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** Whether the connection still is one: it answers. */
+/** Whether the connection is open: a request on it gets a response. */
 async function isKept(client: WireClient): Promise<boolean> {
   const before = client.received.length;
   client.send(get("/kept"));
@@ -81,7 +81,7 @@ describe("at the limit of connections", () => {
     for (const client of [...others, first]) expect(await isKept(client)).toBe(true);
   });
 
-  test("half a request makes no connection busy, however it goes on", async () => {
+  test("half a request does not make a connection busy, even if more of it arrives", async () => {
     begin();
     const [first, ...others] = (await openAll(limit)) as [WireClient, ...WireClient[]];
     first.send("GET / HTTP/1.1\r\nHost: ");
@@ -94,7 +94,7 @@ describe("at the limit of connections", () => {
     for (const client of others) expect(await isKept(client)).toBe(true);
   });
 
-  test("one that is turned away before its TLS handshake holds no descriptor", async () => {
+  test("a connection that is turned away before its TLS handshake does not hold a descriptor", async () => {
     const files = writeCertificate();
     begin({ tls: files });
     files.remove();
@@ -105,12 +105,12 @@ describe("at the limit of connections", () => {
     const late = Array.from({ length: 20 }, () => connectPlainly(options));
     await Promise.all(late.map((socket) => new Promise((resolve) => socket.once("end", resolve).resume())));
     expect(incidents).toEqual(new Array(20).fill("connection turned away"));
-    // Those of the clients, who do not end their side.
+    // Those of the clients, which do not close their side.
     expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before + late.length);
     for (const socket of late) socket.destroy();
   });
 
-  test("one for which a request is under way is kept, and a new one is closed when none is idle", async () => {
+  test("a connection with a request under way stays open, and a new one is closed when none is idle", async () => {
     begin();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/held"));
@@ -123,7 +123,7 @@ describe("at the limit of connections", () => {
     expect(await isKept(await open())).toBe(true);
   });
 
-  test("one that went away while its request was under way leaves its place", async () => {
+  test("a connection that was closed during its request makes room for another", async () => {
     begin();
     const busy = await openAll(limit);
     for (const client of busy) client.send(get("/held"));

@@ -1,4 +1,4 @@
-// What clients can make the server keep, all together.
+// The memory that all clients together can make the server use.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -16,8 +16,8 @@ let incidents: Incident[];
 let held: (() => void)[];
 
 /**
- * `/own` gets bytes that no other response has, as `/longer` does, and `/shared` always the same. `/held` waits until it is let
- * go, and the body of `/unread` is not asked for.
+ * `/own` and `/longer` get bytes of their own, and `/shared` always the same ones. `/held` waits for a function in `held` to be called.
+ * The body of `/unread` is not read.
  */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/own") return { status: 200, headers: "", body: Buffer.alloc(large, "o") };
@@ -57,7 +57,7 @@ async function openSilent(bytes: string): Promise<WireClient> {
   return client;
 }
 
-/** What was sent before an exchange on another connection is there when that was answered. */
+/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
 async function arrive(): Promise<void> {
   const other = await openClient(listener.port);
   for (let count = 1; count <= 2; count++) {
@@ -67,7 +67,7 @@ async function arrive(): Promise<void> {
   other.socket.destroy();
 }
 
-/** Whether the client, when it reads at last, gets its whole response. */
+/** Whether the client gets its whole response when it begins to read. */
 async function isWhole(client: WireClient): Promise<boolean> {
   client.socket.resume();
   return client.responses(1).then(
@@ -82,21 +82,21 @@ const wholeOnes = async () => {
   return whole;
 };
 
-describe("when clients make the server keep too much", () => {
-  test("those that read nothing for the longest time are cut off", async () => {
+describe("above the limit of memory", () => {
+  test("the clients that have read nothing for the longest time are cut off", async () => {
     for (let count = 0; count < 4; count++) await openSilent(get("/own"));
     expect(incidents).toEqual(["connection cut off", "connection cut off"]);
     expect(await wholeOnes()).toEqual([false, false, true, true]);
   });
 
-  test("one that reads slowly is kept before one that reads nothing", async () => {
+  test("a client that reads nothing is cut off before one that reads slowly", async () => {
     await listener.stop(0);
     // Room for the longer response, two others and a half.
     begin(5.5 * large);
     const slow = await openSilent(get("/longer"));
     await openSilent(get("/own"));
     slow.socket.resume();
-    // More than the systems of both sides hold, so the server has sent some of it by now.
+    // More than the buffers of the system on both sides, so the server has made progress.
     await slow.until((received) => received.length > large);
     slow.socket.pause();
     await arrive();
@@ -105,7 +105,7 @@ describe("when clients make the server keep too much", () => {
     expect(await wholeOnes()).toEqual([true, false, true, true]);
   });
 
-  test("one that makes progress is kept before one that makes none", () => {
+  test("a connection without progress is ended before one with progress", () => {
     const ended: string[] = [];
     const memory = new ConnectionMemory(25, () => {});
     const share = (name: string) => {
@@ -124,7 +124,7 @@ describe("when clients make the server keep too much", () => {
     expect([ended, memory.bytes]).toEqual([["second"], 20]);
   });
 
-  test("bytes that several keep count until the last of them is done", () => {
+  test("a buffer that several connections hold counts until the last one releases it", () => {
     const memory = new ConnectionMemory(100, () => {});
     const bytes = new Uint8Array(10);
     const shares = Array.from({ length: 3 }, () => new MemoryShare(memory, () => {}));
@@ -140,13 +140,13 @@ describe("when clients make the server keep too much", () => {
     expect(counted).toEqual([10, 10, 10, 10, 10, 0]);
   });
 
-  test("bytes that many wait for count once", async () => {
+  test("a buffer that is sent to many clients counts once", async () => {
     for (let count = 0; count < 6; count++) await openSilent(get("/shared"));
     expect(incidents).toEqual([]);
     expect(await wholeOnes()).toEqual(new Array(6).fill(true));
   });
 
-  test("requests that wait behind others count, and clients with one request are served", async () => {
+  test("pipelined requests that wait count, and clients with one request are served", async () => {
     await listener.stop(0);
     begin(2 ** 20);
     const stream = get("/held") + get("/behind").repeat(20_000);
@@ -164,13 +164,13 @@ describe("when clients make the server keep too much", () => {
     expect(incidents.length).toBeGreaterThan(0);
   });
 
-  test("bodies that nobody asks for are not kept", async () => {
+  test("bodies that the handler does not read do not count", async () => {
     const body = toRequest("POST /unread HTTP/1.1", ["Content-Length: 1000000"], "x".repeat(900_000));
     for (let count = 0; count < 40; count++) await openSilent(body);
     expect(incidents).toEqual([]);
   });
 
-  test("what was kept for connections that are gone does not count", async () => {
+  test("connections that are closed do not count", async () => {
     const streams = [
       get("/own"),
       get("/held") + get("/x").repeat(20_000),

@@ -1,4 +1,4 @@
-// Requests that do not wait for the answers to those before them (RFC 9112 section 9.3.2).
+// Requests that are sent before the responses to the previous ones (RFC 9112 section 9.3.2).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -11,11 +11,11 @@ import { echo, echoNow, startListener, text } from "../support/wire-listener.ts"
 const large = "l".repeat(300_000);
 const held: (() => void)[] = [];
 /** The targets, in the order of the requests. */
-const answered: string[] = [];
+const handled: string[] = [];
 
-/** `/now`, `/turn` and `/large` say when and how the response comes; `/held` waits until it is let go. */
+/** `/now`, `/turn` and `/large` determine when and how the response comes. `/held` waits for a function in `held` to be called. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
-  answered.push(request.target);
+  handled.push(request.target);
   if (request.target.startsWith("/now")) return echoNow(request);
   if (request.target === "/large") return text(large);
   if (request.target !== "/held") return echo(request);
@@ -56,7 +56,7 @@ const request: fc.Arbitrary<Case> = fc.oneof(
 );
 
 describe("a stream of requests", () => {
-  test("is answered the same however it is cut into pieces", async () => {
+  test("gets the same responses in any pieces", async () => {
     const cuts = fc.array(fc.nat(), { maxLength: 20 });
     const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 8 }), cuts, async (cases, cuts) => {
       const client = await openClient(listener.port);
@@ -70,7 +70,7 @@ describe("a stream of requests", () => {
     await fc.assert(property, { numRuns: 120 });
   });
 
-  test("of many thousands is answered in order", async () => {
+  test("of many thousands gets its responses in order", async () => {
     const count = 20_000;
     const responses = await exchangeOnce(
       listener.port,
@@ -81,7 +81,7 @@ describe("a stream of requests", () => {
     expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /now/${index}`));
   });
 
-  test("of many thousands whose answers come later is answered in order", async () => {
+  test("of many thousands with later responses gets them in order", async () => {
     const count = 5000;
     const responses = await exchangeOnce(
       listener.port,
@@ -92,24 +92,24 @@ describe("a stream of requests", () => {
     expect(responses.map(({ body }) => body)).toEqual(sequence(count).map((index) => `GET /turn/${index} `));
   });
 
-  test("that ends is answered to its end, also behind a response that comes later or is large", async () => {
+  test("that ends gets all its responses, also after one that is late or large", async () => {
     const responses = await exchangeOnce(listener.port, [get("/turn"), get("/large") + get("/turn") + get("/now")]);
     expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", large, "GET /turn ", "GET /now"]);
   });
 
-  test("that ends in the middle of a request is answered as far as it goes", async () => {
+  test("that ends in the middle of a request gets the responses to those before it", async () => {
     const responses = await exchangeOnce(listener.port, `${get("/turn") + get("/now")}GET /ha`);
     expect(responses.map(({ body }) => body)).toEqual(["GET /turn ", "GET /now"]);
   });
 
-  test("that ends in what is no request is answered, and refused, also when it is much", async () => {
+  test("that ends in bytes that are not a request gets its responses and then a refusal, even if many bytes follow", async () => {
     const stream = `${get("/turn")}${get("/now").repeat(5000)}BAD\r\n\r\n${"x".repeat(300_000)}`;
     const responses = await exchangeOnce(listener.port, stream);
     expect(responses).toHaveLength(5002);
     expect(responses.at(-1)?.body).toBe("malformed");
   });
 
-  test("behind `Connection: close` is not answered", async () => {
+  test("after `Connection: close` gets no responses", async () => {
     const last = toRequest("GET /now HTTP/1.1", ["Connection: foo , Close"]);
     const responses = await exchangeOnce(listener.port, get("/now") + last + get("/now/more"));
     expect(responses.map(({ headers }) => headers.connection)).toEqual([undefined, "close"]);
@@ -120,9 +120,9 @@ describe("a client that sends and does not read", () => {
   const much = Buffer.from(get("/now").repeat(2 ** 20));
 
   test.each([
-    ["while its request is answered", 1, "/held"],
-    ["while large answers wait for it", 40, "/large"],
-  ])("%s is made to wait, disturbs nobody, and is answered when it reads", async (_, count, first) => {
+    ["while its request is with the handler", 1, "/held"],
+    ["while large responses wait for it", 40, "/large"],
+  ])("%s is paused, does not affect others, and gets its responses when it reads", async (_, count, first) => {
     const client = await openClient(listener.port);
     client.socket.pause();
     client.send(get(first).repeat(count));
@@ -145,7 +145,7 @@ describe("a client that sends and does not read", () => {
   });
 });
 
-describe("others are answered between", () => {
+describe("other clients get their responses during", () => {
   const many = 2000;
   const put = (header: string) => toRequest("PUT /now/many HTTP/1.1", [header]);
   const smallChunks = `${put("Transfer-Encoding: chunked")}${"1\r\na\r\n".repeat(15_000)}0\r\n\r\n`;
@@ -159,12 +159,12 @@ describe("others are answered between", () => {
   ])("%s", async (_, count, stream) => {
     const clients = await Promise.all(sequence(count).map(() => openClient(listener.port)));
     const other = await openClient(listener.port);
-    answered.length = 0;
+    handled.length = 0;
     for (const client of clients) client.send(stream);
     other.send(get("/now/other"));
     await other.responses(1);
     const total = count * stream.split("/now/many").length - count;
-    expect(answered.filter((path) => path === "/now/many").length).toBeLessThan(total / 2);
+    expect(handled.filter((path) => path === "/now/many").length).toBeLessThan(total / 2);
     for (const { socket } of [...clients, other]) socket.destroy();
   });
 });

@@ -1,4 +1,4 @@
-// A listener that stops: what is under way is finished, and nothing else holds it up.
+// A listener that stops completes the requests under way and waits for nothing else.
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Listener } from "../../src/wire/listen.ts";
@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
-/** A connection on which one request was answered already. */
+/** A connection that has had one request and its response. */
 async function openUsed(): Promise<WireClient> {
   const client = await openClient(listener.port);
   client.send(get("/first"));
@@ -32,22 +32,22 @@ async function openUsed(): Promise<WireClient> {
   return client;
 }
 
-/** Waits until the listener has got what was sent: it answers another connection later. */
+/** Waits until everything that was sent has arrived: an exchange on another connection ends after it. */
 const arrived = async () => (await openUsed()).socket.destroy();
 
 describe("a listener that stops", () => {
-  test("ends connections that wait for nothing", async () => {
+  test("ends idle connections", async () => {
     const clients = [await openUsed(), await openClient(listener.port)];
     await listener.stop(60);
     for (const client of clients) expect((await client.ended()).isReset).toBe(false);
   });
 
-  test("takes no new connection", async () => {
+  test("accepts no new connection", async () => {
     await listener.stop(60);
     await expect(openClient(listener.port)).rejects.toThrow();
   });
 
-  test("answers what was sent before it began to stop", async () => {
+  test("responds to requests that were sent before it began to stop", async () => {
     const client = await openUsed();
     client.send(get("/sent"));
     const stopped = listener.stop(60);
@@ -57,7 +57,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("finishes the request that is under way, and says that it is the last", async () => {
+  test("completes the request under way, with Connection: close", async () => {
     const client = await openUsed();
     client.send(get("/held") + get("/behind"));
     await arrived();
@@ -69,7 +69,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("finishes a request whose body is still coming", async () => {
+  test("completes a request whose body is still arriving", async () => {
     const client = await openUsed();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 6"], "abc"));
     await arrived();
@@ -79,7 +79,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("finishes a large answer to a client that reads late", async () => {
+  test("completes a large response to a client that reads late", async () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(get("/large"));
@@ -94,7 +94,7 @@ describe("a listener that stops", () => {
     await stopped;
   });
 
-  test("leaves to the client what the system holds for it", async () => {
+  test("leaves to the client the bytes that the system has accepted", async () => {
     const client = await openUsed();
     client.socket.pause();
     client.send(toRequest("POST /x HTTP/1.1", ["Content-Length: 1000000"], "m".repeat(1_000_000)));
@@ -106,7 +106,7 @@ describe("a listener that stops", () => {
     expect(received).toEndWith("m".repeat(1_000_000));
   });
 
-  test("waits no longer than it is told to", async () => {
+  test("waits for at most the given time", async () => {
     const client = await openClient(listener.port);
     client.send(get("/held"));
     const late = await openClient(listener.port);

@@ -1,4 +1,4 @@
-// The same over TLS, and what has nothing to do with it on its port.
+// The same over TLS, and connections with and without TLS on the wrong port.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:tls";
@@ -11,7 +11,7 @@ import { echo, startListener } from "../support/wire-listener.ts";
 
 const numbers = new Uint32Array(3 * 2 ** 20);
 for (let index = 0; index < numbers.length; index++) numbers[index] = index;
-/** 12 MiB in which every place is told from every other. */
+/** 12 MiB without repetition. */
 const whole = new Uint8Array(numbers.buffer);
 const pieces = [whole.subarray(0, 100), whole.subarray(100, 1_000_000), whole.subarray(1_000_000)];
 
@@ -36,7 +36,7 @@ function openSecure(): Promise<WireClient> {
 }
 
 describe("over TLS", () => {
-  test("requests are answered, one after the other and all at once", async () => {
+  test("requests get their responses, one after the other and pipelined", async () => {
     const client = await openSecure();
     client.send(get("/a"));
     await client.responses(1);
@@ -46,7 +46,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a large answer comes as it is to a client that reads late", async () => {
+  test("a client that reads late gets a large response unchanged", async () => {
     const client = await openSecure();
     client.socket.pause();
     client.send(get("/large") + get("/next"));
@@ -63,7 +63,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that sends much and does not read is made to wait", async () => {
+  test("a client that sends much and does not read is paused", async () => {
     const client = await openSecure();
     client.socket.pause();
     client.send(get("/large") + get("/x").repeat(20_000));
@@ -78,7 +78,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("a client that sends no more still gets its answers", async () => {
+  test("a client that has closed its side still gets its responses", async () => {
     const client = await openSecure();
     client.send(get("/a") + get("/large"));
     client.socket.end();
@@ -88,7 +88,7 @@ describe("over TLS", () => {
     client.socket.destroy();
   });
 
-  test("the last answer comes whole before the end", async () => {
+  test("the last response is complete before the connection ends", async () => {
     const client = await openSecure();
     client.send(toRequest("GET /large HTTP/1.1", ["Connection: close"]));
     const { received, isReset } = await client.ended();
@@ -99,7 +99,7 @@ describe("over TLS", () => {
 });
 
 describe("on the wrong port", () => {
-  test("HTTP without TLS is ended, and the operator is told why; of a client that just leaves nothing is told", async () => {
+  test("HTTP to a TLS port is ended and reported; a client that just disconnects is not reported", async () => {
     const leaving = await openClient(listener.port);
     leaving.send("\x16");
     leaving.socket.destroy();
@@ -110,7 +110,7 @@ describe("on the wrong port", () => {
     client.socket.destroy();
   });
 
-  test("TLS without TLS is told at once that it is no request", async () => {
+  test("TLS to a plain port is refused at once", async () => {
     const plain = startListener(echo);
     const socket = connect({ port: plain.port, host: "127.0.0.1", rejectUnauthorized: false });
     const error = await new Promise<Error>((resolve) => socket.once("error", resolve));

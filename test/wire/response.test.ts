@@ -1,4 +1,4 @@
-// Answers: what depends on the request's method and version, and what must not be sent.
+// Responses: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
@@ -14,8 +14,8 @@ const responses: Record<string, WireResponse> = {
   "/bytes": { status: 200, headers: "", body: bytes },
   "/pieces": { status: 201, headers: "", body: [bytes, new Uint8Array(), bytes] },
   "/large": text("€".repeat(100_000)),
-  "/roomy": { status: 200, headers: "", body: joinWithHeadroom([bytes, bytes]) },
-  "/roomy-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithHeadroom([bytes]) },
+  "/headroom": { status: 200, headers: "", body: joinWithHeadroom([bytes, bytes]) },
+  "/headroom-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithHeadroom([bytes]) },
   "/none": { status: 200, headers: "", body: null },
   "/204": { status: 204, headers: "", body: null },
   "/304": { status: 304, headers: toHeaderLines({ ETag: '"a"' }), body: null },
@@ -69,8 +69,8 @@ describe("a response", () => {
     ["bytes", "/bytes", "bytes"],
     ["pieces", "/pieces", "bytesbytes"],
     ["text that is larger than a buffer", "/large", "\xe2\x82\xac".repeat(100_000)],
-    ["bytes with room", "/roomy", "bytesbytes"],
-    ["bytes with too little room", "/roomy-long-header", "bytes"],
+    ["bytes with headroom", "/headroom", "bytesbytes"],
+    ["bytes with too little headroom", "/headroom-long-header", "bytes"],
     ["no body", "/none", ""],
     ["a long header", "/long-header", "x"],
   ])("of %s has its length and the date, and HEAD has the same without the body", async (_, path, body) => {
@@ -80,8 +80,8 @@ describe("a response", () => {
     const client = await openClient(listener.port);
     client.send(toRequest(`HEAD ${path} HTTP/1.1`) + next);
     const received = await client.until((sofar) => sofar.endsWith("GET /next"));
-    const [head] = toResponses(received, (index) => index === 0);
-    expect({ ...head, headers: { ...head?.headers, date: "" } }).toEqual({
+    const [toHead] = toResponses(received, (index) => index === 0);
+    expect({ ...toHead, headers: { ...toHead?.headers, date: "" } }).toEqual({
       status: got?.status as number,
       headers: { ...got?.headers, date: "" },
       body: "",
@@ -89,7 +89,7 @@ describe("a response", () => {
     client.socket.destroy();
   });
 
-  test.each(["/204", "/304"])("%s has neither a body nor a length", async (path) => {
+  test.each(["/204", "/304"])("%s has neither a body nor a Content-Length", async (path) => {
     const responses = await exchangeOnce(listener.port, toRequest(`GET ${path} HTTP/1.1`) + next);
     expect(responses).toHaveLength(2);
     expect(responses[0]?.headers["content-length"]).toBeUndefined();
@@ -130,7 +130,7 @@ test.each([
   "b\rX-Injected: yes",
   "b\0",
   "\u010d\u010a",
-])("the header value %j, which would be read as more than one line, is not sent", (value) => {
+])("the header value %j, which contains a line break, is not sent", (value) => {
   expect(() => toHeaderLines({ "X-A": value })).toThrow("X-A cannot be sent");
 });
 
