@@ -21,18 +21,19 @@ export const xml: Format = {
 };
 
 function element(resource: Resource, record: Partial<StorefrontRecord>): string {
-  return `<${resource.element} ID="${record.ID}">${fieldElements(resource.fields, record as Values)}</${resource.element}>`;
+  return `<${resource.element} ID="${record.ID}">${fieldElements(resource.fields, record)}</${resource.element}>`;
 }
 
-function fieldElements(fields: Fields, values: Values): string {
+/** The elements of the fields that `values` has. */
+function fieldElements(fields: Fields, values: Values | Partial<StorefrontRecord>): string {
   let out = "";
   for (const name in fields) {
     const value = values[name];
-    if (value === undefined) continue;
     const field = fields[name];
-    const content =
-      field?.kind === "group" ? fieldElements(field.fields, value as Values) : escapeText(value as string);
-    out += `<${name}>${content}</${name}>`;
+    if (typeof value === "string") out += `<${name}>${escapeText(value)}</${name}>`;
+    else if (field?.kind === "group" && typeof value === "object") {
+      out += `<${name}>${fieldElements(field.fields, value)}</${name}>`;
+    }
   }
   return out;
 }
