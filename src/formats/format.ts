@@ -1,6 +1,6 @@
 // How records travel: JSON and XML over HTTP, and CSV in files. A format writes records and problem documents (json.ts, xml.ts), and decodes a
-// body into plain values and the faults of its form; what the values mean is checked by model/record.ts, for all formats alike. Bodies are parsed by
-// our own code (json-reader.ts, xml-reader.ts), which reports the position of an error and has a bound on depth and size (malformed.ts).
+// body into plain values and the faults of its form; what the values mean is checked by model/record.ts, for all formats alike. Parsing
+// has a bound on depth and size (malformed.ts), and json-reader.ts and xml-reader.ts report the position of an error.
 
 import type { Encoding } from "../model/encoding.ts";
 import type { Fault } from "../model/errors.ts";

@@ -64,11 +64,7 @@ export const commonProblems: readonly Code[] = [
 
 /** The `responses` of an operation in `format` that can have these problems, by status. */
 export function problemRefs(wanted: readonly Code[], format: Format): Record<number, Schema> {
-  return Object.fromEntries(
-    wanted
-      .map((code): [number, Schema] => [statusOf(code), ref("responses", responseName(code, format))])
-      .sort(([a], [b]) => a - b),
-  );
+  return Object.fromEntries(wanted.map((code) => [statusOf(code), ref("responses", responseName(code, format))]));
 }
 
 /** `components.responses`: one per status and format. */
