@@ -38,14 +38,14 @@ async function fillPool(one: Engine): Promise<void> {
   await one.heads([1]);
 }
 
-test("a primary that hangs costs one write its time, however many connections to it are idle", async () => {
+test("a primary that hangs delays one write only, however many connections to it are idle", async () => {
   await pair.primary.signal("SIGSTOP");
   await pair.standby.run("select pg_promote()");
   expect(await codeOf(engine.commit([create(1, "lost")]))).toBe("unavailable");
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
-test("a primary that hangs costs one read its time, in whichever part of the engine it was noticed", async () => {
+test("a primary that hangs delays one read only, whichever part of the engine noticed it", async () => {
   await pair.primary.signal("SIGSTOP");
   await pair.standby.run("select pg_promote()");
   expect(await codeOf(engine.heads([1]))).toBe("unavailable");
@@ -54,7 +54,7 @@ test("a primary that hangs costs one read its time, in whichever part of the eng
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
-test("a standby that is promoted while the primary hangs is found by those who search already", async () => {
+test("a standby that is promoted while the primary hangs is found by searches under way", async () => {
   await pair.primary.signal("SIGSTOP");
   const fresh = openEngine(`${pair.url}?statement_timeout=5000`, allResources);
   await Bun.sleep(500);
@@ -63,7 +63,7 @@ test("a standby that is promoted while the primary hangs is found by those who s
   expect(((await (await fresh).heads([1])) as Head[])[0]?.revision).toBe(1);
 });
 
-test("a read is never of a primary that was replaced, although connections to it are idle and it runs again", async () => {
+test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
   const snapshots = new Snapshots(engine, allResources, 1e9);
   expect((await snapshots.fresh(1)).revision).toBe(1);
   await fillPool(engine);
@@ -79,7 +79,7 @@ test("a read is never of a primary that was replaced, although connections to it
   expect((await snapshots.fresh(1)).revision).toBe(2);
 });
 
-test("of two hosts that claim to be the primary, the one that was promoted is taken", async () => {
+test("of two hosts that act as primary, the one that was promoted is used", async () => {
   await failOver();
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < 10; i++) {
@@ -118,7 +118,7 @@ test("commits that wait for a standby hold no more connections than the pool has
   expect(await backEnds()).toBeLessThanOrEqual(poolSize);
 });
 
-test("a write of which nobody knows whether it was done says so", async () => {
+test("a write with an unknown outcome is reported as such", async () => {
   await pair.standby.signal("SIGSTOP");
   const error = await engine.commit([create(1, "a")]).catch((reason) => reason);
   expect(error.message).toMatch(/did not respond within 500 ms; the write may have been done/);

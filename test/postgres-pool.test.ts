@@ -1,4 +1,4 @@
-// Who gets which of the few connections of a process, when, and for how long.
+// How the few connections of a process are shared: in which order, and for how long.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
@@ -39,7 +39,7 @@ function makePool(size: number, timeout: number): Pool {
 const pidOf: Work<number> = async (connection) =>
   Number((await connection.query("select pg_backend_pid() as pid"))[0]?.pid);
 
-test("those who wait for a connection get one in their order, and there are never more than the pool may have", async () => {
+test("callers get a connection in the order of their calls, and there are never more than the size of the pool", async () => {
   const pool = makePool(2, 20_000);
   await Promise.all([pool.use(pidOf), pool.use(pidOf)]);
   const order: number[] = [];
@@ -62,7 +62,7 @@ test("those who wait for a connection get one in their order, and there are neve
   expect(new Set(pids).size).toBe(2);
 });
 
-test("who waits in vain for a connection is refused in time, and those behind get theirs", async () => {
+test("a caller that waits too long for a connection is refused, and the next ones get theirs", async () => {
   const pool = makePool(1, 500);
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>();
   const first = pool.use(async (connection, lease) => {
@@ -87,7 +87,7 @@ test("who waits in vain for a connection is refused in time, and those behind ge
   expect(isDone).toBe(false);
 });
 
-test("a connection that is made only when its caller has given up is for the next", async () => {
+test("a connection that is open only after its caller timed out is for the next one", async () => {
   const pool = makePool(1, 500);
   await server.signal("SIGSTOP");
   const error = await failureOf(pool.use(pidOf)).finally(() => server.signal("SIGCONT"));
@@ -96,7 +96,7 @@ test("a connection that is made only when its caller has given up is for the nex
   expect(await patient).toBeGreaterThan(0);
 });
 
-test("for those who have given up nothing more is connected", async () => {
+test("nothing is connected for callers that timed out", async () => {
   await using silent = await listen(() => {});
   const pool = new Pool(createPrimary(addressOf(300, silent)), 1, 200);
   await Promise.all(Array.from({ length: 5 }, () => failureOf(pool.use(pidOf))));
@@ -104,7 +104,7 @@ test("for those who have given up nothing more is connected", async () => {
   expect(silent.connections()).toBe(1);
 });
 
-test("while a host is silent, another that is no primary is asked again, and not without a pause", async () => {
+test("while a host does not respond, another that is no primary is tried again, after a pause", async () => {
   await using silent = await listen(() => {});
   await using unwilling = await listen((socket) => socket.end(startingUp));
   const error = await failureOf(createPrimary(addressOf(1500, silent, unwilling)).connect());
@@ -113,7 +113,7 @@ test("while a host is silent, another that is no primary is asked again, and not
   expect(unwilling.connections()).toBeLessThan(12);
 });
 
-test("a connection that was lost while nobody used it costs nobody anything", async () => {
+test("a connection that was lost while it was idle affects no caller", async () => {
   const pool = makePool(2, 20_000);
   let idle: PostgresConnection | undefined;
   const pid = await pool.use((connection, lease) => {
@@ -125,7 +125,7 @@ test("a connection that was lost while nobody used it costs nobody anything", as
   expect(await pool.use(pidOf)).not.toBe(pid);
 });
 
-test("work that fails costs its connection, and the next gets another in its place", async () => {
+test("after work that fails, its connection is closed and the next caller gets another one", async () => {
   const pool = makePool(1, 20_000);
   const pid = await pool.use(pidOf);
   const failing = failureOf(pool.use((connection) => connection.script("begin; select 1 / 0")));
@@ -156,7 +156,7 @@ test("a connection is closed half an hour after it was opened, when it comes bac
   }
 });
 
-test("a connection that is lost ends what is done with it at once, although nothing is asked of the database", async () => {
+test("a connection that is lost ends the work with it at once, although nothing is sent to the database", async () => {
   const pool = makePool(1, 20_000);
   const { promise: never } = Promise.withResolvers<void>();
   const inPool = failureOf(pool.use(async () => never));
@@ -169,7 +169,7 @@ test("a connection that is lost ends what is done with it at once, although noth
   await alone.close();
 });
 
-test("a read is done three times at most when its connection is lost each time, and a write once", async () => {
+test("a read is tried three times at most when its connection is lost each time, and a write once", async () => {
   const pool = makePool(1, 20_000);
   let tries = 0;
   const fail: Work<unknown> = (connection) => {
@@ -204,11 +204,11 @@ test("a pool that is closed lends nothing, and what it has lent is closed when i
 
 interface Listener extends AsyncDisposable {
   readonly port: number;
-  /** How many there have been. */
+  /** The number of connections so far. */
   connections(): number;
 }
 
-/** Something at 127.0.0.1 that is no database. */
+/** A listener at 127.0.0.1 that is no database. */
 async function listen(onConnection: (socket: Socket) => void): Promise<Listener> {
   const sockets: Socket[] = [];
   const listener = createServer((socket) => {

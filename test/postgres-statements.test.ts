@@ -1,5 +1,5 @@
 // Every statement that the program sends to PostgreSQL, as the server logs it. UPDATE_GOLDEN=1 writes the list anew.
-// Who runs a distributed engine reads there what it must have.
+// It shows what a distributed engine must support.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
