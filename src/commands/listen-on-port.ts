@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import type { Config } from "../config.ts";
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf, systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
 import { asUsageError } from "./common.ts";
@@ -48,8 +48,7 @@ function requireReadable(file: string): void {
 
 /** The runtime reports almost every failure to listen as a port in use, also that of a hostname that does not resolve. */
 function reasonOf(error: unknown, { host, tls }: Config): string {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === "EADDRINUSE")
+  if (systemCodeOf(error) === "EADDRINUSE")
     return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";
   if (tls && /PEM|SSL|x509|ASN1|KEY/i.test(messageOf(error)))
     return `${tls.cert} and ${tls.key} are not a certificate and its key in PEM form (${messageOf(error)})`;

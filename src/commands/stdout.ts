@@ -1,6 +1,6 @@
 // Output to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
 
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf, systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { writeAll } from "../operator/standard-streams.ts";
 
@@ -13,7 +13,7 @@ export function printText(text: string): boolean {
     writeAll(1, Buffer.from(text));
     return true;
   } catch (error) {
-    if (codeOf(error) === "EPIPE") return false;
+    if (systemCodeOf(error) === "EPIPE") return false;
     throw new Refusal("unavailable", `cannot write to standard output: ${messageOf(error)}`, { cause: error });
   }
 }
@@ -30,8 +30,4 @@ export function printError(text: string): void {
   } catch {
     // See above.
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }

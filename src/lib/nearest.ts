@@ -59,10 +59,10 @@ function editDistance(a: string, b: string): number {
     const row = [i];
     for (let j = 1; j <= b.length; j++) {
       const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let least = Math.min(replaced, at(last, j) + 1, at(row, j - 1) + 1);
+      let distance = Math.min(replaced, at(last, j) + 1, at(row, j - 1) + 1);
       const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      if (isSwap) least = Math.min(least, at(beforeLast, j - 2) + 1);
-      row.push(least);
+      if (isSwap) distance = Math.min(distance, at(beforeLast, j - 2) + 1);
+      row.push(distance);
     }
     [beforeLast, last] = [last, row];
   }

@@ -20,17 +20,22 @@ const maxCauses = 5;
  */
 export function toLogged(error: unknown, depth = 1): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
-  const { code } = error as NodeJS.ErrnoException;
+  const code = systemCodeOf(error);
   const isDeep = depth === maxCauses;
   const errors = error instanceof AggregateError && !isDeep ? error.errors.slice(0, maxCauses) : [];
   return {
     type: error.name,
     message: error.message,
     ...(error.stack ? { stack: error.stack } : {}),
-    ...(typeof code === "string" ? { code } : {}),
+    ...(code === undefined ? {} : { code }),
     ...(error.cause === undefined || isDeep ? {} : { cause: toLogged(error.cause, depth + 1) }),
     ...(errors.length > 0 ? { errors: errors.map((one) => toLogged(one, depth + 1)) } : {}),
   };
+}
+
+/** The code of an error of the system or the runtime, such as `ENOENT`; undefined when there is none. */
+export function systemCodeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
 /** The message of anything thrown. */

@@ -10,7 +10,7 @@ export interface Text {
   readonly description: string;
   readonly example: string;
   /** A regular expression that a value that is not empty must match, and the fault of one that does not: "must be ...". */
-  readonly pattern?: { readonly source: string; readonly says: string };
+  readonly pattern?: { readonly source: string; readonly fault: string };
 }
 
 export interface Group {
@@ -35,8 +35,8 @@ export function text(options: TextOptions): Text {
 }
 
 /** A text that must match a regular expression (ECMA-262, as in JSON Schema). */
-export function matching(source: string, says: string, options: TextOptions): Text {
-  return { ...text(options), pattern: { source, says } };
+export function matching(source: string, fault: string, options: TextOptions): Text {
+  return { ...text(options), pattern: { source, fault } };
 }
 
 /** One of several words, or empty. */
@@ -71,7 +71,7 @@ export function textFault(field: Text, value: unknown): string | undefined {
   const unfit = notXml.exec(value);
   if (unfit) return `must not contain the character ${codePointName(unfit[0])}, which XML cannot carry`;
   if (!value.isWellFormed()) return "must not contain half of a surrogate pair, which is no character";
-  if (field.pattern && !compiled(field.pattern.source).test(value)) return field.pattern.says;
+  if (field.pattern && !compiled(field.pattern.source).test(value)) return field.pattern.fault;
   return undefined;
 }
 

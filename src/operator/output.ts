@@ -15,7 +15,7 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf, systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
@@ -101,7 +101,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return systemCodeOf(error) === "EPERM";
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { writeSync } from "node:fs";
 import { Writable } from "node:stream";
+import { systemCodeOf } from "../lib/thrown.ts";
 
 /** Milliseconds between attempts to write to a full pipe in non-blocking mode, which another program may have set. */
 const retryDelay = 5;
@@ -36,7 +37,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
     try {
       at += writeSync(descriptor, bytes, at);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      if (systemCodeOf(error) !== "EAGAIN") throw error;
       Bun.sleepSync(retryDelay);
     }
   }
