@@ -110,7 +110,7 @@ interface CheckedRecord {
   journalEnd: number;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: rows of several tables, told apart by the table's name
+// biome-ignore lint/suspicious/noExplicitAny: rows of several tables; the name of the table decides
 type Cells = Record<string, any>;
 
 function nameOf(row: Cells): string {

@@ -1,5 +1,5 @@
 // How every engine replaces everything that is stored. The new rows go into a second set of tables, a portion at a time, so
-// that others can write meanwhile; then one short transaction renames both sets. The replaced tables stay under another name
+// that others can still write; then one short transaction renames both sets. The replaced tables stay under another name
 // until they are saved elsewhere, and are then removed.
 
 import { randomBytes } from "node:crypto";

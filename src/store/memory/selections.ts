@@ -1,5 +1,5 @@
-// Some of a collection's records, in an order: what a list with `filter` or `sort` asks for. Selections are kept, and after a few
-// changes only the records that changed are put in their places.
+// Selections: the IDs of the records that a list with `filter` or `sort` contains, in its order. They are kept. After a few changes,
+// only the changed records are moved.
 
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
@@ -29,29 +29,29 @@ export interface RecordFilter {
 
 interface Selection {
   readonly ids: readonly number[];
-  /** The number of the version that it was made of. */
+  /** The number of the version that it was made from. */
   readonly version: number;
 }
 
-/** How many selections of a collection are kept, and how many bytes they may have. */
-const mostSelections = 64;
-const mostBytes = 16 * 1024 * 1024;
-/** Most changes after which a selection is patched; after more it is made anew. */
-const mostRecent = 256;
+/** Limits of the kept selections of a collection: their number, and their bytes together. */
+const maxSelections = 64;
+const maxBytes = 16 * 1024 * 1024;
+/** Maximum changes after which a selection is patched. After more, a new one is made. */
+const maxRecent = 256;
 
 export class Selections {
   /** The least recently used first. */
   readonly #kept = new Map<string, Selection>();
   readonly #limiter: WorkLimiter;
   #bytes = 0;
-  /** The IDs of the records that changed from each of the latest versions to the one after it. */
+  /** The IDs of the records that changed between each of the latest versions and the next one. */
   #recent: { readonly version: number; readonly ids: readonly number[] }[] = [];
 
   constructor(limiter: WorkLimiter) {
     this.#limiter = limiter;
   }
 
-  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws Unwanted */
+  /** The IDs of the records of `version` that pass every filter, in the order of `sort` and then of the IDs. @throws AbandonedWork */
   select(
     version: Version,
     filters: readonly RecordFilter[],
@@ -67,12 +67,12 @@ export class Selections {
     );
   }
 
-  /** Notes the IDs of the records that changed from `version` to the one after it. */
+  /** Stores the IDs of the records that changed between `version` and the next one. */
   noteChanged(version: number, ids: ReadonlySet<number>): void {
-    if (ids.size > mostRecent) this.#recent = [];
+    if (ids.size > maxRecent) this.#recent = [];
     else this.#recent.push({ version, ids: [...ids] });
     let count = this.#recent.reduce((sum, change) => sum + change.ids.length, 0);
-    while (count > mostRecent) count -= this.#recent.shift()?.ids.length ?? 0;
+    while (count > maxRecent) count -= this.#recent.shift()?.ids.length ?? 0;
   }
 
   /** About how many bytes the selections take. */
@@ -91,7 +91,7 @@ export class Selections {
     if (filters.length === 0) return yield* inOrder(version.blocks, sort);
     const ids = yield* pick(version.blocks, filters);
     if (sort.length === 0) return ids;
-    // An order serves whatever the filter is, so it is made of all records, and kept.
+    // An order of all records serves every filter, so it is made and kept.
     const ordered = yield* this.#ordered(version, sort);
     const passing = new Set(ids);
     return ordered.filter((id) => passing.has(id));
@@ -105,7 +105,7 @@ export class Selections {
     return this.#keep(name, { ids, version: version.number });
   }
 
-  /** The IDs of the records that differ between two versions; undefined when they are too many to be known. */
+  /** The IDs of the records that differ between two versions; undefined if they are no longer known. */
   #changedBetween(from: number, to: number): ReadonlySet<number> | undefined {
     const changes = this.#recent.filter(({ version }) => version >= from && version < to);
     return from < to && changes.length === to - from ? new Set(changes.flatMap(({ ids }) => ids)) : undefined;
@@ -116,7 +116,7 @@ export class Selections {
     this.#kept.set(name, selection);
     this.#bytes += bytesOf(name, selection);
     for (const oldest of this.#kept.keys()) {
-      if (oldest === name || (this.#kept.size <= mostSelections && this.#bytes <= mostBytes)) break;
+      if (oldest === name || (this.#kept.size <= maxSelections && this.#bytes <= maxBytes)) break;
       this.#forget(oldest);
     }
     return selection.ids;
@@ -130,7 +130,7 @@ export class Selections {
   }
 }
 
-/** The IDs of the records that pass every filter, in ID order: one pass over the records, however many filters. */
+/** The IDs of the records that pass every filter, in ID order, in one pass over the records. */
 function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
   const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
   const byField = filters.filter(({ leaf }) => leaf).map(toTest);
@@ -163,7 +163,7 @@ function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<numbe
   return all.map(({ id }) => id);
 }
 
-/** `before` with the records in `changed` taken out, and put where they belong in `version`. */
+/** `before` without the records `changed`, and with those of them that belong to the selection of `version`, in their places. */
 function patch(
   before: readonly number[],
   changed: ReadonlySet<number>,

@@ -1,4 +1,4 @@
-// Replacing everything that is stored, while others write; see store/refill.ts.
+// Replaces all stored data while others write; see store/refill.ts.
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
@@ -18,7 +18,7 @@ import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts"
 import { type Cell, dumpRows } from "./dump.ts";
 import { dropInPortions, giveWay } from "./portions.ts";
 
-/** Replaces the content of every table by `rows`, as the engine's port says, on connections that `open` makes. */
+/** Replaces the rows of every table with `rows` (`Engine.refill`), on connections that `open` makes. */
 export async function refillTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
@@ -37,7 +37,7 @@ export async function refillTables(
     const replaced = await replace(database, rows);
     const heads = headsIn(database, replaced);
     await save?.(dumpTableSet(open, replaced));
-    // What cannot be dropped, as on a full disk, takes room and no more: it is done, `check` reports it, and the next one drops it.
+    // A table that cannot be dropped, as on a full disk, only takes space: `check` reports it, and the next refill drops it.
     await dropTables(database, replaced).catch(() => {});
     return heads;
   } catch (error) {
@@ -101,8 +101,8 @@ function dumpTableSet(open: () => Database, set: TableSet): Iterable<DumpedRow> 
 }
 
 /**
- * Under another name first: whoever fills them cannot put them in the place of those in use with some of their rows gone, and
- * what is left when this is killed is not taken for all that was there.
+ * Renames the tables first. So a process that fills them cannot put them in use after some of their rows were deleted, and the
+ * rest after a kill is not mistaken for complete tables.
  */
 async function dropTables(database: Database, set: TableSet): Promise<void> {
   const dropped: TableSet = { kind: "unused", id: newTableSetId() };
