@@ -1,7 +1,7 @@
-// This folder describes the interface: for programs with OpenAPI (openapi/), JSON Schema and XML Schema (this file and its neighbours), for
-// people with the guide and the reference at /docs (pages/). All of it derives from the declarations of the resources, the formats, the error
-// codes, and the Markdown files of docs/. It consists of functions that return text; http/pages.ts serves it. `npm run openapi` writes the
-// documents that are committed (scripts/).
+// This folder describes the interface: for programs as OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts), for people as the
+// guide and the reference at /docs (pages/). All of it derives from the declarations of the resources, the formats, the error codes, and the
+// Markdown files of docs/. Each part is a function that returns text; this file lists the paths, and http/pages.ts serves them. `npm run openapi`
+// writes the documents that are committed (scripts/).
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
