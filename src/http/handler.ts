@@ -124,8 +124,7 @@ export class HttpHandler implements Handler {
 const explanations: Record<Incident, string> = {
   "idle connection ended": "the limit of --connections was reached, and a new one came",
   "connection turned away": "the limit of --connections was reached, and none was idle",
-  "connection cut off":
-    "connections kept more memory than they may, and this one had waited for its client the longest",
+  "connection cut off": "the connections exceeded their memory limit, and this one had waited longest for its client",
   "TLS handshake failed": "no request was read",
 };
 

@@ -56,7 +56,7 @@ async function createRegistry(counts: Counts, snapshots: Snapshots): Promise<Reg
   collectDefaultMetrics({ register: registry });
   new Counter({
     name: "storefront_http_requests_total",
-    help: "Requests by route, method and status. The route is empty for a path that does not exist.",
+    help: "Requests by route, method and status. The route is empty for unknown paths and unreadable requests.",
     labelNames: ["route", "method", "status"],
     registers: [registry],
     collect() {
