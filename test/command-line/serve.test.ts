@@ -315,7 +315,7 @@ describe("serve --workers", () => {
     );
     process.kill(before[0] as number, "SIGKILL");
     await waitFor(() => children(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
-    expect(server.stderr()).toContain("starting another");
+    await waitFor(() => server.stderr().includes("starting another"), "its message");
     await waitFor(async () => (await read()).status === 200, "a response");
     const last = children(server.pid);
     server.kill();
