@@ -239,6 +239,25 @@ describe("a client does not time out", () => {
     client.socket.destroy();
   });
 
+  test("in the header section after a response that it reads slowly", async () => {
+    const client = await openClient(listener.port);
+    const pause = () => client.socket.pause();
+    client.socket.on("data", pause);
+    client.send(`${toRequest("GET /large HTTP/1.1")}GET /next HTTP/1.1\r\nHost:`);
+    await client.until((received) => received !== "");
+    for (let part = 0; part < 3; part++) {
+      await pass(idleTimeout - 1);
+      client.socket.resume();
+    }
+    client.socket.off("data", pause);
+    client.socket.resume();
+    await client.responses(1);
+    await pass(idleTimeout - 2);
+    client.send(" x\r\n\r\n");
+    expect((await client.responses(2))[1]?.body).toBe("GET /next ");
+    client.socket.destroy();
+  });
+
   test("while it has not read the bytes that the system has accepted", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
