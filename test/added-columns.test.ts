@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { isRequired, type TableName } from "../src/store/tables.ts";
 import { type EngineKind, engines } from "./support/engines.ts";
@@ -46,7 +47,7 @@ for (const kind of engines) {
       expect(await siteIn(one)).toMatchObject({ revision: 2, last_at: 8, floor: null, live: null });
       expect(await one.check()).toEqual([]);
       await two.commit([createIntent()]);
-      expect((await two.load(1)).rows).toHaveLength(3);
+      expect((await loadSite(two, 1)).rows).toHaveLength(3);
     });
 
     test("a program of before writes between two writes of this one, and nothing is counted wrong", async () => {

@@ -6,9 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createIntent } from "./support/intents.ts";
+import { loadFresh } from "./support/snapshots.ts";
 
 const { platform } = process;
 
@@ -45,7 +47,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
         ]);
       }
     }
-    await one?.load(1);
+    await loadSite(one as Engine, 1);
     for await (const _ of other?.dump() ?? []);
     expect([twice(one), twice(other)]).toEqual([
       [true, true],
@@ -58,7 +60,7 @@ describe.each(["linux", "darwin"] as const)("on %s", (name) => {
     const snapshots = new Snapshots(other, allResources, 1 << 20);
     for (let revision = 1; revision < 20; revision++) {
       await one.commit([createIntent()]);
-      expect((await snapshots.fresh(1)).revision).toBe(revision);
+      expect((await loadFresh(snapshots, 1)).revision).toBe(revision);
     }
   });
 });

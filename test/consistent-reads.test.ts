@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { checkRows } from "../src/store/check.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
@@ -51,7 +52,7 @@ for (const kind of engineKinds) {
       });
       const torn: object[] = [];
       while (!isDone) {
-        const { head, rows } = await reader.load(site);
+        const { head, rows } = await loadSite(reader, site);
         const changes = await reader.since(site, head.revision);
         const follows = changes?.every(({ revision }, index) => revision === head.revision + 1 + index);
         if (rows[0]?.revision !== head.revision || !follows) torn.push({ head, rows, changes });
@@ -60,7 +61,7 @@ for (const kind of engineKinds) {
       }
       expect(torn).toEqual([]);
       await writing;
-      expect((await reader.load(site)).head.revision).toBe(1 + writes);
+      expect((await loadSite(reader, site)).head.revision).toBe(1 + writes);
     });
   });
 }

@@ -9,6 +9,7 @@ import type { Intent } from "../src/model/intent.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
@@ -118,7 +119,7 @@ describe("if the target differs from the source at the end, the copy fails,", ()
       code: "conflict",
       message: expect.stringMatching(/another process wrote to it during the copy/),
     });
-    const { rows } = await to.load(1);
+    const { rows } = await loadSite(to, 1);
     expect(rows.map(({ body }) => JSON.parse(body as string).Name)).toEqual(["Acme", "Acme", "Acme", "Written"]);
     await from.close();
     await to.close();

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
 import type { Intent } from "../src/model/intent.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
 
@@ -69,7 +70,7 @@ for (const kind of engines) {
       await commit(createIntent({ site, operation: "update", id: 1, values: { Name: "Bolt" } }));
       const { kind: _, ...told } = unchanged;
       expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
-      expect((await engine.load(site)).rows[0]?.body).toContain("Bolt");
+      expect((await loadSite(engine, site)).rows[0]?.body).toContain("Bolt");
     });
 
     test("a dropped site leaves nothing but its number, and others keep what they have", async () => {

@@ -6,6 +6,7 @@ import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
 import { headVersion, type Intent, type Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
@@ -37,7 +38,7 @@ for (const kind of engineKinds) {
     test("a site that was never written to is empty and at revision 0", async () => {
       const number = newSite();
       expect((await engine.heads([number]))[0]?.revision).toBe(0);
-      expect((await engine.load(number)).rows).toEqual([]);
+      expect((await loadSite(engine, number)).rows).toEqual([]);
       expect(await engine.since(number, 0)).toEqual([]);
     });
 
@@ -74,7 +75,7 @@ for (const kind of engineKinds) {
       const number = newSite();
       const name = "Ça \"va\"? 日本 \\ 'x' \u{1f600} \t\r\n";
       await engine.commit([create(number, name)]);
-      const { head, rows } = await engine.load(number);
+      const { head, rows } = await loadSite(engine, number);
       expect(head.revision).toBe(1);
       expect(rows).toEqual([{ resource: "brand", id: 1, revision: 1, body: JSON.stringify({ ID: 1, Name: name }) }]);
     });
@@ -113,7 +114,7 @@ for (const kind of engineKinds) {
       ]);
       expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "done", "done", "refused", "done"]);
       expect(idOf(outcomes[4])).toBe(2);
-      const { rows } = await engine.load(number);
+      const { rows } = await loadSite(engine, number);
       expect(rows.map(({ id, body }) => [id, body])).toEqual([
         [1, null],
         [2, '{"ID":2,"Name":"Dash"}'],
@@ -135,7 +136,9 @@ for (const kind of engineKinds) {
         { ...update(number, 1, {}), operation: "restore", text: '{"ID":1,"Name":"a"}' },
       ]);
       expect(outcome).toMatchObject({ kind: "done", id: 1, body: '{"ID":1,"Name":"a"}' });
-      expect((await engine.load(number)).rows).toMatchObject([{ id: 1, revision: 3, body: '{"ID":1,"Name":"a"}' }]);
+      expect((await loadSite(engine, number)).rows).toMatchObject([
+        { id: 1, revision: 3, body: '{"ID":1,"Name":"a"}' },
+      ]);
     });
 
     test("a write to a record that is not there is refused", async () => {
@@ -187,7 +190,7 @@ for (const kind of engineKinds) {
       const number = newSite();
       const outcomes = await engine.commit([create(number, "a"), update(number, 9, {}), create(number, "b")], true);
       expect(outcomes.map(({ kind }) => kind)).toEqual(["done", "refused"]);
-      expect((await engine.load(number)).rows).toEqual([]);
+      expect((await loadSite(engine, number)).rows).toEqual([]);
       expect((await engine.heads([number]))[0]?.revision).toBe(0);
     });
 
@@ -199,7 +202,7 @@ for (const kind of engineKinds) {
       for (const outcome of [again, twice]) {
         expect(outcome).toMatchObject({ kind: "replayed", id: 1, version: (first as { version: string }).version });
       }
-      expect((await engine.load(number)).rows).toHaveLength(1);
+      expect((await loadSite(engine, number)).rows).toHaveLength(1);
     });
 
     test("an idempotency key used for something else is refused, and forgotten after a day", async () => {
@@ -281,10 +284,10 @@ for (const kind of engineKinds) {
           return (error as { code: string }).code;
         }
       };
-      expect(await codeOf(() => engine.load(number, ahead))).toBe("unavailable");
+      expect(await codeOf(() => loadSite(engine, number, ahead))).toBe("unavailable");
       expect(await codeOf(() => engine.since(number, 0, { minHead: ahead }))).toBe("unavailable");
       for (const minHead of [head, { ...ahead, epoch: "another" }]) {
-        expect((await engine.load(number, minHead)).rows).toHaveLength(1);
+        expect((await loadSite(engine, number, minHead)).rows).toHaveLength(1);
         expect(await engine.since(number, 0, { minHead })).toHaveLength(1);
       }
     });
@@ -296,7 +299,7 @@ for (const kind of engineKinds) {
         for (let i = 0; i < 20; i++) await one.commit([create(number, "a"), create(number, "b")]);
       };
       await Promise.all([write(engine), write(other), write(other)]);
-      const { head, rows } = await engine.load(number);
+      const { head, rows } = await loadSite(engine, number);
       expect(head.revision).toBe(120);
       expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
       const changes = await other.since(number, 0);
@@ -338,11 +341,11 @@ for (const kind of engineKinds) {
       await engine.commit([keyed, create(other, "a")]);
       await deleteSiteRecord(engine, number);
       await engine.dropSite(number);
-      expect(await engine.load(number)).toMatchObject({ head: { revision: 0, epoch: "" }, rows: [] });
+      expect(await loadSite(engine, number)).toMatchObject({ head: { revision: 0, epoch: "" }, rows: [] });
       const [again, new_, elsewhere] = await engine.commit([keyed, create(number, "b"), create(other, "b")]);
       expect([again, new_]).toEqual(Array(2).fill({ kind: "refused", why: "other-history" }));
       expect(elsewhere).toMatchObject({ kind: "done", id: 2 });
-      expect((await engine.load(number)).rows).toEqual([]);
+      expect((await loadSite(engine, number)).rows).toEqual([]);
       await engine.dropSite(number);
     });
 
@@ -369,14 +372,14 @@ for (const kind of engineKinds) {
       expect(commits).toBeGreaterThan(1);
       expect(late.at(-1)).toBe("refused");
       expect(await one.undroppedSites()).toEqual([]);
-      expect((await one.load(1)).rows).toEqual([]);
+      expect((await loadSite(one, 1)).rows).toEqual([]);
       expect(await one.check()).toEqual([]);
     });
 
     test("a load of many records is whole and in order", async () => {
       const number = newSite();
       for (let i = 0; i < 12; i++) await engine.commit(Array.from({ length: 500 }, () => create(number, "a")));
-      const { rows } = await engine.load(number);
+      const { rows } = await loadSite(engine, number);
       expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 6000 }, (_, i) => i + 1));
     });
 

@@ -6,6 +6,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
@@ -138,7 +139,7 @@ async function create(url: string, key: string, name: string): Promise<number | 
 }
 
 async function expectWhole(engine: Engine, site: SiteRecord, acknowledged: ReadonlyMap<string, number>): Promise<void> {
-  const { head, rows } = await engine.load(site.ID);
+  const { head, rows } = await loadSite(engine, site.ID);
   const stored = new Map<string, number>();
   for (const { id, body } of rows) {
     const { Name } = JSON.parse(body as string);

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import postgres from "postgres";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { sql } from "../src/store/postgres/statements.ts";
 import { waitFor } from "./support/command.ts";
@@ -72,7 +73,7 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   expect((await failureOf(write(engine))).message).toMatch(/within 300 ms; the write may have been done/);
   await Bun.sleep(1000);
   expect(await backEnds("wait_event = 'SyncRep'")).toBe(1);
-  expect((await engine.load(1)).rows).toHaveLength(1);
+  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
@@ -91,7 +92,7 @@ test("a write that takes the database too long is not done afterwards", async ()
   await beforeEachRecord("perform pg_sleep(2); return new;");
   expect((await failureOf(write(engine))).code).toBe("unavailable");
   await waitFor(async () => (await backEnds("state = 'active'")) === 0, "the end of the write");
-  expect((await engine.load(1)).rows).toHaveLength(1);
+  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
 });
 
 for (const { code, message } of [

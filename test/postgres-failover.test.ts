@@ -4,10 +4,12 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test
 import type { Engine, Head } from "../src/model/engine.ts";
 import type { Intent } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
+import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createIntent } from "./support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "./support/postgres.ts";
+import { loadFresh } from "./support/snapshots.ts";
 
 setDefaultTimeout(60_000);
 
@@ -34,7 +36,7 @@ async function open(): Promise<Engine> {
 
 /** Leaves as many idle connections as the pool may have. */
 async function fillPool(one: Engine): Promise<void> {
-  await Promise.all(Array.from({ length: poolSize - 1 }, () => one.load(1)));
+  await Promise.all(Array.from({ length: poolSize - 1 }, () => loadSite(one, 1)));
   await one.heads([1]);
 }
 
@@ -50,7 +52,7 @@ test("a primary that hangs delays one read only, whichever part of the engine no
   await pair.standby.run("select pg_promote()");
   expect(await codeOf(engine.heads([1]))).toBe("unavailable");
   expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(1);
-  expect((await engine.load(1)).rows).toHaveLength(1);
+  expect((await loadSite(engine, 1)).rows).toHaveLength(1);
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
@@ -65,7 +67,7 @@ test("a standby that is promoted while the primary hangs is found by searches un
 
 test("no read comes from a primary that was replaced, although connections to it are idle and it runs again", async () => {
   const snapshots = new Snapshots(engine, allResources, 1e9);
-  expect((await snapshots.fresh(1)).revision).toBe(1);
+  expect((await loadFresh(snapshots, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
   // The question where the site stands reaches the new primary.
@@ -74,9 +76,9 @@ test("no read comes from a primary that was replaced, although connections to it
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < poolSize; i++) {
     expect((await engine.since(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
-    expect((await engine.load(1)).rows).toHaveLength(2);
+    expect((await loadSite(engine, 1)).rows).toHaveLength(2);
   }
-  expect((await snapshots.fresh(1)).revision).toBe(2);
+  expect((await loadFresh(snapshots, 1)).revision).toBe(2);
 });
 
 test("of two hosts that act as primary, the one that was promoted is used", async () => {
@@ -109,7 +111,7 @@ test("commits that wait for a standby hold no more connections than the pool has
   for (let i = 0; i < 2 * poolSize; i++) {
     expect(await codeOf(engine.commit([create(10 + i, "a")]))).toBe("unavailable");
     expect(await codeOf(engine.noteKeyUse(new Map([[i, 1]])))).toMatch(/done|unavailable/);
-    expect((await engine.load(1)).rows).toHaveLength(1);
+    expect((await loadSite(engine, 1)).rows).toHaveLength(1);
   }
   expect(await backEnds()).toBeLessThanOrEqual(poolSize);
   await pair.standby.signal("SIGCONT");

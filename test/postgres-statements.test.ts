@@ -92,11 +92,15 @@ async function useEverything(url: string): Promise<void> {
   await shop.call("PUT", "/restapi/brands/1.json", { body: { Name: "b" } });
   await shop.call("DELETE", "/restapi/brands/1.json");
   await shop.call("DELETE", "/restapi/brands/9.json");
+  await shop.call("GET", "/restapi/brands.json");
   await engine.commit([createIntent({ site: shop.site.ID })]);
   await shop.call("GET", "/restapi/brands.json");
   await engine.tryWrite();
   await engine.keyUses();
   await engine.noteKeyUse(new Map([[1, 1]]));
+  await engine.readRecord(shop.site.ID, "brand", 2);
+  await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
+  await engine.noteCounts(-1, { revision: 1, epoch: "" }, {});
   await engine.check();
   const rows = await Array.fromAsync(engine.dump());
   await engine.refill(

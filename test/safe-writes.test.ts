@@ -1,6 +1,7 @@
 // Safe writes (contract section 7). `Idempotency-Key` is in idempotency.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { loadSite } from "../src/store/load-site.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
@@ -180,6 +181,6 @@ test("a write whose site was restored or removed in the meantime is refused, and
   expect(await other.engine.commit([{ ...intent, ifEpoch: "another" }])).toEqual([
     { kind: "refused", why: "other-history" },
   ]);
-  expect((await other.engine.load(other.site.ID)).rows).toEqual([]);
+  expect((await loadSite(other.engine, other.site.ID)).rows).toEqual([]);
   await other.stop();
 });

@@ -2,18 +2,20 @@
 
 import { expect, test } from "bun:test";
 import type { Change } from "../src/model/change.ts";
-import type { RecordRow, SiteContents } from "../src/model/engine.ts";
+import type { RecordRow } from "../src/model/engine.ts";
 import { versionOf } from "../src/model/intent.ts";
 import { brand } from "../src/resources/brand.ts";
+import type { LoadedSite } from "../src/store/load-site.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createManualEngine, type ManualEngine } from "./support/manual-engine.ts";
+import { loadFresh } from "./support/snapshots.ts";
 
 const plenty = 1 << 30;
 const bodyOf = (id: number, Name: string) => JSON.stringify({ ID: id, Name });
 
 /** A site whose one brand is named after the revision. */
-function contentsAt(revision: number, epoch = "a"): SiteContents {
+function contentsAt(revision: number, epoch = "a"): LoadedSite {
   const row = { resource: "brand", id: 1, revision, body: bodyOf(1, `r${revision}`) };
   return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
 }
@@ -30,7 +32,7 @@ const headAt = (revision: number, epoch = "a") => ({ revision, epoch });
 /** Snapshots that have the system site and site 1, at `revision`, in memory. */
 async function loaded(hand: ManualEngine, revision: number): Promise<Snapshots> {
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   (await hand.next("load")).resolve(contentsAt(revision));
@@ -49,11 +51,11 @@ test.each([
 ])("with a store %s, a request waits for a load that began before it, and reads the changes since", async (_, unchanged) => {
   const hand = createManualEngine(unchanged);
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
-  const early = snapshots.fresh(1);
+  const early = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   const load = await hand.next("load");
-  const late = snapshots.fresh(1);
+  const late = loadFresh(snapshots, 1);
   // Another process has written since the load began.
   await tellHead(hand, 2);
   expect(await hand.waiting()).toEqual([]);
@@ -68,11 +70,11 @@ test.each([
 test("a failed load does not fail later requests", async () => {
   const hand = createManualEngine();
   const snapshots = new Snapshots(hand.engine, [brand], plenty);
-  const early = Promise.resolve(snapshots.fresh(1)).catch((error) => error.message);
+  const early = Promise.resolve(loadFresh(snapshots, 1)).catch((error) => error.message);
   await tellHead(hand, 1);
   (await hand.next("load")).resolve(contentsAt(0, ""));
   const load = await hand.next("load");
-  const late = snapshots.fresh(1);
+  const late = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   load.reject(new Error("lost"));
   (await hand.next("load")).resolve(contentsAt(1));
@@ -83,8 +85,8 @@ test("a failed load does not fail later requests", async () => {
 test("reads that share a query share the load that follows", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const first = snapshots.fresh(1);
-  const shared = [snapshots.fresh(1), snapshots.fresh(1), snapshots.fresh(1)];
+  const first = loadFresh(snapshots, 1);
+  const shared = [loadFresh(snapshots, 1), loadFresh(snapshots, 1), loadFresh(snapshots, 1)];
   await tellHead(hand, 1);
   expect(nameIn(await first)).toBe("r1");
   await tellHead(hand, 2);
@@ -96,7 +98,7 @@ test("reads that share a query share the load that follows", async () => {
 test("changes are read in several steps if there are many", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2100);
   const first = await hand.next("since");
   const limit = first.args[2]?.limit as number;
@@ -110,7 +112,7 @@ test("changes are read in several steps if there are many", async () => {
 test("a site is loaded again if its store has gone back", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 4);
   (await hand.next("load")).resolve(contentsAt(4));
   expect(nameIn(await fresh)).toBe("r4");
@@ -119,7 +121,7 @@ test("a site is loaded again if its store has gone back", async () => {
 test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   snapshots.apply(1, changeTo(6), versionOf("a", 6));
   await tellHead(hand, 5);
   expect(nameIn(await fresh)).toBe("r6");
@@ -134,7 +136,7 @@ for (const [what, applied, contents, shown] of [
   test(`a second load of a site ${what}`, async () => {
     const hand = createManualEngine();
     const snapshots = await loaded(hand, 1);
-    const fresh = snapshots.fresh(1);
+    const fresh = loadFresh(snapshots, 1);
     await tellHead(hand, 3, contents.head.epoch);
     // The journal no longer reaches back to revision 1.
     if (contents.head.epoch === "a") (await hand.next("since")).resolve(undefined);
@@ -149,10 +151,10 @@ for (const [what, applied, contents, shown] of [
 test("a second load of the same revision keeps the snapshot and its lists", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const asked = snapshots.fresh(1);
+  const asked = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   const before = await asked;
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2);
   (await hand.next("since")).resolve(undefined);
   const load = await hand.next("load");
@@ -164,7 +166,7 @@ test("a second load of the same revision keeps the snapshot and its lists", asyn
 test("changes with a gap are not applied; the site is loaded again", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 3);
   (await hand.next("since")).resolve([changeTo(3)]);
   (await hand.next("load")).resolve(contentsAt(3));
@@ -175,7 +177,7 @@ test("a change of another history is not applied", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
   snapshots.apply(1, changeTo(2), versionOf("b", 2));
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   expect(nameIn(await fresh)).toBe("r1");
 });
@@ -184,11 +186,14 @@ test("an engine that reports no commit is not queried until it reports one", asy
   let same = false;
   const hand = createManualEngine(() => same);
   const snapshots = await loaded(hand, 1);
+  const asked = loadFresh(snapshots, 1);
+  await tellHead(hand, 1);
+  await asked;
   same = true;
-  expect(nameIn(await snapshots.fresh(1))).toBe("r1");
+  expect(nameIn(await loadFresh(snapshots, 1))).toBe("r1");
   expect(await hand.waiting()).toEqual([]);
   same = false;
-  const fresh = snapshots.fresh(1);
+  const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 2);
   (await hand.next("since")).resolve([changeTo(2)]);
   expect(nameIn(await fresh)).toBe("r2");
@@ -198,15 +203,15 @@ test("a query that was sent before a commit does not hide the commit from later 
   let same = false;
   const hand = createManualEngine(() => same);
   const snapshots = await loaded(hand, 1);
-  const early = snapshots.fresh(1);
+  const early = loadFresh(snapshots, 1);
   const question = await hand.next("heads");
   // A commit happens after the query and before its result arrives. The next read is informed once.
-  const late = snapshots.fresh(1);
+  const late = loadFresh(snapshots, 1);
   const lateQuestion = await hand.next("heads");
   question.resolve([systemHead, headAt(1)]);
   await early;
   same = true;
-  const third = snapshots.fresh(1);
+  const third = loadFresh(snapshots, 1);
   expect(await hand.waiting()).toEqual(["heads"]);
   await tellHead(hand, 2);
   (await hand.next("since")).resolve([changeTo(2)]);
@@ -226,7 +231,7 @@ test("above the budget, the least recently used site is dropped first, and the s
     }));
   /** The sites that were loaded for a fresh snapshot of `site`. */
   async function read(site: number): Promise<number[]> {
-    const fresh = snapshots.fresh(site);
+    const fresh = loadFresh(snapshots, site);
     (await hand.next("heads")).resolve(site === 0 ? [systemHead] : [systemHead, headAt(100)]);
     const sites: number[] = [];
     while ((await hand.waiting()).length > 0) {

@@ -14,6 +14,7 @@ import { type Running, start } from "../src/start.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";
+import { loadFresh } from "./support/snapshots.ts";
 
 let first: TestServer;
 let second: Running;
@@ -158,9 +159,9 @@ test("a change that a restore by another process replaced is not in reads", asyn
   const [outcome] = await engine.commit([create("lost")]);
   if (outcome?.kind !== "done") throw new Error("nothing was created");
   await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
-  await snapshots.fresh(site.ID);
+  await loadFresh(snapshots, site.ID);
   snapshots.apply(site.ID, outcome.change, outcome.version);
-  const shown = [...(await snapshots.fresh(site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  const shown = [...(await loadFresh(snapshots, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
   expect(shown).toEqual(["kept"]);
   await stop();
   rmSync(folder, { recursive: true });
@@ -209,7 +210,7 @@ describe("the memory budget", () => {
 
   test("is observed when clients request every kind of list of sites in memory", async () => {
     const { server, get, figure } = await serverOf(5, 500, "1");
-    for (let i = 0; i < 5; i++) await get(i, "/restapi/orderstatuses/1.json");
+    for (let i = 0; i < 5; i++) await get(i, "/restapi/orderstatuses.json");
     expect(await figure("sites_in_memory")).toBeGreaterThan(5);
     const largest = 0.4 * 1024 * 1024;
     let fewest = 6;
@@ -252,9 +253,9 @@ describe("the memory budget", () => {
     const create = createIntent({ site: site.ID, values: { Name: "x".repeat(250) } });
     await engine.commit(new Array(100).fill(create));
     const snapshots = new Snapshots(engine, [brand], 1);
-    const loaded = await snapshots.fresh(site.ID);
+    const loaded = await loadFresh(snapshots, site.ID);
     await engine.commit([create]);
-    expect(await snapshots.fresh(site.ID)).toBe(loaded);
+    expect(await loadFresh(snapshots, site.ID)).toBe(loaded);
     expect((await loaded.collection(brand).version()).size).toBe(101);
     await stop();
   });

@@ -10,6 +10,7 @@ import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { createIntent } from "./support/intents.ts";
+import { loadFresh } from "./support/snapshots.ts";
 
 let folder: string;
 let old: Engine;
@@ -38,11 +39,11 @@ function far(parts: Partial<Engine>): Engine {
 
 const write = (engine: Engine, Name: string) => engine.commit([createIntent({ values: { Name } })]);
 const namesIn = async (snapshots: Snapshots) =>
-  [...(await snapshots.fresh(1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
+  [...(await loadFresh(snapshots, 1)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
 
 test("a site loaded from an outdated store is not served", async () => {
   await write(current, "new");
-  const snapshots = new Snapshots(far({ load: (site) => old.load(site) }), [brand], 1e9);
+  const snapshots = new Snapshots(far({ readSite: old.readSite, readRecord: old.readRecord }), [brand], 1e9);
   expect(await namesIn(snapshots).catch(({ code }) => code)).toBe("unavailable");
 });
 
@@ -66,8 +67,8 @@ test("a site of another history than the store just reported is not served: the 
     })(),
   );
   let loads = 0;
-  const torn = far({ load: (site) => (loads++ < 2 ? old : current).load(site) });
+  const torn = far({ readSite: (...call) => (loads++ < 2 ? old : current).readSite(...call) });
   expect(await namesIn(new Snapshots(torn, [brand], 1e9))).toEqual(["old"]);
-  const forEver = far({ load: (site) => old.load(site) });
+  const forEver = far({ readSite: old.readSite, readRecord: old.readRecord });
   expect(await namesIn(new Snapshots(forEver, [brand], 1e9)).catch(({ code }) => code)).toBe("unavailable");
 });

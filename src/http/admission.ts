@@ -3,7 +3,7 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { FreshSite } from "../store/snapshots.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, sentHost, toHostname, wrongSite } from "./auth.ts";
 import { clientNetwork } from "./client-network.ts";
@@ -40,18 +40,18 @@ export class Admission {
   }
 
   /**
-   * Calls `then` with the site that the request's host selects and its snapshot, as new as the store is now.
+   * Calls `then` with the site that the request's host selects, as new as the store is now.
    * @throws Refusal `wrong-site`, or `unavailable` when the store does not respond
    */
-  atSite<T>(exchange: Exchange, then: (site: Site, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T> {
+  atSite<T>(exchange: Exchange, then: (site: Site, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
     const host = sentHost(exchange, this.#options.trustForwardedHost);
     const name = toHostname(host);
     const guess = this.#directory.siteOf(name)?.id ?? systemSite;
-    return after(this.#dependencies.snapshots.fresh(guess), (snapshot) => {
+    return after(this.#dependencies.snapshots.fresh(guess), (fresh) => {
       // Only now is the directory as new as the store. It may have another site for the host.
       const site = this.#directory.siteOf(name);
       if (!site) throw wrongSite(host);
-      return site.id === snapshot.site ? then(site, snapshot) : this.atSite(exchange, then);
+      return site.id === fresh.site ? then(site, fresh) : this.atSite(exchange, then);
     });
   }
 
@@ -76,9 +76,9 @@ export class Admission {
    * count again.
    * @throws Refusal as `atSite` and `admit` do
    */
-  readmit<T>(exchange: Exchange, then: (key: Key, snapshot: Snapshot) => MaybePromise<T>): MaybePromise<T> {
-    return this.atSite(exchange, (site, snapshot) =>
-      then(authenticate(exchange.request, site, this.#directory, this.#dependencies.now()), snapshot),
+  readmit<T>(exchange: Exchange, then: (key: Key, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
+    return this.atSite(exchange, (site, fresh) =>
+      then(authenticate(exchange.request, site, this.#directory, this.#dependencies.now()), fresh),
     );
   }
 

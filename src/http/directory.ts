@@ -7,8 +7,8 @@ import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import type { Follower } from "../store/loaded-sites.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { Follower } from "../store/snapshots.ts";
 
 export interface Site {
   readonly id: number;

@@ -4,7 +4,7 @@ import { randomText } from "../lib/base62.ts";
 import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { FreshSite } from "../store/snapshots.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
 import { RequestHeaders } from "../wire/request-headers.ts";
@@ -83,8 +83,8 @@ export class HttpHandler implements Handler {
       requireMethod(exchange, route);
       return route.respond(exchange);
     }
-    return this.#dependencies.admission.atSite(exchange, (site, snapshot) =>
-      this.#respondAt(exchange, route, site, snapshot),
+    return this.#dependencies.admission.atSite(exchange, (site, fresh) =>
+      this.#respondAt(exchange, route, site, fresh),
     );
   }
 
@@ -92,14 +92,14 @@ export class HttpHandler implements Handler {
     exchange: Exchange,
     route: SiteRoute | undefined,
     site: Site,
-    snapshot: Snapshot,
+    fresh: FreshSite,
   ): MaybePromise<WireResponse> {
     if (!route) {
       throw new Refusal("not-found", `there is nothing at this path; ${this.#routes.hint(exchange.target.path)}`);
     }
     requireMethod(exchange, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
-    return route.respond(exchange, this.#dependencies.admission.admit(exchange, site), snapshot);
+    return route.respond(exchange, this.#dependencies.admission.admit(exchange, site), fresh);
   }
 
   /** A page for a browser that opened a path that does not exist, otherwise a problem document. */

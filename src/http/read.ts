@@ -4,10 +4,13 @@ import type { Format } from "../formats/format.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
+import { ColdSite } from "../store/cold-site.ts";
 import type { Collection } from "../store/memory/collection.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { MemoryRecord } from "../store/memory/record.ts";
+import { Snapshot } from "../store/memory/snapshot.ts";
 import type { Page, Version } from "../store/memory/version.ts";
+import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding, compressed } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
@@ -17,15 +20,14 @@ import { toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
 /** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
-export function read(exchange: Exchange, route: ResourceRoute, snapshot: Snapshot): MaybePromise<WireResponse> {
-  const collection = snapshot.collection(route.resource);
-  if (!route.isList) return lookUp(exchange, route, snapshot, collection);
+export function read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
+  if (!route.isList) return lookUp(exchange, route, fresh);
   const query = readListQuery(route.resource, exchange.target.query);
-  return after(collection.version(), (version) =>
-    query
-      ? listSome(exchange, route, snapshot, collection, version, query)
-      : after(version.list(route.format), (list) => listAll(exchange, route, snapshot, version, list)),
-  );
+  if (fresh instanceof Snapshot) return list(exchange, route, fresh, query);
+  const load = () => after(fresh.load(), (snapshot) => list(exchange, route, snapshot, query));
+  return query && isPlainPage(query)
+    ? after(coldPage(route, fresh, query), (page) => (page ? respondPage(exchange, route, fresh, query, page) : load()))
+    : load();
 }
 
 /** The refusal of an ID that no record has. */
@@ -36,21 +38,47 @@ export function noSuchRecord({ resource }: ResourceRoute, id: string | number): 
   return new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
 }
 
-function lookUp(exchange: Exchange, route: ResourceRoute, snapshot: Snapshot, collection: Collection): WireResponse {
-  const { format } = route;
-  refuseLookUpMistakes(route.resource, exchange.target.query);
+function lookUp(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
+  const { resource, format } = route;
+  refuseLookUpMistakes(resource, exchange.target.query);
   const asked = idIn(exchange.target.path);
   const id = toId(asked);
-  const record = id === undefined ? undefined : collection.get(id);
-  if (!record) throw noSuchRecord(route, asked);
-  const etag = toEtag(snapshot.version(record.revision), route.resource, format.name);
+  if (id === undefined) throw noSuchRecord(route, asked);
+  if (fresh instanceof ColdSite) {
+    return after(fresh.record(resource, id), (record) =>
+      respondRecord(exchange, route, fresh, record, ({ json }) => format.documentStart + format.item(resource, json)),
+    );
+  }
+  const collection = fresh.collection(resource);
+  return respondRecord(exchange, route, fresh, collection.get(id), (record) => collection.document(record, format));
+}
+
+function respondRecord(
+  exchange: Exchange,
+  route: ResourceRoute,
+  fresh: FreshSite,
+  record: MemoryRecord | undefined,
+  toDocument: (record: MemoryRecord) => string,
+): WireResponse {
+  if (!record) throw noSuchRecord(route, idIn(exchange.target.path));
+  const { resource, format } = route;
+  const etag = toEtag(fresh.version(record.revision), resource, format.name);
   const known = exchange.request.headers.get("if-none-match");
   if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, { ETag: etag });
-  return toResponse(
-    exchange,
-    200,
-    { type: format.contentType, body: collection.document(record, format) },
-    { ETag: etag },
+  return toResponse(exchange, 200, { type: format.contentType, body: toDocument(record) }, { ETag: etag });
+}
+
+function list(
+  exchange: Exchange,
+  route: ResourceRoute,
+  snapshot: Snapshot,
+  query: ListQuery | undefined,
+): MaybePromise<WireResponse> {
+  const collection = snapshot.collection(route.resource);
+  return after(collection.version(), (version) =>
+    query
+      ? listSome(exchange, route, snapshot, collection, version, query)
+      : after(version.list(route.format), (whole) => listAll(exchange, route, snapshot, version, whole)),
   );
 }
 
@@ -76,26 +104,63 @@ function listAll(
 
 function listSome(
   exchange: Exchange,
-  { resource, format }: ResourceRoute,
+  route: ResourceRoute,
   snapshot: Snapshot,
   collection: Collection,
   version: Version,
   query: ListQuery,
 ): MaybePromise<WireResponse> {
+  const { format } = route;
   const name = `${format.name}?${exchange.target.query}`;
   const { request } = exchange;
   const page = version.page(name, () => makePage(collection, version, name, format, query, () => !request.isAbandoned));
-  return after(page, ({ body, total }) => {
-    const etag = toEtag(snapshot.version(version.revision), resource, format.name);
-    const link = toLink(exchange.target.path, query, total);
-    const headers: Record<string, string> = {
-      ETag: etag,
-      "X-Total-Count": String(total),
-      ...(link ? { Link: link } : {}),
-    };
-    const known = request.headers.get("if-none-match");
-    if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, headers);
-    return toResponse(exchange, 200, { type: format.contentType, body }, headers);
+  return after(page, (made) => respondPage(exchange, route, snapshot, query, { ...made, revision: version.revision }));
+}
+
+/** A page of the records of a resource as of `revision`. */
+interface DatedPage extends Page {
+  readonly revision: number;
+}
+
+function respondPage(
+  exchange: Exchange,
+  { resource, format }: ResourceRoute,
+  fresh: FreshSite,
+  query: ListQuery,
+  { body, total, revision }: DatedPage,
+): WireResponse {
+  const etag = toEtag(fresh.version(revision), resource, format.name);
+  const link = toLink(exchange.target.path, query, total);
+  const headers: Record<string, string> = {
+    ETag: etag,
+    "X-Total-Count": String(total),
+    ...(link ? { Link: link } : {}),
+  };
+  const known = exchange.request.headers.get("if-none-match");
+  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, headers);
+  return toResponse(exchange, 200, { type: format.contentType, body }, headers);
+}
+
+type PlainPage = ListQuery & { readonly limit: number };
+
+/** Whether the query asks for records in ID order, up to a number. */
+function isPlainPage(query: ListQuery): query is PlainPage {
+  return query.limit !== undefined && query.filters.length === 0 && query.sort.length === 0;
+}
+
+/** A page of a site that is not in memory; undefined where the site is to be loaded for it. */
+function coldPage(
+  { resource, format }: ResourceRoute,
+  site: ColdSite,
+  { limit, offset, fields }: PlainPage,
+): MaybePromise<DatedPage | undefined> {
+  return after(site.page(resource, { limit, offset }), (page) => {
+    if (!page) return undefined;
+    const items = page.records.map(({ json }) =>
+      fields ? format.part(resource, project(JSON.parse(json), fields)) : format.item(resource, json),
+    );
+    const body = Buffer.from(format.listStart + items.join(format.separator) + format.listEnd);
+    return { body, total: page.total, revision: page.revision };
   });
 }
 

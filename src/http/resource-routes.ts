@@ -3,7 +3,8 @@
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
+import { OtherHistory } from "../store/cold-site.ts";
+import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { Admission } from "./admission.ts";
 import { requireWrite } from "./auth.ts";
@@ -33,7 +34,7 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
       label,
       methods: methodsOf(isList, resource),
       whyNot: (method) => whyNot(method, route),
-      respond: (exchange, key, snapshot) => endpoint.respond(exchange, route, key, snapshot),
+      respond: (exchange, key, fresh) => endpoint.respond(exchange, route, key, fresh),
     };
     return [label, route];
   };
@@ -55,6 +56,9 @@ function whyNot(method: string, { isList, resource, format }: ResourceRoute): st
   return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
 
+/** How often a request is read whose site gets another history meanwhile, the first time included. */
+const maxReads = 3;
+
 class ResourceEndpoint {
   readonly #dependencies: ResourceRouteDependencies;
   readonly #idempotencies = new Idempotencies();
@@ -63,26 +67,37 @@ class ResourceEndpoint {
     this.#dependencies = dependencies;
   }
 
-  respond(exchange: Exchange, route: ResourceRoute, key: Key, snapshot: Snapshot): MaybePromise<WireResponse> {
+  respond(exchange: Exchange, route: ResourceRoute, key: Key, fresh: FreshSite): MaybePromise<WireResponse> {
     const { method } = exchange;
-    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key, snapshot);
-    const { admission, writeQueue } = this.#dependencies;
-    writeQueue.noteRead();
-    const response = read(exchange, route, snapshot);
-    if (!(response instanceof Promise)) return response;
-    // While a long list was made, the key may have been revoked and the site removed.
-    return response.then((made) => admission.readmit(exchange, () => made));
+    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key, fresh);
+    this.#dependencies.writeQueue.noteRead();
+    return this.#read(exchange, route, fresh);
   }
 
-  #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: Snapshot): MaybePromise<WireResponse> {
+  #read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite, attempt = 1): MaybePromise<WireResponse> {
+    const again = (error: unknown) => {
+      if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
+      return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
+    };
+    try {
+      const response = read(exchange, route, fresh);
+      if (!(response instanceof Promise)) return response;
+      // While a long list was made or the store was asked, the key may have been revoked and the site removed.
+      return response.then((made) => this.#dependencies.admission.readmit(exchange, () => made), again);
+    } catch (error) {
+      return again(error);
+    }
+  }
+
+  #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: FreshSite): MaybePromise<WireResponse> {
     requireWrite(key);
     const body = readBody(exchange.request);
     if (!(body instanceof Promise)) return this.#store(exchange, route, key, epoch, body);
     // So they may while the body arrived.
     return body.then((bytes) =>
-      this.#dependencies.admission.readmit(exchange, (keyNow, snapshot) => {
+      this.#dependencies.admission.readmit(exchange, (keyNow, freshNow) => {
         requireWrite(keyNow);
-        return this.#store(exchange, route, keyNow, snapshot.epoch, bytes);
+        return this.#store(exchange, route, keyNow, freshNow.epoch, bytes);
       }),
     );
   }

@@ -3,7 +3,7 @@
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Resource } from "../model/resource.ts";
-import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
@@ -23,10 +23,10 @@ export interface PublicRoute extends RouteBase {
   respond(exchange: Exchange): MaybePromise<WireResponse>;
 }
 
-/** An endpoint of a site. It receives requests with a valid key, and the site's snapshot, as new as the store. */
+/** An endpoint of a site. It receives requests with a valid key, and the site, as new as the store. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
-  respond(exchange: Exchange, key: Key, snapshot: Snapshot): MaybePromise<WireResponse>;
+  respond(exchange: Exchange, key: Key, fresh: FreshSite): MaybePromise<WireResponse>;
 }
 
 /** All records of a resource in a format, or one of them. */

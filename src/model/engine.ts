@@ -35,10 +35,16 @@ export interface SinceOptions {
   readonly minHead?: Head;
 }
 
-/** A site's rows, those of a resource together and in ID order, as of `head`. */
-export interface SiteContents {
+/** The moment to which what was read of a site belongs. */
+interface SiteRead {
   readonly head: Head;
-  readonly rows: readonly RecordRow[];
+  /** Undefined when they are not known. */
+  readonly counts: RecordCounts | undefined;
+}
+
+/** A site's rows, those of a resource together and in ID order. Use each portion before you request the next one. */
+export interface SiteContents extends SiteRead {
+  readonly portions: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
 
 /** A line of a dump: a table's name and one row of it, column by column. */
@@ -74,15 +80,44 @@ export interface Engine {
   openForWriting?(): Promise<void>;
 
   /**
-   * A site's rows, read in one transaction.
+   * Reads one record. Its row is undefined when the ID was never used.
    * @param minHead the last head of the site that the caller knows: `unavailable` when the database is behind that in the same history
    */
-  load(site: number, minHead?: Head): MaybePromise<SiteContents>;
+  readRecord(
+    site: number,
+    resource: string,
+    id: number,
+    minHead?: Head,
+  ): MaybePromise<SiteRead & { readonly row: RecordRow | undefined }>;
+
+  /**
+   * Reads a page of the records of a resource that are not deleted, in ID order. Takes time that grows with `limit` and `offset`.
+   * @param minHead as for `readRecord`
+   */
+  readPage(
+    site: number,
+    resource: string,
+    page: { readonly limit: number; readonly offset: number },
+    minHead?: Head,
+  ): MaybePromise<SiteRead & { readonly rows: readonly RecordRow[] }>;
+
+  /**
+   * Reads a whole site in one transaction, which ends when `use` has ended. If a connection is lost, the engine may start again and call
+   * `use` once more.
+   * @param minHead as for `readRecord`
+   */
+  readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): MaybePromise<T>;
+
+  /**
+   * Stores the record counts of a site that is still at `head`. Called by whoever has read a whole site whose counts were not known. Not
+   * part of the journal.
+   */
+  noteCounts(site: number, head: Head, counts: RecordCounts): Promise<void>;
 
   /**
    * The changes after `revision` in order; undefined when some of them were pruned away.
    * @param options.epoch undefined comes back when the site's history is another one
-   * @param options.minHead as for `load`
+   * @param options.minHead as for `readRecord`
    */
   since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
 

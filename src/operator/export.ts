@@ -4,6 +4,7 @@ import { xml } from "../formats/xml.ts";
 import type { Engine } from "../model/engine.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
+import { loadSite } from "../store/load-site.ts";
 import type { FileFormat } from "./rows.ts";
 
 const chunkSize = 500;
@@ -15,7 +16,7 @@ export async function* exportRecords(
   resource: Resource,
   format: FileFormat,
 ): AsyncGenerator<string> {
-  const { rows } = await engine.load(site);
+  const { rows } = await loadSite(engine, site);
   const bodies = rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [row.body] : []));
   if (format === "csv") yield* toCsv(resource, bodies);
   else yield* toList(resource, bodies, format === "json" ? json : xml);

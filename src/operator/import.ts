@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { operatorActor } from "../model/change.ts";
-import type { Engine, Head, SiteContents } from "../model/engine.ts";
+import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { epochOf, type Intent } from "../model/intent.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
+import { type LoadedSite, loadSite } from "../store/load-site.ts";
 import { countOutcome, emptySummary, type ImportSummary, reject, withProgress } from "./import-summary.ts";
 import { type Match, type Matcher, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
@@ -38,7 +39,7 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, match, signal } = options;
-  const contents = await engine.load(site);
+  const contents = await loadSite(engine, site);
   const matcher = openMatcher(resource, contents, match);
   const commit: Engine["commit"] = dryRun
     ? simulateCommits(site, contents)
@@ -136,7 +137,7 @@ class ImportRun {
 }
 
 /** Decides as the store would, on a copy of the site, and stores nothing. */
-function simulateCommits(site: number, { head, rows }: SiteContents): Engine["commit"] {
+function simulateCommits(site: number, { head, rows }: LoadedSite): Engine["commit"] {
   const counters: Record<string, number> = {};
   for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
   const stored: Stored = {

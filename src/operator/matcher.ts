@@ -1,9 +1,9 @@
 // Matches the rows of an import with records.
 
-import type { SiteContents } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import type { LoadedSite } from "../store/load-site.ts";
 
 /** The ID of the record to update or to create; undefined to create one with the next ID. */
 export type Match =
@@ -34,7 +34,7 @@ export function findMatchField(resource: Resource, field = "ID"): Leaf | undefin
 }
 
 /** Matches rows with the records in `contents`. @throws Refusal `bad-request` when there is no such field */
-export function openMatcher(resource: Resource, { rows }: SiteContents, field?: string): Matcher {
+export function openMatcher(resource: Resource, { rows }: LoadedSite, field?: string): Matcher {
   const leaf = findMatchField(resource, field);
   const live = rows.filter((row) => row.resource === resource.name && row.body !== null);
   if (!leaf) return matchById(new Set(live.map(({ id }) => id)));

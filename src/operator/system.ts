@@ -7,6 +7,7 @@ import { headVersion, type Intent, type Outcome } from "../model/intent.ts";
 import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { loadSite } from "../store/load-site.ts";
 
 /** The system site's records at one moment. */
 export interface System {
@@ -54,7 +55,7 @@ export function toDelete(resource: Resource, id: number, at: number): Intent {
 }
 
 async function load(engine: Engine): Promise<{ system: System; ifHead: string }> {
-  const { head, rows } = await engine.load(systemSite);
+  const { head, rows } = await loadSite(engine, systemSite);
   const records = <T>(resource: Resource): T[] =>
     rows.flatMap((row) =>
       row.resource === resource.name && row.body !== null ? [JSON.parse(toDeclared(resource, row.body)) as T] : [],

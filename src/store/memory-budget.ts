@@ -5,13 +5,22 @@ import type { Snapshot } from "./memory/snapshot.ts";
 
 /** Milliseconds between two weighings of the snapshots that were used meanwhile. */
 const interval = 100;
+/** A snapshot that was not used for so long, in milliseconds, makes room for a site that is read again and again. */
+const idleTime = 10_000;
 /** After dropping snapshots, the rest takes at most this share of the budget, so that dropping is rare. */
 const goal = 0.9;
+
+interface Weight {
+  /** About how many, when it was last weighed. */
+  readonly bytes: number;
+  /** As of `performance.now()`. */
+  readonly usedAt: number;
+}
 
 export class MemoryBudget {
   readonly #budget: number;
   /** About how many bytes each snapshot took when it was last weighed; the least recently used first. */
-  readonly #weights = new Map<Snapshot, number>();
+  readonly #weights = new Map<Snapshot, Weight>();
   /** Those used since the last weighing: they may have grown, by changes or by what was asked for. */
   #used = new Set<Snapshot>();
   #weighedAt = 0;
@@ -39,20 +48,32 @@ export class MemoryBudget {
     return this.#use > this.#budget ? this.#excess(snapshot) : [];
   }
 
+  /** Whether so many bytes fit beside the snapshots that are in use. */
+  hasRoomFor(bytes: number): boolean {
+    this.#weigh();
+    const recent = performance.now() - idleTime;
+    let left = this.#budget * goal - bytes;
+    for (const [{ site }, weight] of this.#weights) {
+      if (site === systemSite || weight.usedAt > recent) left -= weight.bytes;
+    }
+    return left >= 0;
+  }
+
   forget(snapshot: Snapshot): void {
-    this.#use -= this.#weights.get(snapshot) ?? 0;
+    this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
     this.#weights.delete(snapshot);
     this.#used.delete(snapshot);
   }
 
   /** Weighs what was used, in the order of use. */
   #weigh(): void {
+    const usedAt = performance.now();
     for (const snapshot of this.#used) {
-      this.#use -= this.#weights.get(snapshot) ?? 0;
+      this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
       this.#weights.delete(snapshot);
-      const weight = snapshot.memoryUse();
-      this.#weights.set(snapshot, weight);
-      this.#use += weight;
+      const bytes = snapshot.memoryUse();
+      this.#weights.set(snapshot, { bytes, usedAt });
+      this.#use += bytes;
     }
     this.#used = new Set();
   }
@@ -60,11 +81,11 @@ export class MemoryBudget {
   #excess(spared: Snapshot): readonly Snapshot[] {
     const dropped: Snapshot[] = [];
     let left = this.#use;
-    for (const [snapshot, weight] of this.#weights) {
+    for (const [snapshot, { bytes }] of this.#weights) {
       if (left <= this.#budget * goal) break;
       if (snapshot === spared || snapshot.site === systemSite) continue;
       dropped.push(snapshot);
-      left -= weight;
+      left -= bytes;
     }
     return dropped;
   }

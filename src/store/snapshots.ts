@@ -1,4 +1,4 @@
-// The sites in memory: each as new as the store when a request asks, and together within a budget.
+// The sites as clients read them, each as new as the store when a request asks: from memory, or record by record from the store.
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change } from "../model/change.ts";
@@ -7,49 +7,47 @@ import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { Barrier, type BarrierResult } from "./barrier.ts";
+import { ColdReads } from "./cold-reads.ts";
+import { type ColdRead, ColdSite, type ColdSiteOptions } from "./cold-site.ts";
+import { type Follower, LoadedSites } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
-import { MemoryBudget } from "./memory-budget.ts";
-import { requireReached } from "./since.ts";
 
-/** Most changes to read at once: a store far away has a time limit for each answer. */
-const longestStep = 2000;
+/** How often a remote store is asked about one request at most, when it says one thing and gives another. */
+const maxQuestions = 3;
 
-/** How often a store far away is asked about one request, when it says one thing and gives another. */
-const mostQuestions = 3;
-
-/** Follows the system site: told when it is loaded anew, and of each change after that. */
-export interface Follower {
-  reset(system: Snapshot): void;
-  change(change: Change): void;
-}
+/** A site as new as the store: its snapshot if it is in memory, otherwise what reads it from the store. */
+export type FreshSite = Snapshot | ColdSite;
 
 export class Snapshots {
   readonly #engine: Engine;
-  readonly #resources: readonly Resource[];
-  readonly #loaded = new Map<number, Snapshot>();
-  readonly #loading = new Map<number, Promise<Snapshot>>();
-  readonly #followers: Follower[] = [];
+  readonly #loaded: LoadedSites;
   /** For an engine that cannot tell by itself that nothing has changed. */
   readonly #barrier: Barrier | undefined;
-  readonly #memory: MemoryBudget;
+  readonly #coldReads = new ColdReads();
+  readonly #coldOptions: ColdSiteOptions;
   #generation = 0;
 
+  /** @param budget bytes that the sites in memory may take together */
   constructor(engine: Engine, resources: readonly Resource[], budget: number) {
     this.#engine = engine;
-    this.#resources = resources;
-    this.#memory = new MemoryBudget(budget);
+    this.#loaded = new LoadedSites(engine, resources, budget);
     this.#barrier = engine.unchanged ? undefined : new Barrier(engine);
+    this.#coldOptions = {
+      engine,
+      load: (site, head) => this.#load(site, head),
+      noteRead: (read) => this.#noteColdRead(read),
+    };
   }
 
   follow(follower: Follower): void {
-    this.#followers.push(follower);
+    this.#loaded.follow(follower);
   }
 
   /**
-   * The snapshot of `site`, as new as the store was when this was called; that of the system site is then as new.
-   * @throws Refusal `unavailable` when the store cannot be asked
+   * `site` as new as the store was when this was called. The snapshot of the system site is then in memory and as new.
+   * @throws Refusal `unavailable` when the store does not respond
    */
-  fresh(site: number): MaybePromise<Snapshot> {
+  fresh(site: number): MaybePromise<FreshSite> {
     if (this.#barrier) return this.#freshBehind(this.#barrier, site);
     if (!this.#engine.unchanged?.()) this.#generation++;
     const wanted = this.#loaded.get(site);
@@ -61,31 +59,45 @@ export class Snapshots {
     return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
   }
 
-  async #freshBehind(barrier: Barrier, site: number): Promise<Snapshot> {
-    for (let question = 1; question <= mostQuestions; question++) {
+  /**
+   * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
+   * the history in which the change made `version`: another process may have restored the site meanwhile.
+   */
+  apply(site: number, change: Change, version: string): void {
+    const snapshot = this.#loaded.get(site);
+    if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
+  }
+
+  /** How many sites are in memory, and about how many bytes they take. */
+  get size(): { sites: number; bytes: number } {
+    return this.#loaded.size;
+  }
+
+  async #freshBehind(barrier: Barrier, site: number): Promise<FreshSite> {
+    for (let question = 1; question <= maxQuestions; question++) {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-      const answer = await barrier.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
-      const system = this.#behind(systemSite, answer, known[0] as number);
-      const wanted = site === systemSite ? system : this.#behind(site, answer, known[1] as number);
-      const systemSnapshot = system instanceof Promise ? await system : system;
-      const snapshot = wanted instanceof Promise ? await wanted : wanted;
-      if (isOfHistory(systemSnapshot, answer) && isOfHistory(snapshot, answer)) return this.#use(snapshot);
+      const result = await barrier.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
+      const system = this.#behind(systemSite, result, known[0] as number);
+      const wanted = site === systemSite ? system : this.#behind(site, result, known[1] as number);
+      const freshSystem = system instanceof Promise ? await system : system;
+      const fresh = wanted instanceof Promise ? await wanted : wanted;
+      if (isOfHistory(freshSystem, result) && isOfHistory(fresh, result)) return this.#use(fresh);
     }
     throw new Refusal("unavailable", "the store says one history of a site and gives another", { retryAfter: 1 });
   }
 
   /**
-   * The snapshot of `site` as the answer has it or newer; whoever got the same answer shares the way there.
+   * `site` as the result has it or newer; all who got the same result share the way there.
    * @param known the revision that this process knew before it asked
    */
-  #behind(site: number, { heads, shared }: BarrierResult, known: number): MaybePromise<Snapshot> {
+  #behind(site: number, { heads, shared }: BarrierResult, known: number): MaybePromise<FreshSite> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
-    let way = shared.get(site) as Promise<Snapshot> | undefined;
+    let way = shared.get(site) as Promise<FreshSite> | undefined;
     if (!way) {
       // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
-      if (head.revision < known) this.#drop(site);
+      if (head.revision < known) this.#loaded.drop(site);
       way = Promise.resolve(this.#at(site, head));
       way.catch(() => {});
       shared.set(site, way);
@@ -93,97 +105,55 @@ export class Snapshots {
     return way;
   }
 
-  /**
-   * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
-   * the history in which the change made `version`: another process may have restored the site meanwhile.
-   */
-  apply(site: number, change: Change, version: string): void {
-    const snapshot = this.#loaded.get(site);
-    if (snapshot?.version(change.revision) === version) this.#fold(snapshot, change);
-  }
-
-  /** How many sites are in memory, and about how many bytes they take. */
-  get size(): { sites: number; bytes: number } {
-    return { sites: this.#loaded.size, bytes: this.#memory.use };
-  }
-
-  #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<Snapshot> {
-    let done: MaybePromise<Snapshot | undefined>;
+  #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<FreshSite> {
+    let done: MaybePromise<FreshSite | undefined>;
     sites.forEach((site, index) => {
       const head = heads[index] as Head;
       done = after(done, () =>
-        after(this.#at(site, head), (snapshot) => {
-          snapshot.checked = generation;
-          return snapshot;
+        after(this.#at(site, head), (fresh) => {
+          if (fresh instanceof Snapshot) fresh.checked = generation;
+          return fresh;
         }),
       );
     });
-    return after(done, (last) => this.#use(last as Snapshot));
+    return after(done, (last) => this.#use(last as FreshSite));
   }
 
-  /** The snapshot of `site` at `head` or later, or of another history. */
-  #at(site: number, head: Head): MaybePromise<Snapshot> {
+  /** `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. */
+  #at(site: number, head: Head): MaybePromise<FreshSite> {
     const snapshot = this.#loaded.get(site);
-    if (snapshot?.epoch !== head.epoch) return this.#loadAt(site, head);
-    if (snapshot.revision >= head.revision) return snapshot;
-    const { revision, epoch } = snapshot;
-    return after(this.#engine.since(site, revision, { epoch, limit: longestStep, minHead: head }), (changes) => {
-      if (!changes?.every((change) => this.#fold(snapshot, change))) return this.#loadAt(site, head);
-      return changes.length < longestStep ? reached(snapshot, head) : this.#at(site, head);
-    });
-  }
-
-  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
-  #loadAt(site: number, head: Head): MaybePromise<Snapshot> {
-    const underWay = this.#loading.get(site)?.catch(() => {});
-    if (underWay) return underWay.then(() => this.#at(site, head));
-    return after(this.#load(site, head), (snapshot) => reached(snapshot, head));
+    if (snapshot?.epoch === head.epoch) return this.#loaded.bringUp(snapshot, head);
+    if (site === systemSite) return this.#loaded.load(site, head);
+    this.#loaded.drop(site);
+    return new ColdSite(site, head, this.#coldOptions);
   }
 
   #load(site: number, head: Head): MaybePromise<Snapshot> {
-    const read = after(this.#engine.load(site, head), (contents) => Snapshot.of(site, contents, this.#resources));
-    const loaded = after(read, (snapshot) => {
-      const current = this.#loaded.get(site);
-      // Changes may have come while this was read.
-      if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
-      this.#drop(site);
-      this.#loaded.set(site, snapshot);
-      if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
-      return snapshot;
-    });
-    if (!(loaded instanceof Promise)) return loaded;
-    const promise = loaded.finally(() => this.#loading.delete(site));
-    this.#loading.set(site, promise);
-    return promise;
+    this.#coldReads.forget(site);
+    return after(this.#loaded.load(site, head), (snapshot) => this.#use(snapshot));
   }
 
-  #fold(snapshot: Snapshot, change: Change): boolean {
-    const isNew = change.revision > snapshot.revision;
-    if (!snapshot.apply(change)) return false;
-    if (isNew && snapshot.site === systemSite) for (const follower of this.#followers) follower.change(change);
-    return true;
+  /** Loads the site when its reads have cost as much as that, if it fits beside the sites that are in use. No request waits for it. */
+  #noteColdRead(read: ColdRead): void {
+    const { site } = read;
+    const bytes = this.#coldReads.note(read);
+    if (bytes === undefined || this.#loaded.isLoading(site)) return;
+    this.#coldReads.forget(site);
+    if (!this.#loaded.hasRoomFor(bytes)) return;
+    try {
+      const loaded = after(this.#engine.heads([site]), ([head]) => this.#load(site, head as Head));
+      if (loaded instanceof Promise) loaded.catch(() => {});
+    } catch {
+      // The reads go on without, and count again.
+    }
   }
 
-  #use(snapshot: Snapshot): Snapshot {
-    const dropped = this.#memory.noteUse(snapshot);
-    for (const { site } of dropped) this.#drop(site);
-    return snapshot;
-  }
-
-  #drop(site: number): void {
-    const snapshot = this.#loaded.get(site);
-    if (!snapshot) return;
-    this.#memory.forget(snapshot);
-    this.#loaded.delete(site);
+  #use<T extends FreshSite>(fresh: T): T {
+    if (fresh instanceof Snapshot) this.#loaded.noteUse(fresh);
+    return fresh;
   }
 }
 
-function isOfHistory({ site, epoch }: Snapshot, { heads }: BarrierResult): boolean {
+function isOfHistory({ site, epoch }: FreshSite, { heads }: BarrierResult): boolean {
   return heads.get(site)?.epoch === epoch;
-}
-
-/** The snapshot, as new as the store said that its site is; the engine made sure of the same. */
-function reached(snapshot: Snapshot, head: Head): Snapshot {
-  requireReached(snapshot, head);
-  return snapshot;
 }

@@ -166,6 +166,8 @@ select id, revision, epoch from sites where id in (<number>);
 
 select id, revision, epoch from storefront_replaced_<run>_sites;
 
+select id, revision, epoch, live, live_revision from sites where id in (<number>);
+
 select key_id, at from key_uses;
 
 select pg_walfile_name(pg_current_wal_lsn()) as name;
@@ -177,6 +179,10 @@ select revision, at, actor, resource, id, operation, body from journal where sit
 select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) join idempotency using (site_id, key_id, name);
 
 select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
+
+select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and body is not null order by id limit $3 offset $4 ) as found on true where sites.id = $1 order by found.id;
+
+select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and id = $3 ) as found on true where sites.id = $1;
 
 select to_regclass('storefront_schema') is not null as is_there;
 
@@ -199,5 +205,7 @@ set local statement_timeout = 2000;
 set local synchronous_commit = off;
 
 update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);
+
+update sites set live = $1, live_revision = $4 where sites.id = $2 and epoch = $3 and revision = $4;
 
 update storefront_schema set version = <number>, views = $1 where id = <number>;

@@ -3,6 +3,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { journal, restoreRecord } from "../../src/operator/history.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
+import { loadSite } from "../../src/store/load-site.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -43,7 +44,7 @@ describe.each(engines)("the journal on $name", (kind) => {
     };
     const thrown = await restoreRecord({ ...engine, since }, 1, brand, 1, undefined, 1).catch((error) => error);
     expect(thrown).toMatchObject({ code: "conflict" });
-    const { rows } = await engine.load(1);
+    const { rows } = await loadSite(engine, 1);
     expect(JSON.parse(rows[0]?.body as string).Name).toBe("from the backup");
     await engine.close();
   });

@@ -4,6 +4,7 @@ import { type ImportOptions, importRecords } from "../../src/operator/import.ts"
 import { readRows } from "../../src/operator/rows.ts";
 import { addSite, removeSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
+import { loadSite } from "../../src/store/load-site.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
 /** Rows are stored 500 at a time, unless all of them are to be stored or none. */
@@ -24,7 +25,7 @@ describe.each(engines)("an import on $name", (kind) => {
     return importRecords(engine, site, brand, readRows(brand, bytes, "csv"), { now: () => 1, ...options });
   }
   const stored = async (site: number) =>
-    (await engine.load(site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
+    (await loadSite(engine, site)).rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "{}").Name}`);
 
   const faults: [string, string][] = [
     ["a row that is not acceptable", "2000,"],

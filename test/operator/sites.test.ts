@@ -3,6 +3,7 @@ import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite, listSites, removeSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
+import { loadSite } from "../../src/store/load-site.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
@@ -65,8 +66,8 @@ describe.each(engines)("sites on $name", (kind) => {
       { table: "sites", row: expect.objectContaining({ id: gone.ID, epoch: "" }) },
     ]);
     expect(await rowsOf(kept.ID)).toEqual(before);
-    expect((await engine.load(0)).rows.filter(({ body }) => body?.includes("the site that goes"))).toEqual([]);
-    expect((await engine.load(gone.ID)).rows).toEqual([]);
+    expect((await loadSite(engine, 0)).rows.filter(({ body }) => body?.includes("the site that goes"))).toEqual([]);
+    expect((await loadSite(engine, gone.ID)).rows).toEqual([]);
     expect((await add("next")).ID).toBe(gone.ID + 1);
   });
 

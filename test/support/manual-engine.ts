@@ -1,13 +1,20 @@
 // An engine whose calls return when the test decides, to test races.
 
-import type { Engine } from "../../src/model/engine.ts";
+import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
+import type { Engine, Head } from "../../src/model/engine.ts";
+import type { LoadedSite } from "../../src/store/load-site.ts";
 
-type Name = "heads" | "since" | "load" | "commit";
+/** The calls of the engine, in which reading a whole site is `load`. */
+interface Calls extends Pick<Engine, "heads" | "since" | "commit" | "readRecord"> {
+  load(site: number, least?: Head): MaybePromise<LoadedSite>;
+}
+
+type Name = keyof Calls;
 
 /** A call of the engine that has not returned. */
 export interface Question<N extends Name> {
-  readonly args: Parameters<Engine[N]>;
-  resolve(value: Awaited<ReturnType<Engine[N]>>): void;
+  readonly args: Parameters<Calls[N]>;
+  resolve(value: Awaited<ReturnType<Calls[N]>>): void;
   reject(error: unknown): void;
 }
 
@@ -29,9 +36,20 @@ export function createManualEngine(unchanged?: () => boolean): ManualEngine {
       questions.push({ name, args, response });
       return response.promise;
     };
-  const calls = { heads: method("heads"), since: method("since"), load: method("load"), commit: method("commit") };
+  const noteCounts = async () => {};
+  const calls = {
+    heads: method("heads"),
+    since: method("since"),
+    commit: method("commit"),
+    readRecord: method("readRecord"),
+  };
+  const load = method("load") as (...args: unknown[]) => Promise<LoadedSite>;
+  const readSite: Engine["readSite"] = async (site, use, minHead) => {
+    const { head, rows } = await load(site, minHead);
+    return use({ head, counts: undefined, portions: [rows] });
+  };
   return {
-    engine: { ...calls, ...(unchanged ? { unchanged } : {}) } as unknown as Engine,
+    engine: { ...calls, readSite, noteCounts, ...(unchanged ? { unchanged } : {}) } as unknown as Engine,
     async next(name) {
       await settled();
       const question = questions.shift();

@@ -5,8 +5,8 @@ import type { Encoding } from "../../model/encoding.ts";
 import type { RecordRow } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { Block, BlockRecord } from "./block.ts";
-import { type Changed, mostRecords, withChanges } from "./block-list.ts";
+import { type Block, BlockRecord } from "./block.ts";
+import { type Changed, withChanges } from "./block-list.ts";
 import type { MemoryRecord } from "./record.ts";
 import { Selections } from "./selections.ts";
 import { Version } from "./version.ts";
@@ -30,11 +30,13 @@ export class Collection {
   #waitingBytes = 0;
   /** The version that is being made. */
   #next: Promise<Version> | undefined;
-  #revision = 0;
+  #revision: number;
 
-  constructor(resource: Resource) {
+  /** @param revision the site's at the last change to any of the records in `blocks` */
+  constructor(resource: Resource, blocks: readonly Block[] = [], revision = 0) {
     this.resource = resource;
-    this.#version = new Version([], 0, 0);
+    this.#version = new Version(blocks, revision, 0);
+    this.#revision = revision;
   }
 
   /** The record with this ID, with every change so far. */
@@ -66,22 +68,6 @@ export class Collection {
   set({ id, revision, body }: Omit<RecordRow, "resource">): void {
     this.#put(id, revision, body);
     if (this.#waiting.size > Math.max(mostWaiting, this.#version.size * waitingShare)) this.#catchUp();
-  }
-
-  /** Takes in the rows that are stored, in ID order, before anything else has happened. */
-  *load(rows: Iterable<RecordRow>): Steps<void> {
-    const blocks: Block[] = [];
-    let records: MemoryRecord[] = [];
-    for (const { id, revision, body } of rows) {
-      this.#revision = Math.max(this.#revision, revision);
-      if (body !== null) records.push({ id, revision, json: toDeclared(this.resource, body) });
-      if (records.length < mostRecords) continue;
-      blocks.push(new Block(this.resource, records));
-      records = [];
-      yield;
-    }
-    if (records.length > 0) blocks.push(new Block(this.resource, records));
-    this.#version = new Version(blocks, this.#revision, 1);
   }
 
   /** The records with every change so far. Long lists of changes are applied in slices. */

@@ -6,10 +6,8 @@
 // them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
 // with the number of records runs in slices (`lib/slices.ts`) on a version that stays as it is, while changes go on.
 
-import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
-import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { Change } from "../../model/change.ts";
-import type { Head, RecordRow, SiteContents } from "../../model/engine.ts";
+import type { Head } from "../../model/engine.ts";
 import { versionOf } from "../../model/intent.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Collection } from "./collection.ts";
@@ -22,19 +20,20 @@ export class Snapshot {
   /** The store's generation at which this was last seen to be as new as the store. */
   checked = -1;
   readonly #resources: readonly Resource[];
-  readonly #collections = new Map<string, Collection>();
+  readonly #collections: Map<string, Collection>;
 
-  private constructor(site: number, { revision, epoch }: Head, resources: readonly Resource[]) {
+  /** @param collections of the resources that have records, by name */
+  constructor(
+    site: number,
+    { revision, epoch }: Head,
+    resources: readonly Resource[],
+    collections: Map<string, Collection>,
+  ) {
     this.site = site;
     this.epoch = epoch;
     this.revision = revision;
     this.#resources = resources;
-  }
-
-  /** The snapshot of a site that was read from the store. A large one is made in slices. */
-  static of(site: number, contents: SiteContents, resources: readonly Resource[]): MaybePromise<Snapshot> {
-    const snapshot = new Snapshot(site, contents.head, resources);
-    return after(inSlices(snapshot.#load(contents.rows)), () => snapshot);
+    this.#collections = collections;
   }
 
   collection(resource: Resource): Collection {
@@ -67,17 +66,6 @@ export class Snapshot {
     let use = 1500;
     for (const collection of this.#collections.values()) use += collection.memoryUse();
     return use;
-  }
-
-  *#load(rows: readonly RecordRow[]): Steps<void> {
-    for (let from = 0; from < rows.length; ) {
-      const { resource } = rows[from] as RecordRow;
-      let to = from;
-      while (rows[to]?.resource === resource) to++;
-      const collection = this.#named(resource);
-      if (collection) yield* collection.load(rows.slice(from, to));
-      from = to;
-    }
   }
 
   #named(resource: string): Collection | undefined {

@@ -1,5 +1,5 @@
 import type { Change } from "../../model/change.ts";
-import type { Engine, Head, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
+import type { Engine, Head, RecordCounts, SinceOptions } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
@@ -10,13 +10,13 @@ import { commitBatch, tryCommit } from "./commit.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
 import { migrate } from "./migrate.ts";
-import { type Lease, Pool } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { createPrimary, type Primary } from "./primary.ts";
 import { readTableNames, refillTables } from "./refill.ts";
+import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
 
-const pageSize = 5000;
 /** More than a journal has. */
 const maxChanges = 1_000_000_000;
 
@@ -46,11 +46,12 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
-    load: (site, minHead) => pool.read((connection, lease) => readSite(connection, lease, site, minHead)),
+    ...createSiteReads(pool),
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     tryWrite: () => tryCommit(trials, timeout),
+    noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     keyUses: () => pool.read(readKeyUses),
@@ -69,24 +70,6 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
   return sites.map((site) => found.get(site) ?? toHead(undefined));
 }
 
-async function readSite(
-  connection: PostgresConnection,
-  lease: Lease,
-  site: number,
-  minHead: Head | undefined,
-): Promise<SiteContents> {
-  const [heads] = await connection.script(`${sql.beginRead}; ${sql.heads([site])}`);
-  const head = toHead(heads?.[0]);
-  requireReached(head, minHead);
-  const rows: RecordRow[] = [];
-  for await (const page of connection.pages(sql.rows(site), pageSize)) {
-    for (const row of page) rows.push(row as RecordRow);
-    lease.more();
-  }
-  await connection.script(sql.end);
-  return { head, rows };
-}
-
 async function readChanges(
   connection: PostgresConnection,
   site: number,
@@ -103,6 +86,15 @@ async function readChanges(
 /** A site that was never written to has no row. */
 function toHead(row: { revision?: number; epoch?: string } | undefined): Head {
   return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "" };
+}
+
+async function writeSiteCounts(
+  connection: PostgresConnection,
+  site: number,
+  { epoch, revision }: Head,
+  counts: RecordCounts,
+): Promise<void> {
+  await connection.query(sql.putCounts, JSON.stringify(counts), site, epoch, revision);
 }
 
 async function writeKeyUses(

@@ -13,12 +13,24 @@ const minIdleTimeout = 10_000;
 /** Rows of a removed site that one transaction deletes at most. */
 const maxDropped = 2000;
 
+/** The row of a site `$1`, with each row of records that `which` leaves of resource `$2` beside it, and alone where there is none. */
+const siteWith = (which: string) =>
+  `select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral (
+  select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 ${which}
+) as found on true where sites.id = $1`;
+
 export const sql = {
   heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
 
   /** Begins a transaction that reads the state of one moment. */
   beginRead: "begin isolation level repeatable read read only",
   end: "commit",
+
+  site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
+
+  record: siteWith("and id = $3"),
+
+  page: `${siteWith("and body is not null order by id limit $3 offset $4")} order by found.id`,
 
   rows: (site: number) =>
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
@@ -49,6 +61,8 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   addChanges: insert("journal"),
 
   putSites: put("sites"),
+
+  putCounts: `update sites set live = $1, live_revision = $4 where sites.id = $2 and epoch = $3 and revision = $4`,
 
   putResponses: put("idempotency"),
 

@@ -81,6 +81,7 @@ function createEngine(
     tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
     deleteExpiredResponses: async (before, most) =>
       (await writer.call({ name: "deleteExpiredResponses", before, most })) === "more",
+    noteCounts: async (site, head, counts) => void (await writer.call({ name: "noteCounts", site, head, counts })),
     noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
     dropSite: async (site) => {
       while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();

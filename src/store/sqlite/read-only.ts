@@ -41,6 +41,7 @@ export function openReadOnly(path: string): Engine {
       tryWrite: refuse,
       deleteExpiredResponses: refuse,
       noteKeyUse: refuse,
+      noteCounts: refuse,
       dropSite: refuse,
       // They cannot be dropped here.
       undroppedSites: () => [],

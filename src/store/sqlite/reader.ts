@@ -2,15 +2,19 @@
 
 import type { Database } from "bun:sqlite";
 import type { Change } from "../../model/change.ts";
-import type { Engine, Head, RecordRow } from "../../model/engine.ts";
+import type { Engine, Head } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
 import { following, requireReached } from "../since.ts";
 import { tableNamesIn, translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
+import { createSiteReads } from "./site-reads.ts";
 
-type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "undroppedSites" | "dump" | "check">;
+type Reader = Pick<
+  Engine,
+  "heads" | "readRecord" | "readPage" | "readSite" | "since" | "keyUses" | "undroppedSites" | "dump" | "check"
+>;
 
 /**
  * Reads what `database` has.
@@ -19,6 +23,7 @@ type Reader = Pick<Engine, "heads" | "load" | "since" | "keyUses" | "undroppedSi
  */
 export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
   const sql = statements(database);
+  const atOnce = database.transaction((work: () => unknown) => work());
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
 
@@ -34,23 +39,18 @@ export function createReader(database: Database, open: () => Database, guard: ()
   }
 
   return {
-    heads: (sites) => read(() => heads(sites)),
-    load: (site, least) =>
-      read(() =>
-        database.transaction(() => {
-          const [head] = heads([site]) as [Head];
-          requireReached(head, least);
-          return { head, rows: sql.rows.all(site) as RecordRow[] };
-        })(),
-      ),
+    // All as of one moment, so that the epoch of a site belongs to that of the system site.
+    heads: (sites) => read(() => atOnce(() => heads(sites)) as Head[]),
+    ...createSiteReads(database, open, guard),
     since: (site, revision, options = {}) =>
-      read(() =>
-        database.transaction(() => {
-          const [head] = heads([site]) as [Head];
-          requireReached(head, options.minHead);
-          const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
-          return following(changes, head, revision, options);
-        })(),
+      read(
+        () =>
+          atOnce(() => {
+            const [head] = heads([site]) as [Head];
+            requireReached(head, options.minHead);
+            const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
+            return following(changes, head, revision, options);
+          }) as readonly Change[] | undefined,
       ),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
@@ -62,7 +62,6 @@ export function createReader(database: Database, open: () => Database, guard: ()
 function statements(database: Database) {
   return {
     head: database.query("select revision, epoch from sites where id = ?"),
-    rows: database.query("select resource, id, revision, body from records where site_id = ? order by resource, id"),
     since: database.query(
       "select revision, at, actor, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision limit ?",
     ),

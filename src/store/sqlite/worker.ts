@@ -1,6 +1,7 @@
 // The writer thread. It waits for the disk, so that reads do not. It handles one message after another.
 
 import { messageOf } from "../../lib/thrown.ts";
+import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
@@ -23,6 +24,7 @@ export type WorkerCall =
   | { readonly name: "tryWrite" }
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
+  | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
 
@@ -55,6 +57,7 @@ function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
   if (call.name === "tryWrite") target.tryWrite();
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
+  else if (call.name === "noteCounts") target.noteCounts(call.site, call.head, call.counts);
   else if (call.name === "deleteExpiredResponses")
     return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";

@@ -1,6 +1,7 @@
 // The write side of the SQLite engine: one connection, one transaction per batch.
 
 import type { Database, Statement } from "bun:sqlite";
+import type { Head, RecordCounts } from "../../model/engine.ts";
 import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
 import {
   decideBatch,
@@ -25,6 +26,7 @@ export interface Writer {
   /** Returns whether there may be more. */
   deleteExpiredResponses(before: number, most: number): boolean;
   noteKeyUse(uses: ReadonlyMap<number, number>): void;
+  noteCounts(site: number, head: Head, counts: RecordCounts): void;
   /** Closes the site, if its record was deleted, to writes and deletes a portion of its rows. Returns whether there may be more. */
   dropPortion(site: number): boolean;
   close(): void;
@@ -60,6 +62,8 @@ export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
       return transact(() => sql.forget.run(before, most).changes === most);
     },
     noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
+    noteCounts: (site, { epoch, revision }, counts) =>
+      transact(() => void sql.putCounts.run(writeCounts(revision, counts).live, site, epoch, revision)),
     dropPortion: (site) =>
       transact(() => {
         if (!sql.deleted.get(site)) return false;
@@ -84,6 +88,7 @@ function statements(database: Database) {
     putSite:
       query(`insert into sites (id, epoch, revision, counters, live, live_revision) values (?1, ?2, ?3, ?4, ?5, ?3)
 on conflict (id) do update set epoch = ?2, revision = ?3, counters = ?4, live = ?5, live_revision = ?3`),
+    putCounts: query("update sites set live = ?1, live_revision = ?4 where id = ?2 and epoch = ?3 and revision = ?4"),
     putRow: query("insert or replace into records (site_id, resource, id, revision, body) values (?, ?, ?, ?, ?)"),
     putChange: query(
       "insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (?, ?, ?, ?, ?, ?, ?, ?)",

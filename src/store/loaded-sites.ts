@@ -1,0 +1,130 @@
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import type { Change } from "../model/change.ts";
+import type { Engine, Head, SiteContents } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
+import { makeSnapshot } from "./memory/site-loader.ts";
+import type { Snapshot } from "./memory/snapshot.ts";
+import { MemoryBudget } from "./memory-budget.ts";
+import { requireReached } from "./since.ts";
+
+/** Changes to read at once at most: a remote store has a time limit for each response. */
+const maxStep = 2000;
+
+/** Follows the system site: gets its snapshot when it is loaded anew, and each change after that. */
+export interface Follower {
+  reset(system: Snapshot): void;
+  change(change: Change): void;
+}
+
+/** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
+export class LoadedSites {
+  readonly #engine: Engine;
+  readonly #resources: readonly Resource[];
+  readonly #snapshots = new Map<number, Snapshot>();
+  readonly #loading = new Map<number, Promise<Snapshot>>();
+  readonly #followers: Follower[] = [];
+  readonly #memory: MemoryBudget;
+
+  /** @param budget in bytes */
+  constructor(engine: Engine, resources: readonly Resource[], budget: number) {
+    this.#engine = engine;
+    this.#resources = resources;
+    this.#memory = new MemoryBudget(budget);
+  }
+
+  get(site: number): Snapshot | undefined {
+    return this.#snapshots.get(site);
+  }
+
+  isLoading(site: number): boolean {
+    return this.#loading.has(site);
+  }
+
+  follow(follower: Follower): void {
+    this.#followers.push(follower);
+  }
+
+  /** How many sites are in memory, and about how many bytes they take. */
+  get size(): { sites: number; bytes: number } {
+    return { sites: this.#snapshots.size, bytes: this.#memory.use };
+  }
+
+  /** Whether a site of so many bytes fits beside the sites that are in use. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#memory.hasRoomFor(bytes);
+  }
+
+  /** The snapshot of `site` at `head` or later, or of another history; loaded where it is not in memory. */
+  load(site: number, head: Head): MaybePromise<Snapshot> {
+    const snapshot = this.#snapshots.get(site);
+    return snapshot?.epoch === head.epoch ? this.bringUp(snapshot, head) : this.#loadAnew(site, head);
+  }
+
+  /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. */
+  bringUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot> {
+    const { site, revision, epoch } = snapshot;
+    if (revision >= head.revision) return snapshot;
+    return after(this.#engine.since(site, revision, { epoch, limit: maxStep, minHead: head }), (changes) => {
+      if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head);
+      return changes.length < maxStep ? requireAt(snapshot, head) : this.bringUp(snapshot, head);
+    });
+  }
+
+  /** Folds a change into `snapshot`; false when others are missing before it. */
+  fold(snapshot: Snapshot, change: Change): boolean {
+    const isNew = change.revision > snapshot.revision;
+    if (!snapshot.apply(change)) return false;
+    if (isNew && snapshot.site === systemSite) for (const follower of this.#followers) follower.change(change);
+    return true;
+  }
+
+  /** Notes that `snapshot` is used now, and drops others where all together exceed the budget. */
+  noteUse(snapshot: Snapshot): void {
+    for (const { site } of this.#memory.noteUse(snapshot)) this.drop(site);
+  }
+
+  drop(site: number): void {
+    const snapshot = this.#snapshots.get(site);
+    if (!snapshot) return;
+    this.#memory.forget(snapshot);
+    this.#snapshots.delete(site);
+  }
+
+  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
+  #loadAnew(site: number, head: Head): MaybePromise<Snapshot> {
+    const underWay = this.#loading.get(site)?.catch(() => {});
+    if (underWay) return underWay.then(() => this.load(site, head));
+    const read = this.#engine.readSite(site, (contents) => this.#make(site, contents), head);
+    const loaded = after(read, (snapshot) => requireAt(this.#keep(snapshot), head));
+    if (!(loaded instanceof Promise)) return loaded;
+    const promise = loaded.finally(() => this.#loading.delete(site));
+    this.#loading.set(site, promise);
+    return promise;
+  }
+
+  #make(site: number, contents: SiteContents): MaybePromise<Snapshot> {
+    return after(makeSnapshot(site, contents, this.#resources), ({ snapshot, counts }) => {
+      // What is not stored now is stored when the site is next loaded.
+      if (!contents.counts) this.#engine.noteCounts(site, contents.head, counts).catch(() => {});
+      return snapshot;
+    });
+  }
+
+  /** Keeps what was loaded, unless changes have made what is in memory newer meanwhile. */
+  #keep(snapshot: Snapshot): Snapshot {
+    const { site } = snapshot;
+    const current = this.#snapshots.get(site);
+    if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
+    this.drop(site);
+    this.#snapshots.set(site, snapshot);
+    if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
+    return snapshot;
+  }
+}
+
+/** The snapshot, as new as the store said that its site is; the engine made sure of the same. */
+function requireAt(snapshot: Snapshot, head: Head): Snapshot {
+  requireReached(snapshot, head);
+  return snapshot;
+}

@@ -1,0 +1,105 @@
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { inSlices, type Steps } from "../../lib/slices.ts";
+import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import { toDeclared } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { Block } from "./block.ts";
+import { mostRecords } from "./block-list.ts";
+import { Collection } from "./collection.ts";
+import type { MemoryRecord } from "./record.ts";
+import { Snapshot } from "./snapshot.ts";
+
+/** The snapshot of a site that is read from the store, made in slices, and how many records it has. */
+export function makeSnapshot(
+  site: number,
+  { head, portions }: SiteContents,
+  resources: readonly Resource[],
+): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
+  const loader = new SiteLoader(resources);
+  const taken = Symbol.asyncIterator in portions ? takeAsync(loader, portions) : inSlices(takeAll(loader, portions));
+  return after(taken, () => ({
+    snapshot: new Snapshot(site, head, resources, loader.collections()),
+    counts: loader.counts(),
+  }));
+}
+
+function* takeAll(loader: SiteLoader, portions: Iterable<readonly RecordRow[]>): Steps<void> {
+  for (const portion of portions) {
+    yield* loader.take(portion);
+    yield;
+  }
+}
+
+async function takeAsync(loader: SiteLoader, portions: AsyncIterable<readonly RecordRow[]>): Promise<void> {
+  for await (const portion of portions) await inSlices(loader.take(portion));
+}
+
+/** A resource whose rows are being taken in. */
+interface Loading {
+  /** Undefined for one that only another version of the program knows. */
+  readonly resource: Resource | undefined;
+  readonly blocks: Block[];
+  /** Those that do not fill a block yet. */
+  records: MemoryRecord[];
+  count: number;
+  revision: number;
+}
+
+/** Makes the collections of a site from its rows, which come in portions: no more of them is in memory at once than a portion. */
+class SiteLoader {
+  readonly #resources: readonly Resource[];
+  readonly #loading = new Map<string, Loading>();
+
+  constructor(resources: readonly Resource[]) {
+    this.#resources = resources;
+  }
+
+  /** Takes in the next rows, those of a resource in ID order. */
+  *take(rows: readonly RecordRow[]): Steps<void> {
+    for (const { resource, id, revision, body } of rows) {
+      const loading = this.#of(resource);
+      loading.revision = Math.max(loading.revision, revision);
+      if (body === null) continue;
+      loading.count++;
+      if (!loading.resource) continue;
+      loading.records.push({ id, revision, json: toDeclared(loading.resource, body) });
+      if (loading.records.length < mostRecords) continue;
+      closeBlock(loading);
+      yield;
+    }
+  }
+
+  /** The collections of the resources that have rows, by name. */
+  collections(): Map<string, Collection> {
+    const collections = new Map<string, Collection>();
+    for (const [name, loading] of this.#loading) {
+      if (!loading.resource) continue;
+      closeBlock(loading);
+      collections.set(name, new Collection(loading.resource, loading.blocks, loading.revision));
+    }
+    return collections;
+  }
+
+  /** How many records came, those of unknown resources too. */
+  counts(): RecordCounts {
+    const counts: Record<string, RecordCount> = {};
+    for (const [name, { count, revision }] of this.#loading) counts[name] = { count, revision };
+    return counts;
+  }
+
+  #of(name: string): Loading {
+    let loading = this.#loading.get(name);
+    if (!loading) {
+      const resource = this.#resources.find((one) => one.name === name);
+      loading = { resource, blocks: [], records: [], count: 0, revision: 0 };
+      this.#loading.set(name, loading);
+    }
+    return loading;
+  }
+}
+
+function closeBlock(loading: Loading): void {
+  if (!loading.resource || loading.records.length === 0) return;
+  loading.blocks.push(new Block(loading.resource, loading.records));
+  loading.records = [];
+}

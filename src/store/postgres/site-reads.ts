@@ -1,0 +1,67 @@
+// What is read of one site: a record, a page, or all of it.
+
+import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
+import { readCounts } from "../record-counts.ts";
+import { requireReached } from "../since.ts";
+import type { Lease, Pool } from "./pool.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
+import { sql } from "./statements.ts";
+
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
+
+/** Rows that are fetched at once: what comes of them delays others by about a millisecond. */
+const portionSize = 500;
+
+export function createSiteReads(pool: Pool): SiteReads {
+  return {
+    readRecord: (site, resource, id, minHead) =>
+      pool.read(async (connection) => {
+        const [row] = await connection.query(sql.record, site, resource, id);
+        return { ...toState(row, minHead), row: toRecord(row) };
+      }),
+    readPage: (site, resource, { limit, offset }, minHead) =>
+      pool.read(async (connection) => {
+        const rows = await connection.query(sql.page, site, resource, limit, offset);
+        return { ...toState(rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+      }),
+    readSite: (site, use, minHead) =>
+      pool.read(async (connection, lease) => {
+        const [sites] = await connection.script(`${sql.beginRead}; ${sql.site(site)}`);
+        const result = await use({
+          ...toState(sites?.[0], minHead),
+          portions: portionsOf(connection, lease, site),
+        });
+        await connection.script(sql.end);
+        return result;
+      }),
+  };
+}
+
+async function* portionsOf(
+  connection: PostgresConnection,
+  lease: Lease,
+  site: number,
+): AsyncGenerator<readonly RecordRow[]> {
+  for await (const rows of connection.pages(sql.rows(site), portionSize)) {
+    yield rows as RecordRow[];
+    lease.more();
+  }
+}
+
+/** The record in a row of a site and a record; undefined where there is none. */
+function toRecord(row: ResultRow | undefined): RecordRow | undefined {
+  if (row?.id === undefined || row.id === null) return undefined;
+  const { resource, id, record_revision: revision, body } = row;
+  return { resource, id, revision, body };
+}
+
+/** A site that was never written to has no row. */
+function toState(
+  row: ResultRow | undefined,
+  minHead: Head | undefined,
+): { head: Head; counts: RecordCounts | undefined } {
+  const { revision = 0, epoch = "", live = null, live_revision = null } = row ?? {};
+  const head = { revision, epoch };
+  requireReached(head, minHead);
+  return { head, counts: readCounts({ revision, live, live_revision }) };
+}

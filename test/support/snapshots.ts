@@ -1,0 +1,14 @@
+import { OtherHistory } from "../../src/store/cold-site.ts";
+import { Snapshot } from "../../src/store/memory/snapshot.ts";
+import type { Snapshots } from "../../src/store/snapshots.ts";
+
+/** The snapshot of `site`, as new as the store; loaded where it is not in memory, and tried again as for a whole list. */
+export async function loadFresh(snapshots: Snapshots, site: number, attempts = 3): Promise<Snapshot> {
+  try {
+    const fresh = await snapshots.fresh(site);
+    return fresh instanceof Snapshot ? fresh : await fresh.load();
+  } catch (error) {
+    if (!(error instanceof OtherHistory) || attempts === 1) throw error;
+    return loadFresh(snapshots, site, attempts - 1);
+  }
+}
