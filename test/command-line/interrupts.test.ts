@@ -56,7 +56,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     await waitFor(async () => (await stored(site)) === 1000, "the first 1000 rows");
     const { code, summary, stderr } = await interrupt(started, signal);
     expect([code, summary]).toEqual([1, { ...nothing, rows: 1200, created: 1000, interrupted: true }]);
-    expect(stderr).toContain("interrupted: the rows that are not counted above were not stored");
+    expect(stderr).toContain("interrupted: the rows not counted above were not stored");
     expect(await stored(site)).toBe(1000);
   });
 
@@ -104,7 +104,7 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
       started.write(`Name\n${rows(500)}`);
       await waitFor(() => isReady(started), "the command to be ready");
       started.kill("SIGINT");
-      await waitFor(() => /once more to stop at once/.test(started.stderr()), "the first signal");
+      await waitFor(() => /again to stop at once/.test(started.stderr()), "the first signal");
       await Bun.sleep(1100);
       started.kill("SIGINT");
       expect(await started.exited).toBe(1);
