@@ -43,7 +43,13 @@ async function* rowsOf(
 }
 
 function siteRow(id: number, revision: number, counters: Record<string, number>): DumpedRow {
-  return { table: "sites", row: { id, epoch: "filled", revision, counters: JSON.stringify(counters) } };
+  // The last record of each resource has the ID and the revision of its count.
+  const counts = Object.entries(counters).map(([name, count]) => [name, { count, revision: count }]);
+  const live = JSON.stringify(Object.fromEntries(counts));
+  return {
+    table: "sites",
+    row: { id, epoch: "filled", revision, counters: JSON.stringify(counters), live, live_revision: revision },
+  };
 }
 
 function record(site: number, resource: string, id: number, body: object): DumpedRow {

@@ -11,7 +11,7 @@ import { preferredCoding } from "./accept.ts";
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {
   compress(part: Uint8Array): Uint8Array;
-  join(parts: readonly Uint8Array[], list: EncodedList): Uint8Array;
+  join(parts: readonly Uint8Array[], list: EncodedList): Steps<Uint8Array>;
   /** Compresses what never changes, which is worth more time, on another thread. */
   compressWhole(bytes: Uint8Array): Promise<Uint8Array>;
 }
@@ -25,13 +25,15 @@ const codings: Record<ContentCoding, Coding> = {
   // A sequence of frames is a valid stream (RFC 8878 section 3.1).
   zstd: {
     compress: (part) => Bun.zstdCompressSync(part as Uint8Array<ArrayBuffer>, { level: 3 }),
-    join: (frames) => Buffer.concat(frames),
+    join: joined,
     compressWhole: (bytes) => Bun.zstdCompress(bytes as Uint8Array<ArrayBuffer>, { level: 12 }),
   },
   // One member (RFC 1952): each part is deflate blocks that end on a byte and refer to nothing before them.
   gzip: {
     compress: (part) => deflateRawSync(part, { level: 6, finishFlush: constants.Z_FULL_FLUSH }),
-    join: (parts, list) => Buffer.concat([gzipHeader, ...parts, lastBlock, gzipTrailer(list)]),
+    *join(parts, list) {
+      return yield* joined([gzipHeader, ...parts, lastBlock, yield* gzipTrailer(list)]);
+    },
     compressWhole: (bytes) => promisify(gzip)(bytes, { level: 9 }),
   },
 };
@@ -40,9 +42,13 @@ const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 /** An empty block with the bit for the last block (RFC 1951 section 3.2.3). */
 const lastBlock = Buffer.from([0x03, 0x00]);
 
-function gzipTrailer({ parts, length }: EncodedList): Buffer {
+function* gzipTrailer({ parts, length }: EncodedList): Steps<Buffer> {
   const trailer = Buffer.alloc(8);
-  const check = parts.reduce((before, { bytes }) => Bun.hash.crc32(bytes as Uint8Array<ArrayBuffer>, before), 0);
+  let check = 0;
+  for (const { bytes } of parts) {
+    check = Bun.hash.crc32(bytes as Uint8Array<ArrayBuffer>, check);
+    yield;
+  }
   trailer.writeUInt32LE(check, 0);
   trailer.writeUInt32LE(length % 2 ** 32, 4);
   return trailer;
@@ -68,7 +74,18 @@ function* compress(list: EncodedList, name: ContentCoding): Steps<Uint8Array> {
     parts.push(part.compressed(name, coding.compress));
     yield;
   }
-  return coding.join(parts, list);
+  return yield* coding.join(parts, list);
+}
+
+function* joined(parts: readonly Uint8Array[]): Steps<Uint8Array> {
+  const bytes = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const part of parts) {
+    bytes.set(part, end);
+    end += part.length;
+    yield;
+  }
+  return bytes;
 }
 
 /** Compresses `bytes` on another thread. */

@@ -5,7 +5,7 @@ import { Refusal } from "../model/errors.ts";
 import { maxFilters, maxIds } from "../model/list-bounds.ts";
 import { toId } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
-import type { RecordFilter } from "../store/memory/selections.ts";
+import type { RecordFilter } from "../store/memory/record-filter.ts";
 
 /** `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
 export const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;

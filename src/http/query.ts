@@ -6,7 +6,7 @@ import { maxPageSize, maxSortFields } from "../model/list-bounds.ts";
 import type { StorefrontRecord, Values } from "../model/record.ts";
 import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 import type { Order } from "../store/memory/order.ts";
-import type { RecordFilter } from "../store/memory/selections.ts";
+import type { RecordFilter } from "../store/memory/record-filter.ts";
 import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
 import { refuseMistakes } from "./mistakes.ts";
 

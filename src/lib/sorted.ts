@@ -24,10 +24,10 @@ export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number)
 function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   const all: T[] = [];
   let [l, r] = [0, 0];
-  while (l < left.length && r < right.length) {
-    all.push((compare(left[l] as T, right[r] as T) <= 0 ? left[l++] : right[r++]) as T);
+  while (l < left.length || r < right.length) {
+    const isLeft = r === right.length || (l < left.length && compare(left[l] as T, right[r] as T) <= 0);
+    all.push((isLeft ? left[l++] : right[r++]) as T);
     if (all.length % stepSize === 0) yield;
   }
-  for (const rest of [left.slice(l), right.slice(r)]) for (const item of rest) all.push(item);
   return all;
 }

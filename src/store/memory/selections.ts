@@ -1,31 +1,16 @@
 // Selections: the IDs of the records that a list with `filter` or `sort` contains, in its order. They are kept. After a few changes,
 // only the changed records are moved.
 
+import { filtered } from "../../lib/filtered.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Steps } from "../../lib/slices.ts";
 import { sorted } from "../../lib/sorted.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
-import type { Leaf } from "../../model/resource.ts";
-import type { Block, BlockRecord } from "./block.ts";
-import {
-  compareKeys,
-  type Facet,
-  facetsOf,
-  nameOfOrder,
-  type Order,
-  placeFor,
-  type SortKey,
-  toFacet,
-} from "./order.ts";
+import type { Block } from "./block.ts";
+import { compareKeys, facetsOf, nameOfOrder, type Order, type SortKey } from "./order.ts";
+import { patched } from "./patched-selection.ts";
+import { pick, type RecordFilter } from "./record-filter.ts";
 import type { Version } from "./version.ts";
-
-export interface RecordFilter {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
-  readonly operator: "equals" | "contains" | "in";
-  /** One text; for `in`, any number of them. */
-  readonly values: readonly string[];
-}
 
 interface Selection {
   readonly ids: readonly number[];
@@ -38,6 +23,9 @@ const maxSelections = 64;
 const maxBytes = 16 * 1024 * 1024;
 /** Maximum changes after which a selection is patched. After more, a new one is made. */
 const maxRecent = 256;
+
+/** IDs that are gathered between two pauses. */
+const stepSize = 4096;
 
 export class Selections {
   /** The least recently used first. */
@@ -87,14 +75,14 @@ export class Selections {
     before: Selection | undefined,
   ): Steps<readonly number[]> {
     const changed = before && this.#changedBetween(before.version, version.number);
-    if (before && changed) return patch(before.ids, changed, version, filters, sort);
-    if (filters.length === 0) return yield* inOrder(version.blocks, sort);
+    if (before && changed) return yield* patched(before.ids, changed, version, filters, sort);
+    if (filters.length === 0) return yield* sort.length === 0 ? idsOf(version.blocks) : inOrder(version.blocks, sort);
     const ids = yield* pick(version.blocks, filters);
     if (sort.length === 0) return ids;
     // An order of all records serves every filter, so it is made and kept.
     const ordered = yield* this.#ordered(version, sort);
-    const passing = new Set(ids);
-    return ordered.filter((id) => passing.has(id));
+    const passing = yield* setOf(ids);
+    return yield* filtered(ordered, (id) => passing.has(id));
   }
 
   /** All records in the order of `sort`. */
@@ -130,28 +118,8 @@ export class Selections {
   }
 }
 
-/** The IDs of the records that pass every filter, in ID order, in one pass over the records. */
-function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
-  const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
-  const byField = filters.filter(({ leaf }) => leaf).map(toTest);
-  const facets = byField.map(({ facet }) => facet);
-  const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
-  const picked: number[] = [];
-  for (const block of blocks) {
-    yield;
-    if (!block.ids.some(isNamed)) continue;
-    const columns = block.columns(facets);
-    block.ids.forEach((id, index) => {
-      if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
-        picked.push(id);
-    });
-  }
-  return picked;
-}
-
 /** The IDs of all records, sorted. */
 function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<number[]> {
-  if (sort.length === 0) return blocks.flatMap(({ ids }) => ids);
   const facets = facetsOf(sort);
   const keys: SortKey[] = [];
   for (const block of blocks) {
@@ -160,57 +128,31 @@ function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<numbe
     block.ids.forEach((id, index) => void keys.push({ id, texts: columns.map((texts) => texts[index] as string) }));
   }
   const all = yield* sorted(keys, (a, b) => compareKeys(a, b, sort));
-  return all.map(({ id }) => id);
-}
-
-/** `before` without the records `changed`, and with those of them that belong to the selection of `version`, in their places. */
-function patch(
-  before: readonly number[],
-  changed: ReadonlySet<number>,
-  version: Version,
-  filters: readonly RecordFilter[],
-  sort: readonly Order[],
-): readonly number[] {
-  const tests = filters.map(toTest);
-  const facets = facetsOf(sort);
-  const textsOf = ({ block, index }: BlockRecord, wanted: readonly Facet[]) => block.texts(index, wanted);
-  const keyOf = (id: number) => ({ id, texts: textsOf(version.get(id) as BlockRecord, facets) });
-  const still = before.filter((id) => !changed.has(id));
-  const added = [...changed].filter((id) => {
-    const record = version.get(id);
-    const texts =
-      record &&
-      textsOf(
-        record,
-        tests.map(({ facet }) => facet),
-      );
-    return texts && tests.every(({ passes }, which) => passes(texts[which] as string));
-  });
-  const places = added.map(keyOf).map((key) => ({ key, at: placeFor(key, still, keyOf, sort) }));
-  places.sort((a, b) => a.at - b.at || compareKeys(a.key, b.key, sort));
-  const merged: number[] = [];
-  let from = 0;
-  for (const { key, at } of places) {
-    for (; from < at; from++) merged.push(still[from] as number);
-    merged.push(key.id);
+  const ids: number[] = [];
+  for (const { id } of all) {
+    ids.push(id);
+    if (ids.length % stepSize === 0) yield;
   }
-  for (; from < still.length; from++) merged.push(still[from] as number);
-  return merged;
+  return ids;
 }
 
-/** A filter on a facet. */
-interface Test {
-  readonly facet: Facet;
-  passes(text: string): boolean;
-}
-
-function toTest({ leaf, operator, values }: RecordFilter): Test {
-  if (operator === "contains") {
-    const folded = values.map((value) => value.toLowerCase());
-    return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
+function* setOf(ids: readonly number[]): Steps<Set<number>> {
+  const set = new Set<number>();
+  for (const id of ids) {
+    set.add(id);
+    if (set.size % stepSize === 0) yield;
   }
-  const wanted = new Set(values);
-  return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
+  return set;
+}
+
+/** The IDs of all records. */
+function* idsOf(blocks: readonly Block[]): Steps<number[]> {
+  const ids: number[] = [];
+  for (const block of blocks) {
+    for (const id of block.ids) ids.push(id);
+    yield;
+  }
+  return ids;
 }
 
 function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string[] {
