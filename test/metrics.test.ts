@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createMetrics } from "../src/http/metrics.ts";
+import { toMetricsText } from "../src/lib/metric-samples.ts";
 import { brand } from "../src/resources/brand.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
@@ -35,7 +36,7 @@ describe("the histogram of durations", () => {
     for (const milliseconds of [0.1, 0.5, 0.6, 1, 2.5, 2.6, 100, 2500, 2501, 60_000]) {
       metrics.count(undefined, "GET", 200, milliseconds);
     }
-    const { buckets, count, sum } = histogramIn(await metrics.text());
+    const { buckets, count, sum } = histogramIn(await toMetricsText([await metrics.sample()]));
     expect(buckets).toEqual(
       [2, 4, 5, 6, 6, 6, 6, 7, 7, 7, 8, 10].map((total, index) => [bounds[index] as number, total]),
     );

@@ -1,6 +1,7 @@
-// The endpoint `/metrics`, for Prometheus (text format 0.0.4).
+// What is counted for Prometheus.
 
 import type { Registry } from "prom-client";
+import { type MetricsSample, metricsLibrary, metricsType, sampleOf, toMetricsText } from "../lib/metric-samples.ts";
 import { once } from "../lib/once.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import { toResponse } from "./responses.ts";
@@ -12,14 +13,16 @@ const bounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
 export interface Metrics {
   /** Counts a response that took `milliseconds`. @param route undefined when the path has none */
   count(route: Route | undefined, method: string, status: number, milliseconds: number): void;
-  /** Loads the code that `text` needs. */
+  /** Loads the code that `sample` needs. */
   load(): Promise<unknown>;
-  text(): Promise<string>;
+  sample(): Promise<MetricsSample>;
 }
 
 export function metricsRoute(metrics: Metrics): [path: string, route: PublicRoute] {
-  const type = "text/plain; version=0.0.4; charset=utf-8";
-  return publicRoute("/metrics", async (exchange) => toResponse(exchange, 200, { type, body: await metrics.text() }));
+  return publicRoute("/metrics", async (exchange) => {
+    const body = await toMetricsText([await metrics.sample()]);
+    return toResponse(exchange, 200, { type: metricsType, body });
+  });
 }
 
 /** Responses by route, method and status. */
@@ -40,18 +43,13 @@ export function createMetrics(snapshots: Snapshots): Metrics {
       buckets[index] = (buckets[index] ?? 0) + 1;
       sum += milliseconds;
     },
-    load: library,
-    async text() {
-      return (await (await registry()).metrics()) + histogram(buckets, sum);
-    },
+    load: metricsLibrary,
+    sample: async () => [...(await sampleOf(await registry())), toHistogram(buckets, sum)],
   };
 }
 
-/** Loaded on demand: loading it would take a third of the start. */
-const library = once(() => import("prom-client"));
-
 async function createRegistry(counts: Counts, snapshots: Snapshots): Promise<Registry> {
-  const { Counter, collectDefaultMetrics, Gauge, Registry } = await library();
+  const { Counter, collectDefaultMetrics, Gauge, Registry } = await metricsLibrary();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Counter({
@@ -98,15 +96,25 @@ function countsOf(counts: Counts, route: Route | undefined, method: string): num
   return byStatus;
 }
 
-/** A histogram in the text format: cumulative buckets, in seconds. */
-function histogram(buckets: readonly number[], sum: number): string {
+/** A histogram as prom-client makes it: cumulative buckets, in seconds. */
+function toHistogram(buckets: readonly number[], sum: number): MetricsSample[number] {
   const name = "storefront_http_request_duration_seconds";
   let total = 0;
-  const lines = buckets.map((count, index) => {
+  const cumulative = buckets.map((count, index) => {
     total += count;
     const bound = bounds[index];
-    return `${name}_bucket{le="${bound === undefined ? "+Inf" : bound / 1000}"} ${total}`;
+    const labels = { le: bound === undefined ? "+Inf" : bound / 1000 };
+    return { metricName: `${name}_bucket`, labels, value: total };
   });
-  const header = [`# HELP ${name} Time from a request to its response.`, `# TYPE ${name} histogram`];
-  return `${[...header, ...lines, `${name}_sum ${sum / 1000}`, `${name}_count ${total}`].join("\n")}\n`;
+  return {
+    name,
+    help: "Time from a request to its response.",
+    type: "histogram",
+    aggregator: "sum",
+    values: [
+      ...cumulative,
+      { metricName: `${name}_sum`, labels: {}, value: sum / 1000 },
+      { metricName: `${name}_count`, labels: {}, value: total },
+    ],
+  };
 }
