@@ -1,28 +1,27 @@
 import type { Change, Operation } from "./change.ts";
-import { merge, type Values } from "./record.ts";
 
-/** What a client wants done to one record, checked as far as it can be without knowing what is stored. */
+/** A change that a client wants to make to one record, checked as far as that is possible without the stored record. */
 export interface Intent {
   readonly site: number;
   readonly resource: string;
   /**
-   * `create` gives the next ID, or `id` where one is named that was never used (import).
-   * `restore` puts `text` back under `id`, whether the record is there or was deleted.
+   * `create` assigns the next ID, or `id` if that is given and was never used (import).
+   * `restore` stores `text` under `id`, whether the record exists or was deleted.
    */
   readonly operation: Operation;
   readonly id?: number | undefined;
-  /** JSON text: of all values (create), of those to change (update), of the whole record (restore). */
+  /** JSON text as `JSON.stringify` writes it: of all values (create), of those to change (update), of the whole record (restore). */
   readonly text: string;
-  /** The write is refused unless the record is at one of these versions. */
+  /** The write is refused unless the record has one of these versions. */
   readonly ifVersion?: readonly string[] | undefined;
-  /** The write is refused when the record is at one of these versions, or at all where one of them is `*`. */
+  /** The write is refused if the record has one of these versions; `*` stands for every version. */
   readonly ifNotVersion?: readonly string[] | undefined;
   /**
-   * The write is refused unless the site is still where the writer saw it (`headVersion`), so that what was checked
-   * against all of its records still holds. In a batch that stands together, the first intent says it for all.
+   * The write is refused unless the site still has the version (`headVersion`) that the writer read, so that what was checked
+   * against all of its records still holds. In an atomic batch, the first intent has it for all.
    */
   readonly ifHead?: string | undefined;
-  /** The write is refused when the site's history is another one than the writer saw: it was restored or removed. */
+  /** The write is refused if the site has another history than the writer read: it was restored or removed. */
   readonly ifEpoch?: string | undefined;
   readonly actor: string;
   /** Milliseconds since 1970 (UTC). */
@@ -30,16 +29,17 @@ export interface Intent {
   readonly idempotency?: Idempotency | undefined;
 }
 
-/** What makes a repeated request safe: who named it how, and a digest of what was asked. */
+/** Identifies a request that is sent again. */
 export interface Idempotency {
   /** ID of the API key. */
   readonly keyId: number;
   /** The client's `Idempotency-Key`. */
   readonly name: string;
+  /** Of the request; requests with different digests are different requests. */
   readonly digest: string;
 }
 
-/** The record after an intent, as its response tells it. */
+/** The record after an intent, as the response has it. */
 export interface Aftermath {
   readonly operation: Operation;
   readonly id: number;
@@ -48,7 +48,7 @@ export interface Aftermath {
   readonly body: string;
 }
 
-/** What became of an intent. */
+/** The result of an intent. */
 export type Outcome =
   | (Aftermath & { readonly kind: "done"; readonly change: Change })
   | (Aftermath & { readonly kind: "unchanged" | "replayed" })
@@ -59,69 +59,17 @@ export interface Refused {
   readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used" | "other-history";
 }
 
-/** What tells a record's state from every other state it had: the site's epoch and the revision of its last change. */
+/** Identifies a state of a record among all its states: the site's epoch and the revision of its last change. */
 export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
 }
 
-/** The same for a whole site, by its head; a site that was never written to has no epoch yet. */
+/** The same for a whole site, by its head; empty for a site without changes, which has no epoch yet. */
 export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
   return revision === 0 ? "" : versionOf(epoch, revision);
 }
 
-/** The epoch in what `versionOf` returned. */
+/** The epoch in a version that `versionOf` returned. */
 export function epochOf(version: string): string {
   return version.slice(0, version.lastIndexOf("."));
-}
-
-/** A record as the store holds it. A deleted one keeps its row without a body, so that its ID is never used again. */
-export interface StoredRow {
-  readonly revision: number;
-  readonly body: string | null;
-}
-
-/** What `decide` found: a refusal, nothing to write, or the next change of the site. */
-type Decision =
-  | Refused
-  | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
-  | { readonly kind: "change"; readonly id: number; readonly body: string };
-
-/**
- * Decides one intent. Every engine asks this inside its transaction, so that all of them mean the same.
- * @param row the record's row as it is in this transaction; undefined when its ID was never used
- * @param nextId the ID that a new record of this site and resource would get
- * @param epoch the site's epoch
- */
-export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
-  const { operation, id } = intent;
-  if (operation === "create") {
-    if (row) return { kind: "refused", why: "id-used" };
-    const newId = id ?? nextId;
-    return { kind: "change", id: newId, body: withId(newId, intent.text) };
-  }
-  if (id === undefined) throw new Error(`${operation} without an ID`);
-  if (operation === "restore") return restored(id, intent.text, row);
-  if (!row || row.body === null) return { kind: "refused", why: "not-found" };
-  if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
-  if (operation === "delete") return { kind: "change", id, body: row.body };
-  const record = JSON.parse(row.body) as object;
-  const merged = merge(record, JSON.parse(intent.text) as Values);
-  if (merged === record) return { kind: "unchanged", id, revision: row.revision, body: row.body };
-  return { kind: "change", id, body: JSON.stringify(merged) };
-}
-
-function meetsConditions({ ifVersion, ifNotVersion }: Intent, version: string): boolean {
-  if (ifVersion && !ifVersion.includes(version)) return false;
-  return !ifNotVersion?.some((ruledOut) => ruledOut === "*" || ruledOut === version);
-}
-
-function restored(id: number, body: string, row: StoredRow | undefined): Decision {
-  if (!row) return { kind: "refused", why: "not-found" };
-  if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
-  return { kind: "change", id, body };
-}
-
-/** The body of a record from its ID and the text of its values: `{"Name":"Acme"}` with the ID in front. */
-export function withId(id: number, text: string): string {
-  return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }

@@ -4,15 +4,8 @@
 import { randomText } from "../lib/base62.ts";
 import type { Change, Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
-import {
-  type Aftermath,
-  decide,
-  headVersion,
-  type Intent,
-  type Outcome,
-  type StoredRow,
-  versionOf,
-} from "../model/intent.ts";
+import { type Aftermath, headVersion, type Intent, type Outcome, versionOf } from "../model/intent.ts";
+import { decide, type StoredRow } from "./decide.ts";
 import { withChange } from "./record-counts.ts";
 import { removedEpoch } from "./removed-sites.ts";
 

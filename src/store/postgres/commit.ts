@@ -1,7 +1,7 @@
 // Writes: one transaction per batch, in two round trips. The first locks the sites and fetches what the batch may
 // change; the second writes what was decided and commits.
 
-import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
+import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
   newSite,
@@ -12,6 +12,7 @@ import {
   type StoredResponse,
   type Written,
 } from "../batch.ts";
+import type { StoredRow } from "../decide.ts";
 import { readCounts, writeCounts } from "../record-counts.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";

@@ -3,7 +3,7 @@ import type { DumpedRow } from "../../model/engine.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
 import { fromSqlite } from "./database.ts";
 
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 /**
  * Every row of every table as of one moment, read on a separate connection, which `open` makes.

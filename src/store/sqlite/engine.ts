@@ -11,7 +11,8 @@ import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
 import { refillTables } from "./refill.ts";
 import { makeViews } from "./views.ts";
-import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
+import type { WorkerCall } from "./worker.ts";
+import { WriterThread } from "./writer-thread.ts";
 
 /**
  * The embedded engine: reads on this thread, writes in a worker.
@@ -22,7 +23,9 @@ import type { WorkerCall, WorkerResult, WorkerStart } from "./worker.ts";
 export function openSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
   const database = openDatabase(path, busyTimeout);
   try {
-    return createEngine(database, path, resources, busyTimeout);
+    migrate(database);
+    translated(() => makeViews(database, resources));
+    return createEngine(database, path, busyTimeout);
   } catch (error) {
     database.close();
     throw error;
@@ -51,14 +54,7 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
   }
 }
 
-function createEngine(
-  database: Database,
-  path: string,
-  resources: readonly Resource[],
-  busyTimeout: number | undefined,
-): Engine {
-  migrate(database);
-  translated(() => makeViews(database, resources));
+function createEngine(database: Database, path: string, busyTimeout: number | undefined): Engine {
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
   const watch = translated(() => watchCommits(database, files));
@@ -68,23 +64,24 @@ function createEngine(
     return openDatabase(path, busyTimeout);
   };
   const reader = createReader(database, openAgain, requireFiles);
-  const writer = startWriter({ path, files, busyTimeout });
+  const writer = new WriterThread({ path, files, busyTimeout });
+  const run = async (call: WorkerCall) => void (await writer.call(call));
+  const hasMore = async (call: WorkerCall) => (await writer.call(call)) === "more";
   return {
     ...reader,
     unchanged: () => {
       requireFiles();
       return watch();
     },
-    openForWriting: async () => void (await writer.call({ name: "open" })),
+    openForWriting: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
-    tryWrite: async () => void (await writer.call({ name: "tryWrite" })),
-    deleteExpiredResponses: async (before, most) =>
-      (await writer.call({ name: "deleteExpiredResponses", before, most })) === "more",
-    noteCounts: async (site, head, counts) => void (await writer.call({ name: "noteCounts", site, head, counts })),
-    noteKeyUse: async (uses) => void (await writer.call({ name: "noteKeyUse", uses })),
+    tryWrite: () => run({ name: "tryWrite" }),
+    deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
+    noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
+    noteKeyUse: (uses) => run({ name: "noteKeyUse", uses }),
     dropSite: async (site) => {
-      while ((await writer.call({ name: "dropPortion", site })) === "more") await giveWay();
+      while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
     refill: (rows, save) => refillTables(openAgain, rows, save),
     close: async () => {
@@ -92,60 +89,4 @@ function createEngine(
       database.close();
     },
   };
-}
-
-/** The worker, started by the first call. It returns results in order, so pending calls are a queue. */
-function startWriter(how: WorkerStart) {
-  let worker: Worker | undefined;
-  const waiting: { resolve: (value: string) => void; reject: (error: unknown) => void }[] = [];
-
-  function start(): Worker {
-    const started = new Worker(new URL("./worker.ts", import.meta.url).href);
-    started.onmessage = ({ data }: MessageEvent<WorkerResult>) => {
-      const call = waiting.shift();
-      if ("value" in data) call?.resolve(data.value);
-      else if (data.failure.unavailable)
-        call?.reject(new Refusal("unavailable", data.failure.message, { retryAfter: 1 }));
-      else call?.reject(new Error(data.failure.message));
-      if (waiting.length === 0) started.unref();
-    };
-    let why = "";
-    started.onerror = ({ message }) => {
-      why = `: ${message}`;
-    };
-    // Pending calls get no result, however the worker ended. The next call starts another worker.
-    started.addEventListener("close", () => {
-      worker = undefined;
-      const failure = new Refusal(
-        "unavailable",
-        `the writer thread ended${why}; what it was asked may have been done`,
-        {
-          retryAfter: 1,
-        },
-      );
-      for (const call of waiting.splice(0)) call.reject(failure);
-    });
-    started.postMessage(how);
-    return started;
-  }
-
-  function call(request: WorkerCall): Promise<string> {
-    worker ??= start();
-    const target = worker;
-    return new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject });
-      target.ref();
-      target.postMessage(request);
-    });
-  }
-
-  async function stop(): Promise<void> {
-    if (!worker) return;
-    await call({ name: "close" });
-    const stopped = worker;
-    worker = undefined;
-    stopped?.terminate();
-  }
-
-  return { call, stop };
 }

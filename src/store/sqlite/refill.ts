@@ -15,8 +15,9 @@ import {
 } from "../refill.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
 import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
-import { type Cell, dumpRows } from "./dump.ts";
+import { dumpRows } from "./dump.ts";
 import { dropInPortions, giveWay } from "./portions.ts";
+import { insert } from "./statements.ts";
 
 /** Replaces the rows of every table with `rows` (`Engine.refill`), on connections that `open` makes. */
 export async function refillTables(
@@ -55,7 +56,7 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Prom
     const schema = version(database);
     makeTables(database, filling);
     for await (const portion of inPortions(rows)) {
-      inTransaction(database, () => insert(database, filling, portion));
+      inTransaction(database, () => insertRows(database, filling, portion));
       await giveWay();
     }
     inTransaction(database, () => {
@@ -89,11 +90,10 @@ function makeTables(database: Database, set: TableSet): void {
   });
 }
 
-function insert(database: Database, set: TableSet, { table, rows }: Portion): void {
-  const columns = columnsOf(table);
-  const marks = columns.map(() => "?").join(", ");
-  const query = database.query(`insert into ${tableNameIn(set, table)} (${columns.join(", ")}) values (${marks})`);
-  for (const row of rows) query.run(...columns.map((column) => (row[column] ?? null) as Cell));
+function insertRows(database: Database, set: TableSet, { table, rows }: Portion): void {
+  const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), tableNameIn(set, table)));
+  const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
+  for (const row of rows) query.run({ ...empty, ...row });
 }
 
 function dumpTableSet(open: () => Database, set: TableSet): Iterable<DumpedRow> {

@@ -5,7 +5,7 @@ import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
-import { openWriter, type Writer } from "./writer.ts";
+import { Writer } from "./writer.ts";
 
 declare const self: Worker;
 
@@ -44,7 +44,7 @@ self.onmessage = ({ data }: MessageEvent<WorkerStart | WorkerCall>) => {
 function resultOf(call: WorkerCall): WorkerResult {
   try {
     if (call.name === "close" && !writer) return { value: "" };
-    writer ??= openWriter(start as WorkerStart);
+    writer ??= new Writer(start as WorkerStart);
     return { value: carryOut(writer, call) };
   } catch (error) {
     const unavailable = error instanceof Refusal && error.code === "unavailable";

@@ -1,8 +1,8 @@
 // The write side of the SQLite engine: one connection, one transaction per batch.
 
-import type { Database, Statement } from "bun:sqlite";
+import type { Database } from "bun:sqlite";
 import type { Head, RecordCounts } from "../../model/engine.ts";
-import type { Intent, Outcome, StoredRow } from "../../model/intent.ts";
+import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
   newSite,
@@ -13,95 +13,105 @@ import {
   type StoredResponse,
   type Written,
 } from "../batch.ts";
+import type { StoredRow } from "../decide.ts";
 import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
 import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
+import { columnsOf } from "../tables.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
-import { requireSameFiles } from "./files.ts";
+import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
+import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
 
-export interface Writer {
-  commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[];
-  tryWrite(): void;
-  /** Returns whether there may be more. */
-  deleteExpiredResponses(before: number, most: number): boolean;
-  noteKeyUse(uses: ReadonlyMap<number, number>): void;
-  noteCounts(site: number, head: Head, counts: RecordCounts): void;
-  /** Closes the site, if its record was deleted, to writes and deletes a portion of its rows. Returns whether there may be more. */
-  dropPortion(site: number): boolean;
-  close(): void;
-}
+export class Writer {
+  readonly #files: readonly KnownFile[];
+  readonly #database: Database;
+  readonly #sql: Statements;
 
-/** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
-export function openWriter({ path, files, busyTimeout }: WorkerStart): Writer {
-  requireSameFiles(files);
-  const database = openDatabase(path, busyTimeout);
-  const sql = statements(database);
-
-  /** The second check decides: a write is confirmed only if the files still existed after its commit. */
-  function transact<T>(work: () => T): T {
+  /** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
+  constructor({ path, files, busyTimeout }: WorkerStart) {
     requireSameFiles(files);
-    const result = translated(() => inTransaction(database, work));
-    requireSameFiles(files);
-    return result;
+    this.#files = files;
+    this.#database = openDatabase(path, busyTimeout);
+    this.#sql = statements(this.#database);
   }
 
-  return {
-    commit: (intents, atomic) =>
-      transact(() => {
-        const stored = fetch(sql, intents);
-        const written = decideBatch(intents, stored, atomic);
-        write(sql, stored, written);
-        return written.outcomes;
-      }),
-    // The same version number again: the smallest possible commit, of the first page.
-    tryWrite: () => transact(() => database.run(`pragma user_version = ${version(database)}`)),
-    deleteExpiredResponses: (before, most) => {
-      // A look needs no lock; an empty transaction would.
-      if (!translated(() => sql.expired.get(before))) return false;
-      return transact(() => sql.forget.run(before, most).changes === most);
-    },
-    noteKeyUse: (uses) => transact(() => uses.forEach((at, keyId) => void sql.noteUse.run(keyId, at))),
-    noteCounts: (site, { epoch, revision }, counts) =>
-      transact(() => void sql.putCounts.run(writeCounts(revision, counts).live, site, epoch, revision)),
-    dropPortion: (site) =>
-      transact(() => {
-        if (!sql.deleted.get(site)) return false;
-        sql.putSite.run(site, removedEpoch, 0, "{}", null);
-        return siteTables.some((table) => deletePortion(database, table, site) > 0);
-      }),
-    close: () => database.close(),
-  };
+  commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
+    return this.#transact(() => {
+      const stored = fetch(this.#sql, intents);
+      const written = decideBatch(intents, stored, atomic);
+      write(this.#sql, stored, written);
+      return written.outcomes;
+    });
+  }
+
+  /** Commits the smallest possible change, of the first page: the same version number again. */
+  tryWrite(): void {
+    this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
+  }
+
+  /** Returns whether there may be more. */
+  deleteExpiredResponses(before: number, most: number): boolean {
+    // Unlike an empty transaction, a look needs no lock.
+    if (!translated(() => this.#sql.expiredResponse.get(before))) return false;
+    return this.#transact(() => this.#sql.deleteExpired.run(before, most).changes === most);
+  }
+
+  noteKeyUse(uses: ReadonlyMap<number, number>): void {
+    this.#transact(() => {
+      for (const [key_id, at] of uses) this.#sql.noteUse.run({ key_id, at });
+    });
+  }
+
+  /** Stores the counts of a site, unless its head is another one by now. */
+  noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
+    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, ...writeCounts(revision, counts) }));
+  }
+
+  /** Closes a site whose record is deleted to writes, and deletes a portion of its rows. Returns whether there may be more. */
+  dropPortion(id: number): boolean {
+    return this.#transact(() => {
+      if (!this.#sql.deletedSite.get(id)) return false;
+      this.#sql.putSite.run({ id, epoch: removedEpoch, revision: 0, counters: "{}", ...writeCounts(0, undefined) });
+      return siteTables.some((table) => deletePortion(this.#database, table, id) > 0);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  /** The second check decides: a write is confirmed only if the files still existed after its commit. */
+  #transact<T>(work: () => T): T {
+    requireSameFiles(this.#files);
+    const result = translated(() => inTransaction(this.#database, work));
+    requireSameFiles(this.#files);
+    return result;
+  }
 }
 
 type Statements = ReturnType<typeof statements>;
 
+type Row = Record<string, string | number | null>;
+
 function statements(database: Database) {
-  const query = (text: string): Statement => database.query(text);
+  const run = (text: string) => database.query<never, [Row]>(text);
   return {
-    site: query("select epoch, revision, counters, live, live_revision from sites where id = ?"),
-    row: query("select revision, body from records where site_id = ? and resource = ? and id = ?"),
-    response: query(
-      "select digest, at, operation, id, revision, body from idempotency where site_id = ? and key_id = ? and name = ?",
+    site: database.query<StoredSite, [Row]>(select("sites")),
+    row: database.query<StoredRow, [Row]>(select("records", ["revision", "body"])),
+    response: database.query<StoredResponse, [Row]>(select("idempotency")),
+    putSite: run(put("sites", columnsOf("sites", ["floor", "last_at"]))),
+    setCounts: run(
+      "update sites set live = $live, live_revision = $live_revision where id = $id and epoch = $epoch and revision = $revision",
     ),
-    deleted: query(selectDeleted("?")),
-    putSite:
-      query(`insert into sites (id, epoch, revision, counters, live, live_revision) values (?1, ?2, ?3, ?4, ?5, ?3)
-on conflict (id) do update set epoch = ?2, revision = ?3, counters = ?4, live = ?5, live_revision = ?3`),
-    putCounts: query("update sites set live = ?1, live_revision = ?4 where id = ?2 and epoch = ?3 and revision = ?4"),
-    putRow: query("insert or replace into records (site_id, resource, id, revision, body) values (?, ?, ?, ?, ?)"),
-    putChange: query(
-      "insert into journal (site_id, revision, at, actor, resource, id, operation, body) values (?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
-    putResponse: query(
-      "insert or replace into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    ),
-    expired: query("select 1 from idempotency where at <= ? limit 1"),
-    forget: query(
+    putRow: run(put("records")),
+    addChange: run(insert("journal", columnsOf("journal", ["run", "before"]))),
+    putResponse: run(put("idempotency")),
+    noteUse: run(`${put("key_uses")} where excluded.at > at`),
+    deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
+    expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
+    deleteExpired: database.query<never, [number, number]>(
       "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",
-    ),
-    noteUse: query(
-      "insert into key_uses (key_id, at) values (?, ?) on conflict (key_id) do update set at = max(at, excluded.at)",
     ),
   };
 }
@@ -111,34 +121,43 @@ function fetch(sql: Statements, intents: readonly Intent[]): Stored {
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
     if (id !== undefined) {
-      const row = sql.row.get(site, resource, id) as StoredRow | null;
-      if (row) stored.rows.set(rowKey(site, resource, id), row);
+      const key = rowKey(site, resource, id);
+      const row = stored.rows.has(key) ? null : sql.row.get({ site_id: site, resource, id });
+      if (row) stored.rows.set(key, row);
     }
     if (idempotency) {
-      const response = sql.response.get(site, idempotency.keyId, idempotency.name) as StoredResponse | null;
-      if (response) stored.responses.set(responseKey(site, idempotency.keyId, idempotency.name), response);
+      const { keyId, name } = idempotency;
+      const response = sql.response.get({ site_id: site, key_id: keyId, name });
+      if (response) stored.responses.set(responseKey(site, keyId, name), response);
     }
   }
   return stored;
 }
 
-function fetchSite(sql: Statements, site: number): SiteState {
-  const row = sql.site.get(site) as (StoredCounts & { epoch: string; counters: string }) | null;
+interface StoredSite extends StoredCounts {
+  readonly epoch: string;
+  /** JSON text. */
+  readonly counters: string;
+}
+
+function fetchSite(sql: Statements, id: number): SiteState {
+  const row = sql.site.get({ id });
   if (!row) return newSite();
   const { epoch, revision, counters } = row;
   return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row) };
 }
 
-function write(sql: Statements, stored: Stored, written: Written): void {
-  for (const { site, resource, id, revision, operation, body, at, actor } of written.changes) {
-    sql.putRow.run(site, resource, id, revision, operation === "delete" ? null : body);
-    sql.putChange.run(site, revision, at, actor, resource, id, operation, body);
+function write(sql: Statements, { sites }: Stored, written: Written): void {
+  for (const change of written.changes) {
+    const row = { ...change, site_id: change.site };
+    sql.addChange.run(row);
+    sql.putRow.run(change.operation === "delete" ? { ...row, body: null } : row);
   }
-  for (const { site, keyId, name, digest, at, operation, id, revision, body } of written.responses) {
-    sql.putResponse.run(site, keyId, name, digest, at, operation, id, revision, body);
+  for (const response of written.responses) {
+    sql.putResponse.run({ ...response, site_id: response.site, key_id: response.keyId });
   }
-  for (const site of written.sites) {
-    const { epoch, revision, counters, counts } = stored.sites.get(site) as SiteState;
-    sql.putSite.run(site, epoch, revision, JSON.stringify(counters), writeCounts(revision, counts).live);
+  for (const id of written.sites) {
+    const { epoch, revision, counters, counts } = sites.get(id) as SiteState;
+    sql.putSite.run({ id, epoch, revision, counters: JSON.stringify(counters), ...writeCounts(revision, counts) });
   }
 }
