@@ -8,6 +8,12 @@ import { runWorkers } from "./workers.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
+const notes = `
+--memory limits what the records and lists of all sites keep together. Not in it: a single site that is larger, while it is in use; sites
+while they are loaded; lists while they are sorted; and connections, which may take as much again, at least 64 MiB.
+
+Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
+
 export function serveCommand(): Command {
   return withCommonOptions(new Command("serve"))
     .description("run the server until SIGTERM or SIGINT")
@@ -27,7 +33,7 @@ export function serveCommand(): Command {
     )
     .option("--rate <number>", "requests per second for each key, 0 for no limit (default: 0)")
     .option("--burst <number>", "requests that a key may send at once (default: twice --rate)")
-    .option("--memory <MiB>", "memory for cached records and lists of each process, in MiB (default: 256)")
+    .option("--memory <MiB>", "memory for records and lists of all sites, in MiB per process; see below (default: 256)")
     .option(
       "--idle-timeout <seconds>",
       "close a connection without data after this time, 1 to 255 seconds (default: 10)",
@@ -37,10 +43,7 @@ export function serveCommand(): Command {
       "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
     )
     .option("--log <level>", "trace, debug (every request), info, warn, error, fatal or silent (default: info)")
-    .addHelpText(
-      "after",
-      "\nEvery option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.",
-    )
+    .addHelpText("after", notes)
     .action(async ({ json, ...options }: ServeOptions) => {
       await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });
     });
