@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { allResources } from "../src/resources/all.ts";
 import { loadSite } from "../src/store/load-site.ts";
@@ -58,6 +58,27 @@ for (const kind of engines) {
       await engine.commit([createIntent()]);
       expect(await siteIn(engine)).toMatchObject({ revision: 4, live: null });
       expect(await engine.check()).toEqual([]);
+    });
+
+    test("a program of before wrote the last entry, and the next one is not earlier", async () => {
+      await openNew();
+      await engine.commit([createIntent({ at: 3 }), createIntent({ at: 3 })]);
+      await writeAsBefore(kind, url, 5);
+      await engine.commit([createIntent({ at: 4 })]);
+      expect((await engine.since(1, 2))?.map(({ at }) => at)).toEqual([5, 5]);
+      await openNew();
+      await engine.commit([createIntent({ at: 3 }), createIntent({ at: 3 })]);
+      await writeAsBefore(kind, url, 5);
+      const [head] = await engine.heads([1]);
+      await engine.noteCounts(1, head as Head, { brand: { count: 3, revision: 3 } });
+      expect(await siteIn(engine)).toMatchObject({ live_revision: 3, last_at: 5 });
+    });
+
+    test("a record that a program of before has restored is an update in the journal", async () => {
+      await openNew();
+      await engine.commit([createIntent()]);
+      await kind.select(url, "update journal set operation = 'restore'");
+      expect(await engine.since(1, 0)).toMatchObject([{ operation: "update" }]);
     });
 
     test("records are counted as they come, change, go and come back", async () => {
@@ -117,7 +138,7 @@ async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> 
 }
 
 /** The statements by which the program of before made a brand with the ID and revision 3. */
-async function writeAsBefore(kind: EngineKind, url: string): Promise<void> {
+async function writeAsBefore(kind: EngineKind, url: string, at = 1): Promise<void> {
   const body = `'{"ID":3,"Name":"Old"}'`;
   const site = `insert or replace into sites (id, epoch, revision, counters)
 select id, epoch, 3, '{"brand":3}' from sites where id = 1`;
@@ -128,7 +149,7 @@ select id, epoch, 3, '{"brand":3}' from sites where id = 1`;
   await kind.select(
     url,
     `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
-values (1, 3, 1, 'old', 'brand', 3, 'create', ${body})`,
+values (1, 3, ${at}, 'old', 'brand', 3, 'create', ${body})`,
   );
   await kind.select(
     url,

@@ -1,6 +1,6 @@
 // Sites by host and keys by digest: an index of the system site's records.
 
-import type { Change } from "../model/change.ts";
+import type { RecordChange } from "../model/change.ts";
 import { hostnameOf } from "../model/hostname.ts";
 import type { Scope } from "../model/key.ts";
 import { toDeclared } from "../model/record.ts";
@@ -54,7 +54,7 @@ export class Directory implements Follower {
     for (const { id, json } of system.collection(keyResource)) this.#putKey(id, json);
   }
 
-  change({ resource, id, operation, body }: Change): void {
+  change({ resource, id, operation, body }: RecordChange): void {
     const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
     if (resource === siteResource.name) this.#putSite(id, after(siteResource));
     else if (resource === keyResource.name) this.#putKey(id, after(keyResource));

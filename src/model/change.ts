@@ -1,14 +1,10 @@
-/** What a change did to its record. `restore` stores it again as an earlier entry has it. */
-export type Operation = "create" | "update" | "delete" | "restore";
+/** What a change did to its record. */
+export type Operation = "create" | "update" | "delete";
 
-/** An entry of a site's journal: one numbered change to one record. */
-export interface Change {
+/** A change as the site's records are made of it. */
+export interface RecordChange {
   /** Counts from 1 per site, without a gap. */
   readonly revision: number;
-  /** Milliseconds since 1970 (UTC). */
-  readonly at: number;
-  /** Who made the change: the prefix of an API key, or `operator`. */
-  readonly actor: string;
   /** The resource's name, such as `order-status`. */
   readonly resource: string;
   readonly id: number;
@@ -17,5 +13,24 @@ export interface Change {
   readonly body: string;
 }
 
-/** The actor of changes made on the command line. */
+/** An entry of a site's journal: one numbered change to one record. */
+export interface Change extends RecordChange {
+  /** Milliseconds since 1970 (UTC); never less than in the entry before. Entries of older versions of the program have the time of the clock. */
+  readonly at: number;
+  /** Who made the change: the prefix of an API key, or `operator:` and a name. */
+  readonly actor: string;
+}
+
+/** A change with all that the journal has of it. */
+export interface JournalEntry extends Change {
+  /** The ID that all changes of one command or one action in the console share; null for a request. */
+  readonly run: string | null;
+  /**
+   * The record before an update as JSON text. Null for a create; for a delete, `body` has it. Null as well in entries that an older
+   * version of the program wrote.
+   */
+  readonly before: string | null;
+}
+
+/** The actor of changes for which no operator is named. */
 export const operatorActor = "operator";

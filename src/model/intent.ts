@@ -1,4 +1,4 @@
-import type { Change, Operation } from "./change.ts";
+import type { Operation, RecordChange } from "./change.ts";
 
 /** A change that a client wants to make to one record, checked as far as that is possible without the stored record. */
 export interface Intent {
@@ -6,9 +6,9 @@ export interface Intent {
   readonly resource: string;
   /**
    * `create` assigns the next ID, or `id` if that is given and was never used (import).
-   * `restore` stores `text` under `id`, whether the record exists or was deleted.
+   * `restore` stores `text` under `id`, whether the record exists or was deleted. It is journaled as an update or a create.
    */
-  readonly operation: Operation;
+  readonly operation: Operation | "restore";
   readonly id?: number | undefined;
   /** JSON text as `JSON.stringify` writes it: of all values (create), of those to change (update), of the whole record (restore). */
   readonly text: string;
@@ -24,6 +24,8 @@ export interface Intent {
   /** The write is refused if the site has another history than the writer read: it was restored or removed. */
   readonly ifEpoch?: string | undefined;
   readonly actor: string;
+  /** The ID that all changes of one command share. */
+  readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly idempotency?: Idempotency | undefined;
@@ -50,7 +52,7 @@ export interface Aftermath {
 
 /** The result of an intent. */
 export type Outcome =
-  | (Aftermath & { readonly kind: "done"; readonly change: Change })
+  | (Aftermath & { readonly kind: "done"; readonly change: RecordChange })
   | (Aftermath & { readonly kind: "unchanged" | "replayed" })
   | Refused;
 

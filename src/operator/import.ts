@@ -141,7 +141,7 @@ function simulateCommits(site: number, { head, rows }: LoadedSite): Engine["comm
   const counters: Record<string, number> = {};
   for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
   const stored: Stored = {
-    sites: new Map([[site, head.revision === 0 ? newSite() : { ...head, counters, counts: undefined }]]),
+    sites: new Map([[site, head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined }]]),
     rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
     responses: new Map(),
   };

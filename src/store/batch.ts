@@ -2,7 +2,7 @@
 // fetches rows, calls `decideBatch`, and stores the result.
 
 import { randomText } from "../lib/base62.ts";
-import type { Change, Operation } from "../model/change.ts";
+import type { JournalEntry, Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
 import { type Aftermath, headVersion, type Intent, type Outcome, versionOf } from "../model/intent.ts";
 import { decide, type StoredRow } from "./decide.ts";
@@ -18,6 +18,10 @@ export interface SiteState {
   revision: number;
   counters: Record<string, number>;
   counts: RecordCounts | undefined;
+  /** The revision before the first kept entry of the journal; null where that is what the journal begins with. */
+  readonly floor: number | null;
+  /** The latest time of an entry, in milliseconds since 1970. */
+  last_at: number;
 }
 
 /** The response to the first write with an idempotency key. */
@@ -37,7 +41,7 @@ export interface Stored {
   readonly responses: Map<string, StoredResponse>;
 }
 
-type SiteChange = Change & { readonly site: number };
+type SiteChange = JournalEntry & { readonly site: number };
 type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
 
 /** The rows to store. `sites` are those whose row changed. */
@@ -58,7 +62,7 @@ export function responseKey(site: number, keyId: number, name: string): string {
 
 /** The state of a site that was never written to. */
 export function newSite(): SiteState {
-  return { epoch: randomText(8), revision: 0, counters: {}, counts: {} };
+  return { epoch: randomText(8), revision: 0, counters: {}, counts: {}, floor: 0, last_at: 0 };
 }
 
 /** Decides `intents` in order; each sees the effects of those before it. With `atomic`, stops at the first refusal with nothing to store. */
@@ -109,14 +113,17 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   const row = intent.id === undefined ? undefined : stored.rows.get(rowKey(intent.site, intent.resource, intent.id));
   const decision = decide(intent, row, last + 1, site.epoch);
   if (decision.kind === "refused") return decision;
+  const operation = journaled(intent, row);
   if (decision.kind === "unchanged") {
-    remember(intent, decision, stored, written);
-    return { kind: "unchanged", ...aftermath(intent, decision, site) };
+    const same = { ...decision, operation };
+    remember(intent, same, stored, written);
+    return { kind: "unchanged", ...aftermath(same, site) };
   }
   site.revision++;
   site.counters[intent.resource] = Math.max(last, decision.id);
   written.sites.add(intent.site);
-  const change = toChange(intent, decision, site.revision);
+  site.last_at = Math.max(site.last_at, intent.at);
+  const change = toChange(intent, operation, decision, row, site);
   written.changes.push(change);
   const { id, revision, body } = change;
   const isThere = change.operation !== "delete";
@@ -124,27 +131,41 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   site.counts = withChange(site.counts, { resource: change.resource, revision, added: +isThere - +wasThere });
   stored.rows.set(rowKey(intent.site, change.resource, id), { revision, body: isThere ? body : null });
   remember(intent, change, stored, written);
-  return { kind: "done", ...aftermath(intent, change, site), change };
+  return { kind: "done", ...aftermath(change, site), change };
 }
 
 interface After {
+  readonly operation: Operation;
   readonly id: number;
   readonly revision: number;
   readonly body: string;
 }
 
-function toChange(intent: Intent, decided: { id: number; body: string }, revision: number): SiteChange {
-  const { site, at, actor, resource, operation } = intent;
-  return { site, revision, at, actor, resource, id: decided.id, operation, body: decided.body };
+function toChange(
+  intent: Intent,
+  operation: Operation,
+  { id, body }: { id: number; body: string },
+  row: StoredRow | undefined,
+  { revision, last_at: at }: SiteState,
+): SiteChange {
+  const { site, actor, resource, run = null } = intent;
+  const before = operation === "update" && row ? row.body : null;
+  return { site, revision, at, actor, resource, id, operation, body, run, before };
 }
 
-function aftermath(intent: Intent, { id, revision, body }: After, site: SiteState): Aftermath {
-  return { operation: intent.operation, id, version: versionOf(site.epoch, revision), body };
+/** A restore is journaled as what it does. */
+function journaled({ operation }: Intent, row: StoredRow | undefined): Operation {
+  if (operation !== "restore") return operation;
+  return row?.body == null ? "create" : "update";
 }
 
-function remember(intent: Intent, { id, revision, body }: After, stored: Stored, written: Written): void {
+function aftermath({ operation, id, revision, body }: After, site: SiteState): Aftermath {
+  return { operation, id, version: versionOf(site.epoch, revision), body };
+}
+
+function remember(intent: Intent, { operation, id, revision, body }: After, stored: Stored, written: Written): void {
   if (!intent.idempotency) return;
-  const { site, at, operation } = intent;
+  const { site, at } = intent;
   const { keyId, name, digest } = intent.idempotency;
   const response: SiteResponse = { site, keyId, name, digest, at, operation, id, revision, body };
   stored.responses.set(responseKey(site, keyId, name), response);

@@ -29,7 +29,7 @@ export function decide(intent: Intent, row: StoredRow | undefined, nextId: numbe
     return { kind: "change", id: newId, body: withId(newId, intent.text) };
   }
   if (id === undefined) throw new Error(`${operation} without an ID`);
-  if (operation === "restore") return restore(id, intent.text, row);
+  if (operation === "restore") return restore(id, intent, row, epoch);
   if (!row || row.body === null) return { kind: "refused", why: "not-found" };
   if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
@@ -53,8 +53,11 @@ function update(id: number, changes: string, revision: number, body: string): De
   return { kind: "change", id, body: JSON.stringify(merged) };
 }
 
-function restore(id: number, body: string, row: StoredRow | undefined): Decision {
+/** Conditions apply to deleted records too: their revision is that of the delete. */
+function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "refused", why: "not-found" };
+  if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
+  const body = intent.text;
   if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
   return { kind: "change", id, body };
 }

@@ -1,5 +1,5 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import type { Change } from "../model/change.ts";
+import type { RecordChange } from "../model/change.ts";
 import type { Engine, Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
@@ -14,7 +14,7 @@ const maxStep = 2000;
 /** Follows the system site: gets its snapshot when it is loaded anew, and each change after that. */
 export interface Follower {
   reset(system: Snapshot): void;
-  change(change: Change): void;
+  change(change: RecordChange): void;
 }
 
 /** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
@@ -72,7 +72,7 @@ export class LoadedSites {
   }
 
   /** Folds a change into `snapshot`; false when others are missing before it. */
-  fold(snapshot: Snapshot, change: Change): boolean {
+  fold(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!snapshot.apply(change)) return false;
     if (isNew && snapshot.site === systemSite) for (const follower of this.#followers) follower.change(change);

@@ -1,7 +1,7 @@
 // The sites as clients read them, each as new as the store when a request asks: from memory, or record by record from the store.
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import type { Change } from "../model/change.ts";
+import type { RecordChange } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
@@ -63,7 +63,7 @@ export class Snapshots {
    * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
    * the history in which the change made `version`: another process may have restored the site meanwhile.
    */
-  apply(site: number, change: Change, version: string): void {
+  apply(site: number, change: RecordChange, version: string): void {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
   }

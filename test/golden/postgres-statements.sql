@@ -174,7 +174,7 @@ select pg_walfile_name(pg_current_wal_lsn()) as name;
 
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 
-select revision, at, actor, resource, id, operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
+select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
 
 select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) join idempotency using (site_id, key_id, name);
 
@@ -206,6 +206,6 @@ set local synchronous_commit = off;
 
 update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);
 
-update sites set live = $1, live_revision = $4 where sites.id = $2 and epoch = $3 and revision = $4;
+update sites set live = $1, live_revision = $4, last_at = coalesce((select at from journal where site_id = sites.id and journal.revision = sites.revision), last_at) where sites.id = $2 and epoch = $3 and revision = $4;
 
 update storefront_schema set version = <number>, views = $1 where id = <number>;

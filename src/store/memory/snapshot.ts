@@ -6,7 +6,7 @@
 // them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
 // with the number of records runs in slices (`lib/slices.ts`) on a version that stays as it is, while changes go on.
 
-import type { Change } from "../../model/change.ts";
+import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/engine.ts";
 import { versionOf } from "../../model/intent.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -46,7 +46,7 @@ export class Snapshot {
   }
 
   /** Applies the next change. One that is known already is skipped; false when others are missing before it. */
-  apply(change: Change): boolean {
+  apply(change: RecordChange): boolean {
     if (change.revision <= this.revision) return true;
     if (change.revision !== this.revision + 1) return false;
     this.revision = change.revision;

@@ -12,8 +12,11 @@ import {
   type StoredResponse,
   type Written,
 } from "../batch.ts";
+
 import type { StoredRow } from "../decide.ts";
-import { readCounts, writeCounts } from "../record-counts.ts";
+import { lastAt, type StoredTime } from "../journal.ts";
+import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
+
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -76,7 +79,7 @@ async function fetch(connection: PostgresConnection, timeout: number, intents: r
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
-  const sites = new Map((locked[0] ?? []).map((row) => [row.id as number, toState(row)]));
+  const sites = await toStates(connection, locked[0] ?? []);
   const missing = numbers.filter((site) => !sites.has(site));
   for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
   return {
@@ -103,13 +106,31 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
   if (locked.some(({ revision }) => revision > 0)) throw unavailable("a site was just made", { code: "40001" });
-  return locked.map((row) => [row.id as number, toState(row)]);
+  return [...(await toStates(connection, locked))];
 }
 
-/** The state of a site's row, and with it the columns that a batch leaves as they are. */
-function toState({ id: _, counters, live, live_revision, ...state }: ResultRow): SiteState {
-  const counts = readCounts({ revision: state.revision, live, live_revision });
-  return { ...state, counters: JSON.parse(counters), counts } as SiteState;
+/** The states of the rows of sites. The time of the last entry is queried where an older program may have written it. */
+async function toStates(connection: PostgresConnection, rows: readonly ResultRow[]): Promise<Map<number, SiteState>> {
+  const last = rows.filter((row) => lastAt(row as StoredSite) === undefined);
+  const keys = last.map(({ id, revision }) => ({ site_id: id, revision }));
+  const found = keys.length === 0 ? [] : await connection.query(sql.lastTimes, keys);
+  const times = new Map(found.map(({ site_id, at }) => [site_id, at]));
+  return new Map(rows.map((row) => [row.id, toState(row as StoredSite, times.get(row.id) ?? 0)]));
+}
+
+/** A row of `sites`. */
+interface StoredSite extends StoredCounts, StoredTime {
+  readonly id: number;
+  readonly epoch: string;
+  /** JSON text. */
+  readonly counters: string;
+  readonly floor: number | null;
+}
+
+function toState(row: StoredSite, lastEntryAt: number): SiteState {
+  const { epoch, revision, counters, floor } = row;
+  const last_at = lastAt(row) ?? lastEntryAt;
+  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
 }
 
 /** A row of `sites`. */

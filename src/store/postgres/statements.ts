@@ -4,6 +4,7 @@
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
 // statement that touches a site names it.
 
+import { operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, keyOf, type TableName } from "../tables.ts";
 
@@ -36,7 +37,7 @@ export const sql = {
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
   since: (site: number, revision: number, limit: number) =>
-    `select ${columnsOf("journal", ["site_id", "run", "before"]).join(", ")} from journal
+    `select revision, at, actor, resource, id, ${operationColumn}, body from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
   /** Every row of a table, or of one like it that is named `from`. */
@@ -62,7 +63,9 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   putSites: put("sites"),
 
-  putCounts: `update sites set live = $1, live_revision = $4 where sites.id = $2 and epoch = $3 and revision = $4`,
+  putCounts: putCounts({ live: "$1", site: "$2", epoch: "$3", revision: "$4" }),
+
+  lastTimes: fetch("journal", ["site_id", "at"]),
 
   putResponses: put("idempotency"),
 
@@ -113,9 +116,9 @@ function put(table: TableName): string {
 }
 
 /** The rows with the given keys. */
-function fetch(table: TableName): string {
+function fetch(table: TableName, columns = columnsOf(table)): string {
   const key = keyOf(table);
-  return `select ${columnsOf(table).join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
+  return `select ${columns.join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
 }
 
 function deleteSome(table: TableName, site: number, which: string): string {

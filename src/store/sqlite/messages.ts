@@ -22,15 +22,16 @@ export function decodeIntents(message: string): Intent[] {
   return (JSON.parse(heads) as Intent[]).map((head, index) => ({ ...head, text: texts[index] as string }));
 }
 
-export function encodeOutcomes(outcomes: readonly Outcome[]): string {
+/** @param intents those of the outcomes, of which the other thread has the texts */
+export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly Intent[]): string {
   let bodies = "";
-  const heads = outcomes.map((outcome): OutcomeHead => {
+  const heads = outcomes.map((outcome, index): OutcomeHead => {
     if (outcome.kind === "refused") {
       bodies += "\n";
       return outcome;
     }
     const { kind, operation, id, version } = outcome;
-    bodies += isNew(outcome) ? "\n" : `\n${outcome.body}`;
+    bodies += isNew(outcome, intents[index] as Intent) ? "\n" : `\n${outcome.body}`;
     return kind === "done"
       ? { kind, operation, id, version, revision: outcome.change.revision }
       : { kind, operation, id, version };
@@ -44,15 +45,15 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   return (JSON.parse(heads) as OutcomeHead[]).map((head, index): Outcome => {
     if (head.kind === "refused") return head;
     const { kind, operation, id, version, revision = 0 } = head;
-    const { resource, actor, at, text } = intents[index] as Intent;
-    const body = isNew(head) ? withId(id, text) : copyOf(bodies[index] as string);
+    const intent = intents[index] as Intent;
+    const body = isNew(head, intent) ? withId(id, intent.text) : copyOf(bodies[index] as string);
     if (kind !== "done") return { kind, operation, id, version, body };
-    return { kind, operation, id, version, body, change: { revision, at, actor, resource, id, operation, body } };
+    return { kind, operation, id, version, body, change: { revision, resource: intent.resource, id, operation, body } };
   });
 }
 
 /** Whether it created a record, whose body is then the text of the intent and the ID. */
-function isNew({ kind, operation }: { kind: string; operation: string }): boolean {
+function isNew({ kind }: { readonly kind: string }, { operation }: Intent): boolean {
   return kind === "done" && operation === "create";
 }
 

@@ -4,6 +4,7 @@ import type { Database } from "bun:sqlite";
 import type { Change } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
+import { operationColumn } from "../journal.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
 import { following, requireReached } from "../since.ts";
@@ -63,7 +64,7 @@ function statements(database: Database) {
   return {
     head: database.query("select revision, epoch from sites where id = ?"),
     since: database.query(
-      "select revision, at, actor, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision limit ?",
+      `select revision, at, actor, resource, id, ${operationColumn}, body from journal where site_id = ? and revision > ? order by revision limit ?`,
     ),
     undropped: database.query<{ id: number }, []>(selectUndropped),
     uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),

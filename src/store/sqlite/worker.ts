@@ -54,7 +54,10 @@ function resultOf(call: WorkerCall): WorkerResult {
 
 /** The outcomes of a commit, or `more` if there is more to delete; the empty text for other calls. */
 function carryOut(target: Writer, call: WorkerCall): string {
-  if (call.name === "commit") return encodeOutcomes(target.commit(decodeIntents(call.intents), call.atomic));
+  if (call.name === "commit") {
+    const intents = decodeIntents(call.intents);
+    return encodeOutcomes(target.commit(intents, call.atomic), intents);
+  }
   if (call.name === "tryWrite") target.tryWrite();
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
   else if (call.name === "noteCounts") target.noteCounts(call.site, call.head, call.counts);

@@ -14,9 +14,9 @@ import {
   type Written,
 } from "../batch.ts";
 import type { StoredRow } from "../decide.ts";
+import { lastAt, putCounts, type StoredTime } from "../journal.ts";
 import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
 import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
-import { columnsOf } from "../tables.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
@@ -65,14 +65,14 @@ export class Writer {
 
   /** Stores the counts of a site, unless its head is another one by now. */
   noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
-    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, ...writeCounts(revision, counts) }));
+    this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: writeCounts(revision, counts).live }));
   }
 
   /** Closes a site whose record is deleted to writes, and deletes a portion of its rows. Returns whether there may be more. */
   dropPortion(id: number): boolean {
     return this.#transact(() => {
       if (!this.#sql.deletedSite.get(id)) return false;
-      this.#sql.putSite.run({ id, epoch: removedEpoch, revision: 0, counters: "{}", ...writeCounts(0, undefined) });
+      this.#sql.putSite.run(toRow(id, { ...newSite(), epoch: removedEpoch }));
       return siteTables.some((table) => deletePortion(this.#database, table, id) > 0);
     });
   }
@@ -100,12 +100,11 @@ function statements(database: Database) {
     site: database.query<StoredSite, [Row]>(select("sites")),
     row: database.query<StoredRow, [Row]>(select("records", ["revision", "body"])),
     response: database.query<StoredResponse, [Row]>(select("idempotency")),
-    putSite: run(put("sites", columnsOf("sites", ["floor", "last_at"]))),
-    setCounts: run(
-      "update sites set live = $live, live_revision = $live_revision where id = $id and epoch = $epoch and revision = $revision",
-    ),
+    putSite: run(put("sites")),
+    setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
+    lastAt: database.query<{ at: number }, [Row]>(select("journal", ["at"])),
     putRow: run(put("records")),
-    addChange: run(insert("journal", columnsOf("journal", ["run", "before"]))),
+    addChange: run(insert("journal")),
     putResponse: run(put("idempotency")),
     noteUse: run(`${put("key_uses")} where excluded.at > at`),
     deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
@@ -134,17 +133,23 @@ function fetch(sql: Statements, intents: readonly Intent[]): Stored {
   return stored;
 }
 
-interface StoredSite extends StoredCounts {
+interface StoredSite extends StoredCounts, StoredTime {
   readonly epoch: string;
   /** JSON text. */
   readonly counters: string;
+  readonly floor: number | null;
 }
 
 function fetchSite(sql: Statements, id: number): SiteState {
   const row = sql.site.get({ id });
   if (!row) return newSite();
-  const { epoch, revision, counters } = row;
-  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row) };
+  const { epoch, revision, counters, floor } = row;
+  const last_at = lastAt(row) ?? sql.lastAt.get({ site_id: id, revision })?.at ?? 0;
+  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
+}
+
+function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }: SiteState): Row {
+  return { id, epoch, revision, counters: JSON.stringify(counters), floor, last_at, ...writeCounts(revision, counts) };
 }
 
 function write(sql: Statements, { sites }: Stored, written: Written): void {
@@ -157,7 +162,6 @@ function write(sql: Statements, { sites }: Stored, written: Written): void {
     sql.putResponse.run({ ...response, site_id: response.site, key_id: response.keyId });
   }
   for (const id of written.sites) {
-    const { epoch, revision, counters, counts } = sites.get(id) as SiteState;
-    sql.putSite.run({ id, epoch, revision, counters: JSON.stringify(counters), ...writeCounts(revision, counts) });
+    sql.putSite.run(toRow(id, sites.get(id) as SiteState));
   }
 }
