@@ -12,20 +12,24 @@ async function* pieces(text: string, cuts: readonly number[]): AsyncGenerator<st
   yield rest;
 }
 
-async function read(text: string, cuts: readonly number[] = []) {
+async function read(text: string, cuts: readonly number[] = [], delimiter?: string) {
   const rows = [];
-  for await (const some of readCsvRows(pieces(text, cuts))) rows.push(...(some ?? []));
+  for await (const some of readCsvRows(pieces(text, cuts), delimiter)) rows.push(...(some?.rows ?? []));
   return rows;
 }
 
-const cell = fc.string({ unit: fc.constantFrom('"', ",", "\r", "\n", " ", "a", "é", "😀", "\ufeff", ";", "=") });
+const cell = fc.string({
+  unit: fc.constantFrom('"', ",", "\r", "\n", " ", "a", "é", "😀", "\ufeff", ";", "\t", "|", "]", "\\", "="),
+});
 const table = fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 6 });
 const cuts = fc.array(fc.integer({ min: 0, max: 9 }));
 
+const delimiter = fc.constantFrom(",", ";", "\t", "|", "]", "\\", "^", "-");
+
 test("cells written as CSV are read back unchanged, wherever the text is split", async () => {
   await fc.assert(
-    fc.asyncProperty(table, cuts, async (cells, places) => {
-      const rows = await read(cells.map(toCsvRow).join(""), places);
+    fc.asyncProperty(table, cuts, delimiter, async (cells, places, separator) => {
+      const rows = await read(cells.map((row) => toCsvRow(row, separator)).join(""), places, separator);
       expect(rows).toEqual(cells.map((row) => ({ cells: row, fault: undefined })));
     }),
     { numRuns: 1000 },
@@ -39,6 +43,25 @@ test("any text has the same rows in one piece and in many", async () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+const headers: [string, string, string[]][] = [
+  ["commas", "ID,Name", ["ID", "Name"]],
+  ["semicolons", "ID;Name", ["ID", "Name"]],
+  ["tabs", "ID\tName", ["ID", "Name"]],
+  ["bars", "ID|Name", ["ID", "Name"]],
+  ["semicolons beside quoted commas", '"Name, long";"Town, city";x', ["Name, long", "Town, city", "x"]],
+  ["commas beside quoted semicolons", '"a;b;c",Name', ["a;b;c", "Name"]],
+  ["semicolons beside a quoted line break", '"a\nb";c', ["a\nb", "c"]],
+  ["nothing", "Name", ["Name"]],
+];
+test.each(
+  headers,
+)("the delimiter of a header with %s is found, wherever the text is split", async (_, header, cells) => {
+  for (let cut = 0; cut <= header.length; cut++) {
+    const [first] = await read(`${header}\r\n`, [cut]);
+    expect(first).toEqual({ cells, fault: undefined });
+  }
 });
 
 const cases: [string, string, string[][]][] = [
@@ -61,7 +84,8 @@ test.each(cases)("%s", async (_, text, rows) => {
 
 test("text after a closing quote, and a quoted cell that is not closed, are faults of their row", async () => {
   const rows = await read('"a"b,c\nd\n"e\nf\n');
-  expect(rows.map(({ fault }) => fault?.slice(0, 20))).toEqual([
+  expect(rows.map(({ fault }) => fault?.text)).toEqual(['"a"b,c\n', undefined, '"e\nf\n']);
+  expect(rows.map(({ fault }) => fault?.detail.slice(0, 20))).toEqual([
     "text follows a closi",
     undefined,
     "a quoted cell of thi",

@@ -21,10 +21,11 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
+import { type CsvFlags, readCsvFlags, withCsvOptions } from "./csv-options.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
 
-interface ImportFlags extends CommonOptions {
+interface ImportFlags extends CommonOptions, CsvFlags {
   readonly site: string;
   readonly format?: FileFormat;
   readonly match?: string;
@@ -42,7 +43,7 @@ export function recordCommands(): Command[] {
 }
 
 function importCommand(): Command {
-  return withSiteOption(new Command("import"))
+  return withCsvOptions(withSiteOption(new Command("import")))
     .description("create records from a file, and update those that exist")
     .addArgument(resourceArgument())
     .addArgument(fileArgument("<file>", "file to read, or - for standard input"))
@@ -63,12 +64,13 @@ Example:
     .action(async (resource: Resource, file: string, options: ImportFlags) => {
       asUsageError(() => findMatchField(resource, options.match));
       const format = options.format ?? formatOf(file) ?? "csv";
+      const csv = readCsvFlags(format, options);
       const progress = await openProgress(file);
       const summary = await interruptible((signal) =>
         withEngine(options, async (engine) => {
           const site = await findSite(engine, options.site);
           const bytes = untilAborted(progress.watch(openInput(file)), signal);
-          const rows = readRows(resource, bytes, format);
+          const rows = readRows(resource, bytes, format, csv);
           return importRecords(engine, site.ID, resource, rows, { ...options, signal, now: Date.now });
         }),
       ).finally(progress.stop);

@@ -1,6 +1,7 @@
 // The rows of a file to import, one by one, in any format.
 
-import { decodeCsvLine, headerFaults } from "../formats/csv.ts";
+import { decodeText } from "../formats/charset.ts";
+import { type CellPlan, decodeCsvLine, planColumns } from "../formats/csv.ts";
 import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
 import type { Decoded } from "../formats/format.ts";
 import { decodeJson } from "../formats/json.ts";
@@ -18,6 +19,14 @@ export interface NumberedRow {
   readonly decoded: Decoded;
 }
 
+/** How a CSV file is written, where that differs from what `export` writes. */
+export interface CsvOptions {
+  /** What separates cells; by default found from the header row. */
+  readonly delimiter?: string | undefined;
+  /** The encoding of a file without a byte order mark; by default UTF-8. */
+  readonly encoding?: string | undefined;
+}
+
 /**
  * Reads the rows of a file. CSV is read row by row, so that a file can have any size; JSON and XML are read into memory.
  * @throws Refusal `bad-request` or `invalid-record` when the file as a whole cannot be read
@@ -26,8 +35,9 @@ export async function* readRows(
   resource: Resource,
   bytes: AsyncIterable<Uint8Array>,
   format: FileFormat,
+  options: CsvOptions = {},
 ): AsyncGenerator<NumberedRow> {
-  if (format === "csv") yield* readCsv(resource, bytes);
+  if (format === "csv") yield* readCsv(resource, bytes, options);
   else {
     const whole = await gather(bytes);
     const decoded = format === "json" ? readJson(whole) : readXml(resource, whole);
@@ -35,31 +45,38 @@ export async function* readRows(
   }
 }
 
-async function* readCsv(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<NumberedRow> {
-  let header: string[] | undefined;
+async function* readCsv(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  { delimiter, encoding }: CsvOptions,
+): AsyncGenerator<NumberedRow> {
+  let plan: CellPlan | undefined;
   let number = 0;
-  for await (const rows of readCsvRows(decode(bytes))) {
-    if (!rows) throw tooLong(number + 1);
-    for (const { cells, fault } of rows) {
+  for await (const read of readCsvRows(decodeText(bytes, encoding), delimiter)) {
+    if (!read) throw tooLong(number + 1);
+    for (const { cells, fault } of read.rows) {
       number++;
-      if (!header) header = readHeader(resource, cells, fault);
-      else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault }] } };
-      else if (cells.length > 1 || cells[0] !== "") yield { number, decoded: decodeCsvLine(header, cells) };
+      if (!plan) plan = readHeader(resource, cells, fault?.detail);
+      else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault.detail }] } };
+      else if (cells.length > 1 || cells[0] !== "") {
+        const decoded = decodeCsvLine(plan, cells);
+        if (decoded) yield { number, decoded };
+      }
     }
   }
-  if (!header) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
+  if (!plan) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
 }
 
-function readHeader(resource: Resource, cells: string[], fault: string | undefined): string[] {
+function readHeader(resource: Resource, cells: string[], fault: string | undefined): CellPlan {
   const [only = ""] = cells;
-  if (cells.length === 1 && /[;\t]/.test(only))
-    throw new Refusal("bad-request", "the columns must be separated by commas, not by semicolons or tabs");
   if (/^\s*[[{<]/.test(only))
     throw new Refusal("bad-request", "the file is not CSV; add --format json or --format xml");
-  const faults = headerFaults(resource, cells);
+  if (only.includes("\0"))
+    throw new Refusal("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
+  const { plan, faults } = planColumns(resource, cells);
   if (fault) faults.push({ field: "", detail: fault });
   if (faults.length > 0) throw invalidRecord(faults);
-  return cells;
+  return plan;
 }
 
 function tooLong(row: number): Refusal {
@@ -67,18 +84,6 @@ function tooLong(row: number): Refusal {
     "bad-request",
     `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
   );
-}
-
-async function* decode(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  try {
-    for await (const chunk of bytes) yield decoder.decode(chunk, { stream: true });
-    yield decoder.decode();
-  } catch (error) {
-    if (error instanceof TypeError)
-      throw new Refusal("bad-request", "the file is not valid UTF-8; save it as UTF-8 (`CSV UTF-8` in a spreadsheet)");
-    throw error;
-  }
 }
 
 function readJson(whole: Uint8Array): Decoded[] {

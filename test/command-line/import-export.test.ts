@@ -111,6 +111,50 @@ describe("a row with a fault", () => {
   });
 });
 
+describe("a file of another program", () => {
+  const expected = ["1 Café €5; a,b", "2 Łódź"];
+  const text = 'ID;Name\r\n1;"Café €5; a,b"\r\n2;Łódź\r\n';
+  const western = 'ID;Name\r\n1;"Café €5; a,b"\r\n';
+  const utf16be = Buffer.from(`\ufeff${text}`, "utf16le").swap16();
+  const files: [string, string | Uint8Array, string[], string[]][] = [
+    ["semicolons", text, [], expected],
+    ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', [], expected],
+    ["a delimiter that is named", "Name~ID\nx~7\n", ["--delimiter", "~"], ["7 x"]],
+    ["tabs that are named", "Name\tID\nx\t7\n", ["--delimiter", "tab"], ["7 x"]],
+    ["UTF-16, little end first", Buffer.from(`\ufeff${text}`, "utf16le"), [], expected],
+    ["UTF-16, big end first", utf16be, [], expected],
+    ["UTF-16 without a mark", Buffer.from(text, "utf16le"), ["--encoding", "utf-16le"], expected],
+    ["UTF-8 with a mark", `\ufeff${text}`, [], expected],
+    ["UTF-8 with a mark, whatever --encoding is", `\ufeff${text}`, ["--encoding", "windows-1252"], expected],
+    ["Windows-1252", toWindows1252(western), ["--encoding", "windows-1252"], expected.slice(0, 1)],
+    ["fewer than three bytes", Buffer.from([0xff, 0xfe]), [], []],
+  ];
+  test.each(files)("with %s comes in as it is shown there", async (_, content, more, rows) => {
+    const site = await newSite();
+    await load(site, content, ...more);
+    expect(await names(site)).toEqual(rows);
+  });
+
+  const wrong: [string[], RegExp][] = [
+    [["--delimiter", ";;"], /It must be one character/],
+    [["--delimiter", ""], /It must be one character/],
+    [["--delimiter", '"'], /It must be one character/],
+    [["--encoding", "windows1252"], /Did you mean windows-1252\?/],
+    [["--encoding", "cp437"], /Common ones are utf-8/],
+    [["--encoding", "utf-16le", "--format", "json"], /--encoding is for CSV files, and this one is json/],
+  ];
+  test.each(wrong)("with %j is a wrong call", async (args, message) => {
+    const { code, stdout, stderr } = await shop.run(["import", "--site", "x", "brands", "-", ...args]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toMatch(message);
+  });
+});
+
+/** Text of Latin-1 and the euro sign. */
+function toWindows1252(text: string): Buffer {
+  return Buffer.from(text.replaceAll("€", "\u0080"), "latin1");
+}
+
 describe("a row with an ID", () => {
   test("updates that record, makes it under that ID, or is refused when it was deleted", async () => {
     const site = await newSite();
@@ -221,11 +265,16 @@ describe("a file", () => {
     ["with a misspelt column", "Nmae\nA\n", [], /`Nmae`: no such column; did you mean Name\?/],
     ["with a column like no other", "Qwertyuiop\nA\n", [], /`Qwertyuiop`: no such column$/m],
     ["with a repeated column", "Name,Name\nA,B\n", [], /the column appears more than once/],
-    ["with semicolons", "ID;Name\n1;A\n", [], /separated by commas/],
+    ["of UTF-16 without a mark", Buffer.from("Name\nA\n", "utf16le"), [], /for UTF-16, add --encoding utf-16le/],
+    [
+      "of UTF-16 that is cut short",
+      Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
+      [],
+      /not valid UTF-16LE/,
+    ],
     ["of JSON that is called CSV", '[{"Name":"A"}]', [], /--format json/],
     ["of XML that is called CSV", "<Results/>", [], /--format xml/],
     ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), [], /not valid UTF-8/],
-    ["of UTF-16", Buffer.from("\ufeffName\nA\n", "utf16le"), [], /not valid UTF-8/],
     ["of JSON that is cut short", '[{"Name":"A"}', ["--format", "json"], /not valid JSON/],
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", ["--format", "xml"], /DOCTYPE/],
     ["of XML with another root", "<Brands/>", ["--format", "xml"], /the root element must be <Results>/],

@@ -1,0 +1,49 @@
+// The options of `import` for CSV files that another program wrote.
+
+import { type Command, InvalidArgumentError } from "commander";
+import { isEncoding } from "../formats/charset.ts";
+import { isDelimiter } from "../formats/csv-rows.ts";
+import { nearest } from "../lib/nearest.ts";
+import type { CsvOptions, FileFormat } from "../operator/rows.ts";
+import { UsageError } from "./common.ts";
+
+export interface CsvFlags {
+  readonly delimiter?: string;
+  readonly encoding?: string;
+}
+
+export function withCsvOptions(command: Command): Command {
+  return command
+    .option(
+      "--delimiter <character>",
+      "what separates the cells of a CSV file, such as ; or tab (default: found from its first line)",
+      readDelimiter,
+    )
+    .option(
+      "--encoding <name>",
+      "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
+      readEncoding,
+    );
+}
+
+/** @throws UsageError for an option that does not apply to the format */
+export function readCsvFlags(format: FileFormat, flags: CsvFlags): CsvOptions {
+  const { delimiter, encoding } = flags;
+  const given = Object.entries({ delimiter, encoding }).find(([, value]) => value !== undefined);
+  if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
+  return { delimiter, encoding };
+}
+
+function readDelimiter(text: string): string {
+  const delimiter = ["tab", "\\t"].includes(text) ? "\t" : text;
+  if (isDelimiter(delimiter)) return delimiter;
+  throw new InvalidArgumentError("It must be one character, such as ; or |, or the word tab.");
+}
+
+const commonEncodings = ["utf-8", "utf-16le", "utf-16be", "windows-1250", "windows-1252", "iso-8859-1", "iso-8859-15"];
+
+function readEncoding(name: string): string {
+  if (isEncoding(name)) return name;
+  const meant = nearest(name, commonEncodings);
+  throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
+}
