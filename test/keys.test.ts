@@ -178,6 +178,33 @@ describe("a website", () => {
     await setSite(elsewhere, "shop", { isDefault: true }, clock);
   });
 
+  test("that is suspended is 403 for every request from the very next one on, until it is resumed", async () => {
+    const site = await addSite(elsewhere, "closed", { hostnames: ["closed.example"] }, clock);
+    const { key } = await createKey(elsewhere, site, {}, clock);
+    const headers = { Host: "closed.example" };
+    const requests: [string, string, string | null][] = [
+      ["GET", "/restapi/brands.json", key],
+      ["GET", "/restapi/brands.xml", null],
+      ["POST", "/restapi/brands.json", key],
+      ["OPTIONS", "/restapi/brands.json", null],
+      ["PATCH", "/restapi/locations.json", server.key],
+      ["GET", "/nothing", null],
+    ];
+    const statuses = async () => {
+      const sent = requests.map(([method, path, sentKey]) => server.call(method, path, { key: sentKey, headers }));
+      return (await Promise.all(sent)).map(({ status }) => status);
+    };
+    expect(await statuses()).toEqual([200, 401, 400, 204, 405, 404]);
+    await setSite(elsewhere, "closed", { isSuspended: true }, clock);
+    const response = await list(key, headers);
+    expect([response.status, response.json.type]).toEqual([403, "/docs/problems/site-suspended"]);
+    expect(await statuses()).toEqual(requests.map(() => 403));
+    expect((await list(server.key)).status).toBe(200);
+    expect((await server.call("GET", "/healthz", { headers })).status).toBe(200);
+    await setSite(elsewhere, "closed", { isSuspended: false }, clock);
+    expect(await statuses()).toEqual([200, 401, 400, 204, 405, 404]);
+  });
+
   test("is not picked by X-Forwarded-Host unless the proxy is trusted", async () => {
     const headers = { "X-Forwarded-Host": "garden.example" };
     expect((await list(server.key, headers)).status).toBe(200);

@@ -148,6 +148,7 @@ export type ProblemCode =
   | "ambiguous-id"
   | "unauthorized"
   | "forbidden"
+  | "site-suspended"
   | "not-found"
   | "method-not-allowed"
   | "request-timeout"

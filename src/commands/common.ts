@@ -149,6 +149,11 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
   return [toLine(header), ...shown.map(toLine)];
 }
 
+/** A time such as `2026-01-31 12:00` from its ISO 8601 form; empty from the empty text. */
+export function toMinute(instant: string): string {
+  return instant.slice(0, 16).replace("T", " ");
+}
+
 const maxDuration = 36_525 * 86_400_000;
 const units: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 

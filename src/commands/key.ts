@@ -1,12 +1,13 @@
 import { Command, Option } from "commander";
 import { type Scope, scopes } from "../model/key.ts";
-import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey } from "../operator/keys.ts";
+import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey, setKey } from "../operator/keys.ts";
 import { findSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
   printMessage,
   printResult,
   readDuration,
+  toMinute,
   toTable,
   UsageError,
   withCommonOptions,
@@ -22,9 +23,16 @@ interface CreateOptions extends CommonOptions {
   readonly rate?: string;
 }
 
+interface SetOptions extends CommonOptions {
+  readonly label?: string;
+  readonly rate?: string;
+  readonly expires?: string;
+}
+
 export function keyCommand(): Command {
-  const key = new Command("key").description("create, list, revoke and rotate API keys");
-  for (const command of [createCommand(), listCommand(), revokeCommand(), rotateCommand()]) key.addCommand(command);
+  const key = new Command("key").description("create, list, change, revoke and rotate API keys");
+  for (const command of [createCommand(), listCommand(), setCommand(), revokeCommand(), rotateCommand()])
+    key.addCommand(command);
   return key;
 }
 
@@ -47,20 +55,51 @@ function createCommand(): Command {
 }
 
 function listCommand(): Command {
-  return withSiteOption(new Command("list"))
-    .description("list the keys of a website by prefix; the keys themselves are not stored")
-    .action(async (options: CommonOptions & { site: string }) => {
-      const keys = await withEngine(options, async (engine) => listKeys(engine, await findSite(engine, options.site)));
-      const now = Date.now();
-      const header = ["PREFIX", "LABEL", "SCOPE", "CREATED (UTC)", "EXPIRES (UTC)", "LAST USED (UTC)", "STATE"];
-      printResult(
-        options,
-        keys.map(toShown),
-        toTable(
-          header,
-          keys.map((key) => toRow(key, now)),
-        ),
+  return withCommonOptions(new Command("list"))
+    .description("list the keys of one website or of all, by prefix; the keys themselves are not stored")
+    .option("--site <name>", "name of the website, see `site list` (default: all)")
+    .action(async (options: CommonOptions & { site?: string }) => {
+      const keys = await withEngine(options, async (engine) =>
+        listKeys(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
       );
+      const now = Date.now();
+      const sites = options.site === undefined ? ["SITE"] : [];
+      const header = [
+        "PREFIX",
+        ...sites,
+        "LABEL",
+        "SCOPE",
+        "RATE",
+        "CREATED (UTC)",
+        "EXPIRES (UTC)",
+        "LAST USED (UTC)",
+        "STATE",
+      ];
+      const rows = keys.map((key) => toRow(key, sites.length > 0, now));
+      printResult(options, keys.map(toShown), toTable(header, rows));
+    });
+}
+
+function setCommand(): Command {
+  return withCommonOptions(new Command("set"))
+    .description("change the label, rate or expiry of a key; running servers apply the change at once")
+    .argument("<prefix>", "at least the first 8 characters of the key, see `key list`")
+    .option("--label <text>", "purpose of the key")
+    .option("--rate <number>", "requests per second, 1 to 999999, or `default` for --rate of the server")
+    .option("--expires <duration>", "time until the key expires, such as 90d, 12h, 30m or 10s, or `never`")
+    .action(async (prefix: string, options: SetOptions) => {
+      const now = Date.now();
+      const { label, rate, expires } = options;
+      const changes = {
+        label,
+        rate: rate === "default" ? null : readRate(rate),
+        expiresAt: expires === "never" ? null : expires === undefined ? undefined : now + readDuration(expires),
+      };
+      if (Object.values(changes).every((value) => value === undefined))
+        throw new UsageError("nothing to change: add --label, --rate or --expires");
+      const key = await withEngine(options, (engine) => setKey(engine, prefix, changes, now));
+      printResult(options, withoutDigest(key), []);
+      printMessage(`changed the key ${key.Prefix}`);
     });
 }
 
@@ -99,27 +138,25 @@ function readRate(text: string | undefined): number | undefined {
   return Number(text);
 }
 
-function toShown({ lastUsed, ...key }: ListedKey) {
-  return { ...withoutDigest(key), LastUsed: lastUsed?.toISOString() ?? "" };
+function toShown({ siteName, endsAt: _, lastUsed, ...key }: ListedKey) {
+  return { ...withoutDigest(key), SiteName: siteName, LastUsed: lastUsed?.toISOString() ?? "" };
 }
 
 function withoutDigest<T extends { Digest: string }>({ Digest: _, ...key }: T): Omit<T, "Digest"> {
   return key;
 }
 
-function toRow(key: ListedKey, now: number): string[] {
-  const state = key.Revoked ? "revoked" : key.Expires && Date.parse(key.Expires) <= now ? "expired" : "valid";
+function toRow(key: ListedKey, hasSite: boolean, now: number): string[] {
+  const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
   return [
     key.Prefix,
+    ...(hasSite ? [key.siteName] : []),
     key.Label,
     key.Scope,
+    key.Rate || "default",
     toMinute(key.Created),
     toMinute(key.Expires) || "never",
     toMinute(key.lastUsed?.toISOString() ?? "") || "never",
     state,
   ];
-}
-
-function toMinute(instant: string): string {
-  return instant.slice(0, 16).replace("T", " ");
 }

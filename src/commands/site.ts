@@ -1,10 +1,14 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
+import { servedOf } from "../model/resource.ts";
+import { summarizeSite } from "../operator/site-summary.ts";
 import { addSite, findSite, listSites, removeSite, type SiteRecord, setSite } from "../operator/sites.ts";
+import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
   printMessage,
   printResult,
+  toMinute,
   toTable,
   UsageError,
   withCommonOptions,
@@ -19,11 +23,19 @@ interface SiteOptions extends CommonOptions {
   readonly yes?: true;
 }
 
-const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT"];
+interface SetOptions extends SiteOptions {
+  readonly addHostname?: string[];
+  readonly removeHostname?: string[];
+  readonly suspend?: true;
+  readonly resume?: true;
+}
+
+const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
 
 export function siteCommand(): Command {
   const site = new Command("site").description("manage websites: each has its own hostnames, keys and records");
-  for (const command of [addCommand(), listCommand(), setCommand(), removeCommand()]) site.addCommand(command);
+  for (const command of [addCommand(), listCommand(), showCommand(), setCommand(), removeCommand()])
+    site.addCommand(command);
   return site;
 }
 
@@ -52,6 +64,30 @@ function listCommand(): Command {
     });
 }
 
+function showCommand(): Command {
+  return withCommonOptions(new Command("show"))
+    .description("show a website: its hostnames, state, keys, records and last change")
+    .argument("<name>", "name of the website, see `site list`")
+    .action(async (name: string, options: CommonOptions) => {
+      const { site, changed, ...summary } = await withEngine(options, (engine) =>
+        summarizeSite(engine, name, Date.now()),
+      );
+      const { records, keys, validKeys, revision } = summary;
+      const counts = servedOf(allResources).map(({ path, plural }) => `${records[path]} ${plural}`);
+      const lines = [
+        ["Name", site.Name],
+        ["ID", String(site.ID)],
+        ["Hostnames", site.Hostnames || "none"],
+        ["Default", site.Default || "no"],
+        ["State", stateOf(site)],
+        ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
+        ["Records", counts.join(", ")],
+        ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
+      ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
+      printResult(options, { ...site, ...summary, changed: changed?.toISOString() ?? "" }, lines);
+    });
+}
+
 function setCommand(): Command {
   return withCommonOptions(new Command("set"))
     .description("change a website; running servers apply the change at once")
@@ -62,17 +98,31 @@ function setCommand(): Command {
       'hostname that replaces the present ones; may be given several times; "" removes all',
       collect,
     )
+    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collect)
+    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collect)
     .option("--default", "serve this website also for hostnames that no website has")
     .option("--no-default", "serve this website only for its own hostnames")
-    .action(async (name: string, options: SiteOptions) => {
-      const hostnames = options.hostname?.join() === "" ? [] : options.hostname;
-      const settings = { name: options.name, hostnames, isDefault: options.default };
+    .addOption(new Option("--suspend", "refuse every request to this website with 403").conflicts("resume"))
+    .option("--resume", "serve it again")
+    .action(async (name: string, options: SetOptions) => {
+      const settings = toSettings(options);
       if (Object.values(settings).every((value) => value === undefined)) {
-        throw new UsageError("nothing to change: add --name, --hostname, --default or --no-default");
+        throw new UsageError("nothing to change: see `site set --help` for what can be changed");
       }
       const site = await withEngine(options, (engine) => setSite(engine, name, settings, Date.now()));
       printResult(options, site, toTable(header, [toRow(site)]));
     });
+}
+
+function toSettings({ name, hostname, addHostname, removeHostname, default: isDefault, suspend, resume }: SetOptions) {
+  return {
+    name,
+    hostnames: hostname?.join() === "" ? [] : hostname,
+    addedHostnames: addHostname,
+    removedHostnames: removeHostname,
+    isDefault,
+    isSuspended: suspend ?? (resume ? false : undefined),
+  };
 }
 
 function removeCommand(): Command {
@@ -96,7 +146,11 @@ function removeCommand(): Command {
 }
 
 function toRow(site: SiteRecord): string[] {
-  return [String(site.ID), site.Name, site.Hostnames, site.Default];
+  return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
+}
+
+function stateOf({ Suspended }: SiteRecord): string {
+  return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";
 }
 
 function collect(value: string, before: string[] = []): string[] {

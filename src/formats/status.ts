@@ -6,6 +6,7 @@ const statuses: Record<Code, number> = {
   "ambiguous-id": 400,
   unauthorized: 401,
   forbidden: 403,
+  "site-suspended": 403,
   "not-found": 404,
   "method-not-allowed": 405,
   "request-timeout": 408,

@@ -41,7 +41,7 @@ export class Admission {
 
   /**
    * Calls `then` with the site that the request's host selects, as new as the store is now.
-   * @throws Refusal `wrong-site`, or `unavailable` when the store does not respond
+   * @throws Refusal `wrong-site`, `site-suspended`, or `unavailable` when the store does not respond
    */
   atSite<T>(exchange: Exchange, then: (site: Site, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
     const host = sentHost(exchange, this.#options.trustForwardedHost);
@@ -51,6 +51,7 @@ export class Admission {
       // Only now is the directory as new as the store. It may have another site for the host.
       const site = this.#directory.siteOf(name);
       if (!site) throw wrongSite(host);
+      if (site.isSuspended) throw new Refusal("site-suspended", "this website is suspended");
       return site.id === fresh.site ? then(site, fresh) : this.atSite(exchange, then);
     });
   }

@@ -15,6 +15,7 @@ export interface Site {
   readonly name: string;
   readonly hostnames: readonly string[];
   readonly isDefault: boolean;
+  readonly isSuspended: boolean;
 }
 
 export interface Key {
@@ -84,9 +85,9 @@ export class Directory implements Follower {
 }
 
 function toSite(id: number, body: string): Site {
-  const { Name, Hostnames, Default } = JSON.parse(body);
+  const { Name, Hostnames, Default, Suspended } = JSON.parse(body);
   const hostnames = Hostnames === "" ? [] : Hostnames.split(" ").map(hostnameOf);
-  return { id, name: Name, hostnames, isDefault: Default === "yes" };
+  return { id, name: Name, hostnames, isDefault: Default === "yes", isSuspended: Suspended !== "" };
 }
 
 function toKey(id: number, body: string): Key {

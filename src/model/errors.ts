@@ -5,6 +5,7 @@ export const refusals = {
   "ambiguous-id": "The record is not named, or named twice",
   unauthorized: "A valid API key is needed",
   forbidden: "The API key does not allow this",
+  "site-suspended": "The website is suspended",
   "not-found": "There is nothing here",
   "method-not-allowed": "The method is not available here",
   "request-timeout": "The request did not arrive in time",

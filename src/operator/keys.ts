@@ -5,7 +5,7 @@ import { toDeclared } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import type { SiteRecord } from "./sites.ts";
-import { changeSystem, readSystem, type System, toCreate, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "./system.ts";
 
 /** Characters that name a key: `sfk_` and four more. Fewer would make it too easy to revoke the wrong key. */
 const minPrefixLength = 8;
@@ -26,6 +26,10 @@ export interface KeyRecord {
 
 /** A key as `key list` shows it. */
 export interface ListedKey extends KeyRecord {
+  /** The name of its site. */
+  readonly siteName: string;
+  /** The end of its validity, by expiry or revocation, in milliseconds since 1970; infinite when there is none. */
+  readonly endsAt: number;
   /** When it was last used, at most half a minute too early; undefined for never. */
   readonly lastUsed: Date | undefined;
 }
@@ -37,6 +41,13 @@ export interface KeySettings {
   readonly expiresAt?: number | undefined;
   /** Requests per second; undefined for the limit of the server. */
   readonly rate?: number | undefined;
+}
+
+interface KeyChanges {
+  readonly label?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly expiresAt?: number | null | undefined;
+  readonly rate?: number | null | undefined;
 }
 
 /** A new key, with the key itself, which is not stored. */
@@ -61,16 +72,40 @@ export async function createKey(
   return { key, record: JSON.parse(body as string) };
 }
 
-/** The keys of `site`, including revoked and expired ones. */
-export async function listKeys(engine: Engine, site: SiteRecord): Promise<ListedKey[]> {
+/** The keys of `site`, or of all sites, including revoked and expired ones. */
+export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.keyUses();
-  const keys = (await readSystem(engine)).records<KeyRecord>(keyResource);
-  return keys
-    .filter((key) => Number(key.Site) === site.ID)
+  const system = await readSystem(engine);
+  const names = new Map(system.records<SiteRecord>(siteResource).map(({ ID, Name }) => [ID, Name]));
+  return system
+    .records<KeyRecord>(keyResource)
+    .filter((key) => !site || Number(key.Site) === site.ID)
     .map((key) => {
       const at = uses.get(key.ID);
-      return { ...key, lastUsed: at === undefined ? undefined : new Date(at) };
+      const siteName = names.get(Number(key.Site)) ?? "";
+      return { ...key, siteName, endsAt: endOf(key), lastUsed: at === undefined ? undefined : new Date(at) };
     });
+}
+
+/**
+ * Changes a key. Running servers apply it to the next request.
+ * @param changes members that are undefined stay as they are; `null` for `expiresAt` or `rate` removes the expiry or the rate
+ * @throws Refusal `invalid-record`, `not-found`, or `conflict` when the key is revoked, or several keys begin with `prefix`
+ */
+export async function setKey(engine: Engine, prefix: string, changes: KeyChanges, now: number): Promise<KeyRecord> {
+  const { label, rate, expiresAt } = changes;
+  const values = {
+    ...(label === undefined ? {} : { Label: label }),
+    ...(rate === undefined ? {} : { Rate: rate === null ? "" : String(rate) }),
+    ...(expiresAt === undefined ? {} : { Expires: expiresAt === null ? "" : toInstant(expiresAt) }),
+  };
+  const [body] = await changeSystem(engine, (system) => {
+    const key = findKey(system, prefix);
+    if (key.Revoked)
+      throw new Refusal("conflict", `the key ${key.Prefix} is revoked; create a new one with \`key create\``);
+    return [toUpdate(keyResource, key.ID, values, now)];
+  });
+  return JSON.parse(toDeclared(keyResource, body as string));
 }
 
 /** Revokes the key that begins with `prefix`: the next request with it is refused. Revoking it again changes nothing. */
@@ -91,15 +126,18 @@ export async function rotateKey(engine: Engine, prefix: string, overlap: number,
   let key = "";
   const [body] = await changeSystem(engine, (system) => {
     const old = findKey(system, prefix);
-    const ends = [old.Revoked, old.Expires].filter((time) => time !== "").map((time) => Date.parse(time));
-    if (Math.min(...ends) <= now)
+    if (endOf(old) <= now)
       throw new Refusal("conflict", `the key ${old.Prefix} is revoked or expired; create a new one`);
-    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, ...ends)) } : { Revoked: toInstant(now) };
+    const end = overlap > 0 ? { Expires: toInstant(Math.min(now + overlap, endOf(old))) } : { Revoked: toInstant(now) };
     const issue = toIssue(Number(old.Site), toSettings(old), now);
     key = issue.key;
     return [issue.intent, toUpdate(keyResource, old.ID, end, now)];
   });
   return { key, record: JSON.parse(body as string) };
+}
+
+function endOf({ Expires, Revoked }: KeyRecord): number {
+  return Math.min(...[Expires, Revoked].filter((time) => time !== "").map((time) => Date.parse(time)));
 }
 
 function toSettings({ Label, Scope, Rate, Expires }: KeyRecord): KeySettings {
@@ -145,8 +183,4 @@ function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }:
     Expires: expiresAt === undefined ? "" : toInstant(expiresAt),
   };
   return { key, intent: toCreate(keyResource, values, now) };
-}
-
-function toInstant(at: number): string {
-  return new Date(at).toISOString();
 }

@@ -4,10 +4,10 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
 import type { Intent } from "../model/intent.ts";
-import { toDeclared } from "../model/record.ts";
+import { toDeclared, type Values } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { changeSystem, readSystem, type System, toCreate, toDelete, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, type System, toCreate, toDelete, toInstant, toUpdate } from "./system.ts";
 
 export interface SiteRecord {
   readonly ID: number;
@@ -15,13 +15,19 @@ export interface SiteRecord {
   /** In their normal form (model/hostname.ts), separated by spaces. */
   readonly Hostnames: string;
   readonly Default: "" | "yes";
+  /** Since when it is suspended, as an ISO 8601 time; empty if it is served. */
+  readonly Suspended: string;
 }
 
 interface SiteSettings {
   readonly name?: string | undefined;
   /** All of its hostnames; undefined to keep the present ones. */
   readonly hostnames?: readonly string[] | undefined;
+  readonly addedHostnames?: readonly string[] | undefined;
+  readonly removedHostnames?: readonly string[] | undefined;
   readonly isDefault?: boolean | undefined;
+  /** Whether every request to it is refused. */
+  readonly isSuspended?: boolean | undefined;
 }
 
 export async function listSites(engine: Engine): Promise<SiteRecord[]> {
@@ -35,18 +41,21 @@ export async function findSite(engine: Engine, name: string): Promise<SiteRecord
 
 /** Creates a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
 export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  const values = { Name: name, ...toValues(settings) };
   return changeSites(engine, (sites) => {
+    const values = toValues({ ...settings, name }, undefined, now);
     requireFree(sites, undefined, values);
     return [...unsetDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
   });
 }
 
-/** Changes a site. @throws Refusal as addSite does, or `not-found` */
+/**
+ * Changes a site. Running servers apply it to the next request.
+ * @throws Refusal as addSite does, or `not-found` for the site or a removed hostname
+ */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
-  const values = { ...(settings.name === undefined ? {} : { Name: settings.name }), ...toValues(settings) };
   return changeSites(engine, (sites) => {
     const site = requireSite(sites, name);
+    const values = toValues(settings, site, now);
     requireFree(sites, site.ID, values);
     return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
   });
@@ -108,15 +117,35 @@ function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   throw new Refusal("not-found", `unknown site \`${name}\`: ${hint}`);
 }
 
-function toValues({ hostnames, isDefault }: SiteSettings) {
+/** The values that change. @param site undefined for a new one */
+function toValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
+  const { name, isDefault, isSuspended } = settings;
+  const hostnames = hostnamesAfter(settings, site);
   return {
-    ...(hostnames === undefined ? {} : { Hostnames: toHostnames(hostnames) }),
+    ...(name === undefined ? {} : { Name: name }),
+    ...(hostnames === undefined ? {} : { Hostnames: hostnames }),
     ...(isDefault === undefined ? {} : { Default: isDefault ? "yes" : "" }),
+    ...(isSuspended === undefined ? {} : { Suspended: isSuspended ? site?.Suspended || toInstant(now) : "" }),
   };
 }
 
-function toHostnames(given: readonly string[]): string {
-  return [...new Set(given.map(readHostname))].join(" ");
+/** The hostnames after the change; undefined if it is not about them. */
+function hostnamesAfter(
+  { hostnames, addedHostnames = [], removedHostnames = [] }: SiteSettings,
+  site: SiteRecord | undefined,
+): string | undefined {
+  if (!hostnames && addedHostnames.length + removedHostnames.length === 0) return undefined;
+  const present = hostnames?.map(readHostname) ?? hostnamesOf(site);
+  const after = new Set([...present, ...addedHostnames.map(readHostname)]);
+  for (const removed of removedHostnames.map(readHostname)) {
+    if (after.delete(removed)) continue;
+    throw new Refusal("not-found", `the site \`${site?.Name}\` does not have the hostname \`${removed}\``);
+  }
+  return [...after].join(" ");
+}
+
+function hostnamesOf(site: { Hostnames?: string } | undefined): string[] {
+  return site?.Hostnames ? site.Hostnames.split(" ").map(hostnameOf) : [];
 }
 
 function requireFree(
@@ -127,10 +156,8 @@ function requireFree(
   for (const other of sites) {
     if (other.ID === own) continue;
     if (other.Name === wanted.Name) throw new Refusal("conflict", `the site \`${other.Name}\` exists already`);
-    const hosts = other.Hostnames.split(" ")
-      .filter((host) => host !== "")
-      .map(hostnameOf);
-    const taken = wanted.Hostnames?.split(" ").find((host) => hosts.includes(host));
+    const hosts = hostnamesOf(other);
+    const taken = hostnamesOf(wanted).find((host) => hosts.includes(host));
     if (taken) throw new Refusal("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }

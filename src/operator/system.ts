@@ -54,6 +54,11 @@ export function toDelete(resource: Resource, id: number, at: number): Intent {
   return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operatorActor, at };
 }
 
+/** A time as the records of the system site have it. @param at milliseconds since 1970 */
+export function toInstant(at: number): string {
+  return new Date(at).toISOString();
+}
+
 async function load(engine: Engine): Promise<{ system: System; ifHead: string }> {
   const { head, rows } = await loadSite(engine, systemSite);
   const records = <T>(resource: Resource): T[] =>

@@ -1,4 +1,4 @@
-import { choice, matching } from "../model/field.ts";
+import { choice, instant, matching } from "../model/field.ts";
 import { defineResource } from "../model/resource.ts";
 import { siteResourceName } from "../model/system-site.ts";
 
@@ -28,5 +28,6 @@ export const site = defineResource({
       example: "garden.example www.garden.example",
     }),
     Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
+    Suspended: instant({ description: "Time since when it is suspended. Empty if it is served.", example: "" }),
   },
 });

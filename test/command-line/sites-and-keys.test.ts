@@ -50,6 +50,28 @@ describe("site", () => {
     expect(others.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   });
 
+  test("is suspended and resumed, and shown with its state", async () => {
+    await shop.must(["site", "add", "pause", "--hostname", "pause.example"]);
+    const key = (await shop.must(["key", "create", "--site", "pause"])).trim();
+    await shop.must(["import", "--site", "pause", "brands", "-"], { stdin: "Name\nOnly\n" });
+    await shop.must(["site", "set", "pause", "--suspend", "--add-hostname", "www.pause.example"]);
+    expect(await status(key, { Host: "www.pause.example" })).toBe(403);
+    const shown = await shop.must(["site", "show", "pause"]);
+    expect(shown).toMatch(
+      /Hostnames {2}pause\.example www\.pause\.example\n.*\nState {6}suspended since .* UTC\nKeys {7}1, of which 1 is valid\nRecords {4}1 brands, .*\nRevision {3}1, of /,
+    );
+    expect(JSON.parse(await shop.must(["site", "show", "pause", "--json"]))).toMatchObject({
+      Name: "pause",
+      records: { brands: 1 },
+      revision: 1,
+    });
+    await shop.must(["site", "set", "pause", "--resume", "--remove-hostname", "pause.example"]);
+    expect(await status(key, { Host: "www.pause.example" })).toBe(200);
+    expect((await shop.run(["site", "set", "pause"])).code).toBe(2);
+    expect((await shop.run(["site", "set", "pause", "--suspend", "--resume"])).code).toBe(2);
+    expect((await shop.run(["site", "show", "puase"])).stderr).toMatch(/did you mean `pause`/);
+  });
+
   test("keeps a hostname as clients send it", async () => {
     const site = await shop.must(["site", "add", "idn", "--hostname", "BÜCHER.example", "--json"]);
     expect(JSON.parse(site).Hostnames).toBe("xn--bcher-kva.example");
@@ -112,6 +134,30 @@ describe("key", () => {
     const json = await shop.must(["key", "list", "--site", "main", "--json"]);
     expect(JSON.parse(json).at(-1)).toMatchObject({ Label: "the list", Scope: "read" });
     expect(json).not.toContain("Digest");
+  });
+
+  test("list shows the keys of all sites, with their rates", async () => {
+    await shop.must(["site", "add", "listed"]);
+    await shop.must(["key", "create", "--site", "listed", "--rate", "5"]);
+    const list = await shop.must(["key", "list"]);
+    expect(list).toMatch(/^PREFIX +SITE +LABEL +SCOPE +RATE /);
+    expect(list).toMatch(/ main .* default /);
+    expect(list).toMatch(/ listed +write +5 /);
+    expect(await shop.must(["key", "list", "--site", "listed"])).not.toMatch(/ main /);
+  });
+
+  test("set changes a key that stays valid", async () => {
+    const key = await newKey("--label", "before");
+    await shop.must(["key", "set", prefixOf(key), "--label", "after", "--rate", "3", "--expires", "90d"]);
+    const [changed] = JSON.parse(await shop.must(["key", "list", "--json"])).filter(
+      ({ Prefix }: { Prefix: string }) => Prefix === prefixOf(key),
+    );
+    expect(changed).toMatchObject({ Label: "after", Rate: "3", SiteName: "main" });
+    expect(changed.Expires).not.toBe("");
+    expect(await status(key)).toBe(200);
+    await shop.must(["key", "set", prefixOf(key), "--expires", "never", "--rate", "default"]);
+    expect((await shop.run(["key", "set", prefixOf(key)])).code).toBe(2);
+    expect((await shop.run(["key", "set", prefixOf(key), "--rate", "0"])).code).toBe(2);
   });
 
   test("a revoked one is refused on the very next request", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey } from "../../src/operator/keys.ts";
+import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
 import { addSite, removeSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { changeSystem, readSystem, toCreate } from "../../src/operator/system.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -55,6 +55,26 @@ describe.each(engines)("keys on $name", (kind) => {
       [record.ID, new Date(now + 5)],
       [unused.record.ID, undefined],
     ]);
+  });
+
+  test("of all sites are listed together", async () => {
+    const other = await addSite(engine, "listed", {}, now);
+    const { record } = await createKey(engine, other, { rate: 5 }, now);
+    const all = await listKeys(engine);
+    expect(all.find(({ ID }) => ID === record.ID)).toMatchObject({ siteName: "listed", Rate: "5" });
+    expect(new Set(all.map(({ siteName }) => siteName)).has("shop")).toBe(true);
+  });
+
+  test("are changed in what is named alone, and a revoked one not at all", async () => {
+    const { record } = await createKey(engine, site, { label: "till", rate: 5, expiresAt: now + hour }, now);
+    const change = (changes: Parameters<typeof setKey>[2]) => setKey(engine, record.Prefix, changes, now);
+    expect(await change({ label: "new till" })).toEqual({ ...record, Label: "new till" });
+    expect(await change({ rate: 7 })).toMatchObject({ Label: "new till", Rate: "7", Expires: instant(now + hour) });
+    expect(await change({ rate: null, expiresAt: null })).toMatchObject({ Rate: "", Expires: "" });
+    expect(await thrown(change({ label: "x".repeat(129) }))).toMatchObject({ code: "invalid-record" });
+    expect(await thrown(change({ rate: 1.5 }))).toMatchObject({ code: "invalid-record" });
+    await revokeKey(engine, record.Prefix, now);
+    expect(await thrown(change({ expiresAt: now + hour }))).toMatchObject({ code: "conflict" });
   });
 
   test("that are revoked again keep the time of their first revocation", async () => {

@@ -1,12 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { addSite, listSites, removeSite, setSite } from "../../src/operator/sites.ts";
+import { summarizeSite } from "../../src/operator/site-summary.ts";
+import { addSite, findSite, listSites, removeSite, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { loadSite } from "../../src/store/load-site.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
+
+/** Reads sites as programs of before stored them: without the number of their records. */
+function withoutCounts(engine: Engine): Engine["readSite"] {
+  return (site, use, minHead) => engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), minHead);
+}
 
 describe.each(engines)("sites on $name", (kind) => {
   let engine: Engine;
@@ -37,6 +43,55 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await defaults()).toEqual(["c"]);
     await setSite(engine, "c", { isDefault: false }, 1);
     expect(await defaults()).toEqual([]);
+  });
+
+  test("get and lose single hostnames, and say so when they do not have one", async () => {
+    await addSite(engine, "a", { hostnames: ["one.example"] }, 1);
+    await addSite(engine, "b", { hostnames: ["other.example"] }, 1);
+    const change = async (settings: Parameters<typeof setSite>[2]) =>
+      setSite(engine, "a", settings, 1).then(
+        ({ Hostnames }) => Hostnames,
+        (error) => error.message,
+      );
+    expect(await change({ addedHostnames: ["Two.example.", "one.example"] })).toBe("one.example two.example");
+    expect(await change({ addedHostnames: ["other.example"] })).toMatch(/already belongs to the site `b`/);
+    expect(await change({ removedHostnames: ["ONE.example"] })).toBe("two.example");
+    expect(await change({ removedHostnames: ["one.example"] })).toMatch(/`a` does not have the hostname `one.example`/);
+    expect(await change({ addedHostnames: ["one.example"], removedHostnames: ["two.example"] })).toBe("one.example");
+    const both = await Promise.all(["x.example", "y.example"].map((host) => change({ addedHostnames: [host] })));
+    expect(both.map((after) => after.includes("one.example "))).toEqual([true, true]);
+    expect((await listSites(engine))[0]?.Hostnames.split(" ").sort()).toEqual([
+      "one.example",
+      "x.example",
+      "y.example",
+    ]);
+  });
+
+  test("that are suspended again keep the time of the first time", async () => {
+    await add("a");
+    const suspended = await setSite(engine, "a", { isSuspended: true }, 1);
+    expect(suspended.Suspended).toBe("1970-01-01T00:00:00.001Z");
+    expect((await setSite(engine, "a", { isSuspended: true }, 2)).Suspended).toBe(suspended.Suspended);
+    expect((await setSite(engine, "a", { hostnames: ["a.example"] }, 2)).Suspended).toBe(suspended.Suspended);
+    expect((await setSite(engine, "a", { isSuspended: false }, 3)).Suspended).toBe("");
+  });
+
+  test("are summarized with their keys, records and last change, whether or not the number of records is stored", async () => {
+    const { ID } = await addSite(engine, "a", { hostnames: ["a.example"] }, 1);
+    const site = await findSite(engine, "a");
+    await createKey(engine, site, {}, 1);
+    await createKey(engine, site, { expiresAt: 5 }, 1);
+    expect(await summarizeSite(engine, "a", 10)).toMatchObject({
+      revision: 0,
+      records: { brands: 0 },
+      changed: undefined,
+    });
+    await engine.commit([1, 2, 3].map((at) => createIntent({ site: ID, at })));
+    await engine.commit([createIntent({ site: ID, at: 4, operation: "delete", id: 2, values: {} })]);
+    const expected = { site, keys: 2, validKeys: 1, records: { brands: 2 }, revision: 4, changed: new Date(4) };
+    expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
+    const uncounted = { ...engine, readSite: withoutCounts(engine) };
+    expect(await summarizeSite(uncounted, "a", 10)).toMatchObject(expected);
   });
 
   test("that there are, at most ten of them, are named to whoever misses one", async () => {

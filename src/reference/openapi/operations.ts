@@ -92,7 +92,7 @@ function optionsOperation(resource: Resource, format: Format, name: string, para
     ...parameters,
     responses: {
       204: { description: "The methods of the path.", headers: headerRefs(headersOf.options) },
-      ...problemRefs(["bad-request", "wrong-site", "internal", "unavailable"], format),
+      ...problemRefs(["bad-request", "site-suspended", "wrong-site", "internal", "unavailable"], format),
     },
     "x-scalar-ignore": true,
   };

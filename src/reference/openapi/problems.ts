@@ -19,6 +19,7 @@ const details: Record<Code, string> = {
   unauthorized:
     "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
   forbidden: "the API key may only read: it lacks the scope `write`",
+  "site-suspended": "this website is suspended",
   "not-found": "there is no brand with the ID 12",
   "method-not-allowed": "locations can only be read",
   "request-timeout": "of the 20 bytes that Content-Length announces, 16 came in time",
@@ -54,6 +55,7 @@ export const commonProblems: readonly Code[] = [
   "bad-request",
   "unauthorized",
   "forbidden",
+  "site-suspended",
   "wrong-site",
   "too-many-requests",
   "head-too-large",

@@ -21,6 +21,7 @@ import notFoundProblem from "../../../docs/problems/not-found.md" with { type: "
 import notImplementedProblem from "../../../docs/problems/not-implemented.md" with { type: "text" };
 import preconditionFailedProblem from "../../../docs/problems/precondition-failed.md" with { type: "text" };
 import requestTimeoutProblem from "../../../docs/problems/request-timeout.md" with { type: "text" };
+import siteSuspendedProblem from "../../../docs/problems/site-suspended.md" with { type: "text" };
 import tooLargeProblem from "../../../docs/problems/too-large.md" with { type: "text" };
 import tooManyRequestsProblem from "../../../docs/problems/too-many-requests.md" with { type: "text" };
 import unauthorizedProblem from "../../../docs/problems/unauthorized.md" with { type: "text" };
@@ -50,6 +51,7 @@ export const problems: Readonly<Record<Code, string>> = {
   "ambiguous-id": ambiguousIdProblem,
   unauthorized: unauthorizedProblem,
   forbidden: forbiddenProblem,
+  "site-suspended": siteSuspendedProblem,
   "not-found": notFoundProblem,
   "method-not-allowed": methodNotAllowedProblem,
   "request-timeout": requestTimeoutProblem,
