@@ -26,6 +26,10 @@ export interface Config {
   /** Limit of client connections per process; undefined for what the file descriptors allow. */
   readonly connections: number | undefined;
   readonly logLevel: string;
+  /** Whether every request is logged. */
+  readonly accessLog: boolean;
+  /** Milliseconds from which on a request is logged as slow; infinite for none. */
+  readonly slowMs: number;
   /** Set by the parent of several workers. */
   readonly isWorker: boolean;
 }
@@ -50,6 +54,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
   const key = settings.TLS_KEY;
   if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key must be set together");
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
+  const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
     database: settings.DATABASE ?? "sqlite:./data/storefront.db",
     host: settings.HOST ?? "127.0.0.1",
@@ -64,7 +69,9 @@ export function readConfig(settings: ConfigSources = {}): Config {
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,
     idleTimeout: number(settings, "IDLE_TIMEOUT", 10, 1, 255),
     connections: settings.CONNECTIONS === undefined ? undefined : number(settings, "CONNECTIONS", 0, 1, 1_000_000),
-    logLevel: oneOf(settings, "LOG", "info", levels),
+    logLevel,
+    accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",
+    slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
     isWorker: settings.WORKER !== undefined,
   };
 }

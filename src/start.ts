@@ -2,6 +2,8 @@ import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
 import type { Config } from "./config.ts";
 import { serveHttp } from "./http/server.ts";
+import { escapeControls } from "./lib/escape-controls.ts";
+import { LineWriter } from "./lib/line-writer.ts";
 import { toLogged } from "./lib/thrown.ts";
 import type { Engine } from "./model/engine.ts";
 import { Refusal } from "./model/errors.ts";
@@ -33,6 +35,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const { resources = allResources, now = Date.now } = options;
   const connections = connectionsOf(config);
   const log = createLog(config);
+  const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
   const engine = await openEngine(config.database, resources);
   const snapshots = new Snapshots(engine, resources, config.memory);
   const writeQueue = new WriteQueue(engine, snapshots);
@@ -41,7 +44,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
   let http: Listener;
   try {
-    http = serveHttp({ ...toHttpOptions(config), connections }, { engine, snapshots, writeQueue, resources, log, now });
+    const dependencies = { engine, snapshots, writeQueue, resources, log, accessLog, now };
+    http = serveHttp({ ...toHttpOptions(config), connections }, dependencies);
   } catch (error) {
     await engine.close();
     throw error;
@@ -53,11 +57,14 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     engine,
     async stop() {
       await http.stop(10);
+      await accessLog?.stop(1000);
       await expiry.stop();
       await engine.close();
     },
   };
 }
+
+const stderr = 2;
 
 /** The log on stderr, one line of JSON per event. */
 export function createLog({ logLevel }: Config): Logger {
@@ -67,7 +74,7 @@ export function createLog({ logLevel }: Config): Logger {
 /** Writes synchronously. A line that cannot be written is lost, so that a full disk of the log does not stop the server. */
 function writeLine(line: string): void {
   try {
-    writeSync(2, line);
+    writeSync(stderr, escapeControls(line));
   } catch {
     // Lost.
   }
@@ -88,7 +95,7 @@ function connectionsOf({ connections }: Config): number {
 }
 
 function toHttpOptions(config: Config) {
-  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, rate, burst, memory } = config;
+  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory } = config;
   return {
     host,
     port,
@@ -96,6 +103,7 @@ function toHttpOptions(config: Config) {
     trustProxy,
     trustForwardedHost,
     idleTimeout,
+    slowMs,
     memory: Math.max(memory, minConnectionMemory),
     reusePort: config.isWorker,
     keyLimit: rate > 0 ? { rate, burst } : undefined,

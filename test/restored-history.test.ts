@@ -44,6 +44,7 @@ beforeEach(async () => {
       trustProxy: false,
       trustForwardedHost: false,
       idleTimeout: 60,
+      slowMs: Number.POSITIVE_INFINITY,
       connections: 100,
       memory: 64 * 1024 * 1024,
       reusePort: false,
@@ -56,6 +57,7 @@ beforeEach(async () => {
       writeQueue: new WriteQueue(delayed, snapshots),
       resources: allResources,
       log: pino({ level: "silent" }),
+      accessLog: undefined,
       now: Date.now,
     },
   );

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { escapeControls } from "../lib/escape-controls.ts";
 import type { Change } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
@@ -8,7 +9,6 @@ import { journal, restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
-  escapeControls,
   printMessage,
   printResult,
   resourceArgument,

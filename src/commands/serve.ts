@@ -42,7 +42,9 @@ export function serveCommand(): Command {
       "--connections <number>",
       "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
     )
-    .option("--log <level>", "trace, debug (every request), info, warn, error, fatal or silent (default: info)")
+    .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
+    .option("--access-log", "log every request, whatever --log is")
+    .option("--slow-ms <milliseconds>", "log requests that take as long or longer, 0 for none (default: 1000)")
     .addHelpText("after", notes)
     .action(async ({ json, ...options }: ServeOptions) => {
       await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });

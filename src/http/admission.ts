@@ -51,6 +51,7 @@ export class Admission {
       // Only now is the directory as new as the store. It may have another site for the host.
       const site = this.#directory.siteOf(name);
       if (!site) throw wrongSite(host);
+      exchange.site = site;
       if (site.isSuspended) throw new Refusal("site-suspended", "this website is suspended");
       return site.id === fresh.site ? then(site, fresh) : this.atSite(exchange, then);
     });
@@ -61,7 +62,7 @@ export class Admission {
     const now = this.#dependencies.now();
     let key: Key;
     try {
-      key = authenticate(exchange.request, site, this.#directory, now);
+      key = authenticate(exchange, site, this.#directory, now);
     } catch (error) {
       if (error instanceof Refusal && error.code === "unauthorized") this.#limitFailures(exchange.request, now);
       throw error;
@@ -79,7 +80,7 @@ export class Admission {
    */
   readmit<T>(exchange: Exchange, then: (key: Key, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
     return this.atSite(exchange, (site, fresh) =>
-      then(authenticate(exchange.request, site, this.#directory, this.#dependencies.now()), fresh),
+      then(authenticate(exchange, site, this.#directory, this.#dependencies.now()), fresh),
     );
   }
 
@@ -91,7 +92,9 @@ export class Admission {
   #takeToken(exchange: Exchange, key: Key, limit: Limit, now: number): void {
     const left = this.#keyBuckets.take(key.id, limit, now);
     exchange.rateLimit = rateLimitHeaders(limit, left ?? 0);
-    if (left === undefined) throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
+    if (left !== undefined) return;
+    exchange.keyRefusal = "over its rate";
+    throw tooManyRequests(limit, `the API key may make ${limit.rate} requests per second`);
   }
 
   #limitFailures(request: WireRequest, now: number): void {

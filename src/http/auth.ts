@@ -3,10 +3,9 @@
 import { BoundedCache } from "../lib/bounded-cache.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf } from "../model/hostname.ts";
-import { digestOf } from "../model/key.ts";
-import type { WireRequest } from "../wire/request.ts";
+import { digestOf, isKey } from "../model/key.ts";
 import type { Directory, Key, Site } from "./directory.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, KeyRefusal } from "./exchange.ts";
 
 /** By host. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port up to 5. */
 const hostnames = new BoundedCache<string>(1024, 300);
@@ -39,22 +38,34 @@ export function wrongSite(host: string): Refusal {
 }
 
 /**
- * The request's key, if it is valid for `site` now.
+ * The request's key, if it is valid for `site` now. The key and the reason of a refusal are noted in `exchange`, for the log.
  * @param now milliseconds since 1970
  * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without saying which;
  *   `forbidden` for the key of another site
  */
-export function authenticate(request: WireRequest, site: Site, directory: Directory, now: number): Key {
-  const sent = request.headers.get("x-api-auth");
+export function authenticate(exchange: Exchange, site: Site, directory: Directory, now: number): Key {
+  const sent = exchange.request.headers.get("x-api-auth");
   const key = sent === null ? undefined : directory.keyOf(digestOf(sent));
-  if (!key || now >= key.endsAt) throw unauthorized(site);
-  if (key.site !== site.id) throw new Refusal("forbidden", "the API key belongs to another website");
-  return key;
+  exchange.key = key;
+  if (!key || now >= key.endsAt) {
+    exchange.keyRefusal = key ? "expired or revoked" : faultOf(sent);
+    throw unauthorized(site);
+  }
+  if (key.site === site.id) return key;
+  exchange.keyRefusal = "of another site";
+  throw new Refusal("forbidden", "the API key belongs to another website");
 }
 
 /** @throws Refusal `forbidden` unless `key` may write */
-export function requireWrite(key: Key): void {
-  if (key.scope !== "write") throw new Refusal("forbidden", "the API key may only read: it lacks the scope `write`");
+export function requireWrite(exchange: Exchange, key: Key): void {
+  if (key.scope === "write") return;
+  exchange.keyRefusal = "read-only";
+  throw new Refusal("forbidden", "the API key may only read: it lacks the scope `write`");
+}
+
+function faultOf(sent: string | null): KeyRefusal {
+  if (sent === null) return "missing";
+  return isKey(sent) ? "unknown" : "malformed";
 }
 
 function unauthorized(site: Site): Refusal {

@@ -10,16 +10,31 @@ import type { WireRequest } from "../wire/request.ts";
  *   entries before it. If it is not an address, the network is the proxy's.
  */
 export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
-  const forwarded = trustProxy ? request.headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+  const forwarded = forwardedFor(request, trustProxy);
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
+}
+
+/** The client's address, as `clientNetwork` finds it; undefined when its connection is closed. */
+export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
+  const forwarded = forwardedFor(request, trustProxy);
+  return (forwarded && addressIn(forwarded)) || addressIn(request.address ?? "");
+}
+
+function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {
+  return trustProxy ? headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
 }
 
 /** The network of an address with or without a port, IPv6 with or without brackets; undefined when it is not an address. */
 export function networkOf(text: string): string | undefined {
+  const address = addressIn(text);
+  return address === undefined || isIPv4(address) ? address : networkOfV6(address);
+}
+
+/** The address alone; undefined when there is none. */
+function addressIn(text: string): string | undefined {
   const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
   const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
-  if (isIPv4(address)) return address;
-  return isIPv6(address) ? networkOfV6(address) : undefined;
+  return isIPv4(address) || isIPv6(address) ? address : undefined;
 }
 
 function networkOfV6(address: string): string {

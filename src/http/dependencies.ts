@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { LineWriter } from "../lib/line-writer.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Snapshots } from "../store/snapshots.ts";
@@ -10,6 +11,8 @@ export interface HttpDependencies {
   readonly writeQueue: WriteQueue;
   readonly resources: readonly Resource[];
   readonly log: Logger;
+  /** Where every request is logged, if it is. */
+  readonly accessLog: LineWriter | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

@@ -1,12 +1,23 @@
 import type { WireRequest } from "../wire/request.ts";
+import type { Key, Site } from "./directory.ts";
 import type { Route } from "./route.ts";
 import type { RequestTarget } from "./target.ts";
+
+/** Why a key was refused. The response does not tell the first four apart (contract section 1); the log does. */
+export type KeyRefusal =
+  | "missing"
+  | "malformed"
+  | "unknown"
+  | "expired or revoked"
+  | "of another site"
+  | "read-only"
+  | "over its rate";
 
 /** A request on its way to its response. */
 export interface Exchange {
   readonly request: WireRequest;
   readonly target: RequestTarget;
-  /** The request ID, in `X-Request-Id` and in the log. */
+  /** The request ID, the client's or ours, in `X-Request-Id` and in the log. */
   readonly id: string;
   /** Undefined when the path has none, or the request could not be read. */
   readonly route: Route | undefined;
@@ -14,4 +25,8 @@ export interface Exchange {
   readonly method: string;
   /** Header fields about the key's rate limit, in every response to the request. Only admission sets them. */
   rateLimit: Readonly<Record<string, string>> | undefined;
+  /** For the log: the site of the request's host, the key that it has, and why that was refused. Only admission sets them. */
+  site: Site | undefined;
+  key: Key | undefined;
+  keyRefusal: KeyRefusal | undefined;
 }

@@ -6,6 +6,7 @@ import { type Code, Refusal } from "../model/errors.ts";
 import { RequestError, type RequestErrorReason } from "../wire/request-error.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
+import { traceIn } from "./request-ids.ts";
 
 const codes: Record<RequestErrorReason, Code> = {
   malformed: "bad-request",
@@ -23,13 +24,13 @@ const abandoned = new Refusal("bad-request", "the client went away before its tu
  */
 export function reportFailure(
   error: unknown,
-  { id }: Exchange,
+  { id, request }: Exchange,
   { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogLimit },
 ): Refusal {
   if (error instanceof RequestError) return new Refusal(codes[error.reason], error.message);
   if (error instanceof AbandonedWork) return abandoned;
   if (!(error instanceof Refusal)) {
-    log.error({ request: id, err: error }, "a request failed");
+    log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");
     return new Refusal("internal", `the server's log has the details of the request ${id}`);
   }
   if (error.code !== "unavailable") return error;

@@ -13,19 +13,25 @@ import type { Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportFailure } from "./failures.ts";
 import { effectiveMethod, methodLabel, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
+import { requestIdIn } from "./request-ids.ts";
+import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
 import type { SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
 import { toTarget } from "./target.ts";
 
+interface HandlerDependencies extends RouteDependencies {
+  readonly requestLog: RequestLog;
+}
+
 export class HttpHandler implements Handler {
-  readonly #dependencies: RouteDependencies;
+  readonly #dependencies: HandlerDependencies;
   readonly #routes: Routes;
   readonly #logLimit: LogLimit;
   readonly #idPrefix = randomText(8);
   #exchanges = 0;
 
-  constructor(dependencies: RouteDependencies) {
+  constructor(dependencies: HandlerDependencies) {
     this.#dependencies = dependencies;
     this.#routes = createRoutes(dependencies);
     this.#logLimit = createLogLimit(dependencies.now);
@@ -37,10 +43,13 @@ export class HttpHandler implements Handler {
     const exchange: Exchange = {
       request,
       target,
-      id: this.#newId(),
+      id: requestIdIn(request.headers) ?? this.#newId(),
       route: this.#routes.find(target.path),
       method: effectiveMethod(request),
       rateLimit: undefined,
+      site: undefined,
+      key: undefined,
+      keyRefusal: undefined,
     };
     let response: MaybePromise<WireResponse>;
     try {
@@ -55,10 +64,10 @@ export class HttpHandler implements Handler {
     );
   }
 
-  respondUnreadable(error: unknown): WireResponse {
-    const exchange: Exchange = { ...unreadable, id: this.#newId() };
+  respondUnreadable(error: unknown, address: string): WireResponse {
+    const exchange: Exchange = { ...unreadable, request: { ...unreadable.request, address }, id: this.#newId() };
     if (error instanceof RequestError) {
-      const line = { request: exchange.id, reason: error.message };
+      const line = { request: exchange.id, client: address, reason: error.message };
       this.#logLimit("unreadable", (suppressed) =>
         this.#dependencies.log.info({ ...line, suppressed }, "a request could not be read"),
       );
@@ -114,9 +123,10 @@ export class HttpHandler implements Handler {
   }
 
   #finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {
-    const { metrics, log } = this.#dependencies;
-    metrics.count(exchange.route, methodLabel(exchange.method), response.status, performance.now() - started);
-    if (log.isLevelEnabled("debug")) log.debug(toLogLine(exchange, response), "responded");
+    const { metrics, requestLog } = this.#dependencies;
+    const milliseconds = performance.now() - started;
+    metrics.count(exchange.route, methodLabel(exchange.method), response.status, milliseconds);
+    requestLog.note(exchange, response, milliseconds);
     return response;
   }
 }
@@ -142,8 +152,7 @@ const unreadable: Omit<Exchange, "id"> = {
   route: undefined,
   method: "",
   rateLimit: undefined,
+  site: undefined,
+  key: undefined,
+  keyRefusal: undefined,
 };
-
-function toLogLine({ id, route, request, target }: Exchange, { status }: WireResponse) {
-  return { request: id, method: request.method, path: target.path, route: route?.label, status };
-}

@@ -45,7 +45,7 @@ export function preflight(exchange: Exchange, route: Route): WireResponse {
     Allow: methods,
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers":
-      "X-API-AUTH, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-HTTP-Method-Override",
+      "X-API-AUTH, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-HTTP-Method-Override, X-Request-Id, traceparent",
     "Access-Control-Max-Age": "86400",
   });
 }

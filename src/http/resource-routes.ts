@@ -90,13 +90,13 @@ class ResourceEndpoint {
   }
 
   #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: FreshSite): MaybePromise<WireResponse> {
-    requireWrite(key);
+    requireWrite(exchange, key);
     const body = readBody(exchange.request);
     if (!(body instanceof Promise)) return this.#store(exchange, route, key, epoch, body);
     // So they may while the body arrived.
     return body.then((bytes) =>
       this.#dependencies.admission.readmit(exchange, (keyNow, freshNow) => {
-        requireWrite(keyNow);
+        requireWrite(exchange, keyNow);
         return this.#store(exchange, route, keyNow, freshNow.epoch, bytes);
       }),
     );

@@ -7,8 +7,9 @@ import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
 import { maxBodyBytes } from "./record-body.ts";
+import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 
-interface HttpOptions extends Omit<ListenOptions, "maxBodyBytes">, AdmissionOptions {}
+interface HttpOptions extends Omit<ListenOptions, "maxBodyBytes">, AdmissionOptions, RequestLogOptions {}
 
 /** Milliseconds after the start. */
 const loadDelay = 250;
@@ -19,7 +20,8 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const admission = new Admission(options, dependencies);
   const metrics = createMetrics(snapshots);
   const documentation = createDocumentation(options, dependencies);
-  const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation });
+  const requestLog = new RequestLog(options, dependencies);
+  const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog });
   const listener = listen({ ...options, maxBodyBytes }, handler);
 
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all

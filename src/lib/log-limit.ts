@@ -14,8 +14,8 @@ interface LoggedCause {
 export type LogLimit = (cause: string, write: (suppressed: number) => void) => void;
 
 /**
- * Limits log lines that clients can cause as often as they like to one per second and cause, so that they neither fill the disk nor
- * hide other lines. Remembers at most 100 causes.
+ * Limits log lines that clients can cause as often as they like to one per second and cause, and to 100 per second, so that they neither
+ * fill the disk nor hide other lines.
  * @param now milliseconds since 1970
  */
 export function createLogLimit(now: () => number): LogLimit {
@@ -27,8 +27,13 @@ export function createLogLimit(now: () => number): LogLimit {
       last.suppressed++;
       return;
     }
-    if (!last && logged.size >= maxCauses) logged.clear();
+    if (!last && logged.size >= maxCauses) forgetOld(logged, at);
+    if (!last && logged.size >= maxCauses) return;
     logged.set(cause, { at, suppressed: 0 });
     write(last?.suppressed ?? 0);
   };
+}
+
+function forgetOld(logged: Map<string, LoggedCause>, now: number): void {
+  for (const [cause, { at }] of logged) if (Math.abs(now - at) >= interval) logged.delete(cause);
 }

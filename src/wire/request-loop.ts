@@ -91,7 +91,10 @@ export class RequestLoop {
 
   /** Responds to what is not a request. Where the next one begins is unknown, so the response is the last (RFC 9112 section 9.6). */
   refuse(error: unknown): void {
-    this.#send(this.#context.handler.respondUnreadable(error), { headOnly: false, connection: "close" });
+    this.#send(this.#context.handler.respondUnreadable(error, this.#socket.remoteAddress), {
+      headOnly: false,
+      connection: "close",
+    });
     this.endAfterOutput();
   }
 

@@ -36,8 +36,11 @@ export type Incident =
 /** Makes the responses. None of its methods may throw. */
 export interface Handler {
   respond(request: WireRequest): MaybePromise<WireResponse>;
-  /** The response to a request that cannot be read (RequestError). The connection ends with it. Called for faults of the wire itself too. */
-  respondUnreadable(error: unknown): WireResponse;
+  /**
+   * The response to a request that cannot be read (RequestError). The connection ends with it. Called for faults of the wire itself too.
+   * @param address the client's
+   */
+  respondUnreadable(error: unknown, address: string): WireResponse;
   /** Called for each incident. Clients can cause any number of them. */
   note(incident: Incident, reason?: string): void;
 }

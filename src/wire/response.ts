@@ -13,6 +13,15 @@ export interface WireResponse {
   readonly body: ResponseBody;
 }
 
+/** Bytes of the body. */
+export function bodyLength(body: ResponseBody): number {
+  if (body === null) return 0;
+  if (typeof body === "string") return Buffer.byteLength(body);
+  if ("memory" in body) return body.memory.length - body.start;
+  if (body instanceof Uint8Array) return body.length;
+  return body.reduce((sum, part) => sum + part.length, 0);
+}
+
 /** Header fields as they are sent. @throws Error for a value with an invalid character, such as a line break (RFC 9110 section 5.5) */
 export function toHeaderLines(headers: Readonly<Record<string, string>>): string {
   let lines = "";

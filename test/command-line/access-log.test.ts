@@ -1,0 +1,213 @@
+// What a server logs of requests: every one with `--access-log`, otherwise slow ones and refused keys.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { ask, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { openClient } from "../support/wire-client.ts";
+
+let shop: Workshop;
+let key: string;
+beforeEach(async () => {
+  shop = openWorkshop();
+  await shop.must(["site", "add", "garden", "--default"]);
+  key = (await shop.must(["key", "create", "--site", "garden"])).trim();
+});
+afterEach(() => shop.close());
+
+/** The lines of the log that have this message. The server must have ended, since it writes them in the background. */
+function logged(server: Served, ...messages: string[]) {
+  const lines = server.stderr().split("\n").slice(0, -1);
+  return lines.map((line) => JSON.parse(line)).filter(({ msg }) => messages.length === 0 || messages.includes(msg));
+}
+
+async function end(server: Served): Promise<void> {
+  server.kill();
+  expect(await server.exited).toBe(0);
+}
+
+describe("--access-log", () => {
+  test("writes a line for each request, whatever the log level is", async () => {
+    const server = await shop.serve(["--access-log"]);
+    const created = await ask(`${server.url}/restapi/brands.json?x=secret`, key, {
+      method: "POST",
+      body: '{"Name":"a"}',
+    });
+    const head = await ask(`${server.url}/restapi/brands/1.xml`, key, { method: "HEAD" });
+    await ask(`${server.url}/restapi/brands/2.xml`, key);
+    const body = await created.text();
+    await end(server);
+    const lines = logged(server, "request");
+    expect(lines).toHaveLength(3);
+    const [first, second, third] = lines;
+    expect(first).toEqual({
+      level: 30,
+      time: expect.any(Number),
+      pid: server.pid,
+      request: created.headers.get("X-Request-Id"),
+      site: "garden",
+      key: key.slice(0, 12),
+      client: "127.0.0.1",
+      method: "POST",
+      path: "/restapi/brands.json",
+      status: 201,
+      bytes: body.length,
+      ms: expect.any(Number),
+      msg: "request",
+    });
+    expect(Math.abs(Date.now() - first.time)).toBeLessThan(60_000);
+    expect(second).toMatchObject({ request: head.headers.get("X-Request-Id"), method: "HEAD", status: 200, bytes: 0 });
+    expect(third).toMatchObject({ method: "GET", path: "/restapi/brands/2.xml", status: 404 });
+    for (const secret of [key, "x=secret"]) expect(server.stderr()).not.toContain(secret);
+  });
+
+  test("is off by default", async () => {
+    const server = await shop.serve(["--log", "info"]);
+    await ask(`${server.url}/restapi/brands.json`, key);
+    await end(server);
+    expect(server.stderr()).toBe("");
+  });
+
+  test("has the client's address from the proxy, if the proxy is trusted", async () => {
+    for (const [args, client] of [
+      [["--trust-proxy"], "2001:db8::7"],
+      [[], "127.0.0.1"],
+    ] as const) {
+      const server = await shop.serve(["--access-log", ...args]);
+      await ask(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": "1.2.3.4, [2001:db8::7]:99" } });
+      await ask(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": 'evil\u00e9","status":"200' } });
+      await end(server);
+      expect(logged(server).map((line) => line.client)).toEqual([client, "127.0.0.1"]);
+    }
+  });
+
+  test("has requests that could not be read, with the client that sent them", async () => {
+    const server = await shop.serve(["--access-log"]);
+    const client = await openClient(Number(new URL(server.url).port));
+    client.send("nonsense\r\n\r\n");
+    await client.ended();
+    client.socket.destroy();
+    await end(server);
+    expect(logged(server, "request")).toMatchObject([{ client: "127.0.0.1", method: "", path: "", status: 400 }]);
+  });
+
+  test("cannot be forged by names with line breaks or terminal escapes", async () => {
+    const server = await shop.serve(["--access-log", "--log", "info"]);
+    const client = await openClient(Number(new URL(server.url).port));
+    const targets = [
+      "/restapi/a%0A%7B%22forged%22:1%7D.json",
+      '/"},"msg":"forged',
+      "/\x9b31m\x85forged",
+      `/${"\x85".repeat(3000)}`,
+      `/${Buffer.from("\u202e\u2028\u{1f600}").toString("latin1")}\\..\\x`,
+      `/${"x".repeat(8000)}`,
+    ];
+    const headers = "Host: x\r\nX-Request-Id: a\x9b31m\r\nX-API-AUTH: sfk_\x9b31m\r\ntraceparent: \x9b31m\r\n";
+    for (const target of targets) client.send(`GET ${target} HTTP/1.1\r\n${headers}\r\n`);
+    client.send(`M${"~".repeat(9000)} / HTTP/1.1\r\n${headers}\r\n`);
+    client.send(`GET\x1b[31m / HTTP/1.1\r\n${headers}\r\n`);
+    await client.ended();
+    client.socket.destroy();
+    await end(server);
+    expect(server.stderr()).toMatch(/^[\n -~]*$/);
+    const lines = logged(server, "request", "key refused");
+    expect(lines).toHaveLength(targets.length + 2);
+    for (const line of lines) expect(JSON.stringify(line).length).toBeLessThan(2000);
+    for (const line of server.stderr().split("\n")) expect(line.length).toBeLessThan(4096);
+  });
+
+  test("lines of several workers are never mixed", async () => {
+    const server = await shop.serve(["--access-log", "--workers", "2"]);
+    const path = `/restapi/${"x".repeat(300)}.json`;
+    const count = 400;
+    const requests = Array.from({ length: count }, () =>
+      ask(server.url + path, key, { headers: { Connection: "close" } }),
+    );
+    for (const response of await Promise.all(requests)) expect(response.status).toBe(404);
+    await end(server);
+    const lines = logged(server, "request");
+    expect(lines).toHaveLength(count);
+    expect(new Set(lines.map(({ request }) => request)).size).toBe(count);
+  });
+
+  test("is lost rather than waited for when no one reads it", async () => {
+    const wrap = (command: string) => `exec bash -c ${quoted(`${command} 2> >(exec sleep 15 > /dev/null 2>&1)`)}`;
+    const server = await shop.serve(["--access-log"], { wrap });
+    const path = `/restapi/${"x".repeat(400)}.json`;
+    for (let round = 0; round < 30; round++) {
+      const requests = Array.from({ length: 100 }, () => fetch(server.url + path));
+      for (const response of await Promise.all(requests)) expect(response.status).toBe(404);
+    }
+    expect((await ask(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
+    process.kill(server.pid, "SIGTERM");
+    await waitFor(() => !isAlive(server.pid), "its end");
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe("without --access-log", () => {
+  test("the reason of a refused key is logged, with the part of the key that may be shown", async () => {
+    await shop.must(["site", "add", "other", "--hostname", "other.example"]);
+    const create = async (...args: string[]) => (await shop.must(["key", "create", ...args])).trim();
+    const foreign = await create("--site", "other");
+    const revoked = await create("--site", "garden");
+    await shop.must(["key", "revoke", revoked]);
+    const reader = await create("--site", "garden", "--scope", "read");
+    const limited = await create("--site", "garden", "--rate", "1");
+    const unknown = key.slice(0, 12).replace(/.$/, (last) => (last === "a" ? "b" : "a"));
+    const server = await shop.serve(["--log", "info"]);
+    const url = `${server.url}/restapi/brands.json`;
+    const cases: [sent: string | undefined, method: string, status: number, refused: string, shown?: string][] = [
+      [undefined, "GET", 401, "missing"],
+      ["Bearer hunter2", "GET", 401, "malformed"],
+      [unknown + key.slice(12), "GET", 401, "malformed"],
+      [revoked, "GET", 401, "expired or revoked", revoked.slice(0, 12)],
+      [foreign, "GET", 403, "of another site", foreign.slice(0, 12)],
+      [reader, "POST", 403, "read-only", reader.slice(0, 12)],
+    ];
+    for (const [sent, method, status] of cases) {
+      const body = method === "POST" ? { body: '{"Name":"a"}' } : {};
+      const response = await fetch(url, { method, ...body, headers: sent === undefined ? {} : { "X-API-AUTH": sent } });
+      expect(response.status).toBe(status);
+    }
+    for (let n = 0; n < 3; n++) await ask(url, limited);
+    await end(server);
+    const lines = logged(server, "key refused");
+    // One line a second for each cause; the two malformed keys have the same.
+    const expected = cases.filter((_, index) => index !== 2);
+    expect(lines.slice(0, -1).map((line) => [line.method, line.status, line.refused, line.key])).toEqual(
+      expected.map(([, method, status, refused, shown]) => [method, status, refused, shown]),
+    );
+    expect(lines.at(-1)).toMatchObject({ refused: "over its rate", status: 429, key: limited.slice(0, 12) });
+    for (const secret of ["hunter2", revoked, foreign, reader, limited, key]) {
+      expect(server.stderr()).not.toContain(secret);
+    }
+  });
+
+  test("slow requests are logged, up to one per second and route", async () => {
+    const server = await shop.serve(["--log", "info", "--slow-ms", "1"]);
+    const client = await openClient(Number(new URL(server.url).port));
+    const head = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 12"];
+    client.send(`${head.join("\r\n")}\r\n\r\n`);
+    await Bun.sleep(20);
+    client.send('{"Name":"a"}');
+    await client.responses(1);
+    client.socket.destroy();
+    await end(server);
+    expect(logged(server, "slow request")).toMatchObject([
+      { site: "garden", key: key.slice(0, 12), method: "POST", path: "/restapi/brands.json", status: 201 },
+    ]);
+  });
+
+  test("no request is slow with --slow-ms 0", async () => {
+    const server = await shop.serve(["--log", "info", "--slow-ms", "0"]);
+    await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"a"}' });
+    await end(server);
+    expect(logged(server, "slow request")).toEqual([]);
+  });
+});
