@@ -1,15 +1,18 @@
 // The options of `import` for CSV files that another program wrote.
 
+import { existsSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { isEncoding } from "../formats/charset.ts";
 import { isDelimiter } from "../formats/csv-rows.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { CsvOptions, FileFormat } from "../operator/rows.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
 import { UsageError } from "./common.ts";
 
 export interface CsvFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
+  readonly rejects?: string;
 }
 
 export function withCsvOptions(command: Command): Command {
@@ -23,15 +26,26 @@ export function withCsvOptions(command: Command): Command {
       "--encoding <name>",
       "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
       readEncoding,
-    );
+    )
+    .option("--rejects <file>", "write the refused rows of a CSV file to this file, to correct and to import again");
 }
 
-/** @throws UsageError for an option that does not apply to the format */
-export function readCsvFlags(format: FileFormat, flags: CsvFlags): CsvOptions {
-  const { delimiter, encoding } = flags;
-  const given = Object.entries({ delimiter, encoding }).find(([, value]) => value !== undefined);
+/** @throws UsageError for an option that does not apply to the format, or a file for refused rows that is the input or standard output */
+export function readCsvFlags(file: string, format: FileFormat, flags: CsvFlags): CsvOptions {
+  const { delimiter, encoding, rejects } = flags;
+  const given = Object.entries({ delimiter, encoding, rejects }).find(([, value]) => value !== undefined);
   if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
+  if (rejects !== undefined) requireOther(rejects, file);
   return { delimiter, encoding };
+}
+
+function requireOther(rejects: string, input: string): void {
+  if (rejects === "") throw new UsageError("the file name of --rejects is empty");
+  if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file: the summary is on standard output");
+  if (existsSync(rejects) && statSync(rejects).isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder`);
+  const [to, from] = [rejects, input].map((file) => statSync(file, { throwIfNoEntry: false }));
+  if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
+    throw new UsageError(`--rejects would overwrite ${input}, the file to import; name another file`);
 }
 
 function readDelimiter(text: string): string {

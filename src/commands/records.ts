@@ -8,6 +8,7 @@ import { importRecords } from "../operator/import.ts";
 import type { ImportSummary } from "../operator/import-summary.ts";
 import { findMatchField } from "../operator/matcher.ts";
 import { writeFile } from "../operator/output.ts";
+import { openRejects } from "../operator/rejects.ts";
 import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
@@ -61,21 +62,30 @@ without an ID creates a record. With --match, the ID is ignored. Fields that a r
 Example:
   storefront import --site shop brands brands.csv --match Name --dry-run`,
     )
-    .action(async (resource: Resource, file: string, options: ImportFlags) => {
-      asUsageError(() => findMatchField(resource, options.match));
-      const format = options.format ?? formatOf(file) ?? "csv";
-      const csv = readCsvFlags(format, options);
-      const progress = await openProgress(file);
-      const summary = await interruptible((signal) =>
-        withEngine(options, async (engine) => {
-          const site = await findSite(engine, options.site);
-          const bytes = untilAborted(progress.watch(openInput(file)), signal);
-          const rows = readRows(resource, bytes, format, csv);
-          return importRecords(engine, site.ID, resource, rows, { ...options, signal, now: Date.now });
-        }),
-      ).finally(progress.stop);
-      report(options, summary);
-    });
+    .action(runImport);
+}
+
+async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
+  asUsageError(() => findMatchField(resource, options.match));
+  const format = options.format ?? formatOf(file) ?? "csv";
+  const csv = readCsvFlags(file, format, options);
+  const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
+  const progress = await openProgress(file);
+  const work = interruptible((signal) =>
+    withEngine(options, async (engine) => {
+      const site = await findSite(engine, options.site);
+      const bytes = untilAborted(progress.watch(openInput(file)), signal);
+      const rows = readRows(resource, bytes, format, csv);
+      const onRejected = rejects?.add;
+      return importRecords(engine, site.ID, resource, rows, { ...options, signal, onRejected, now: Date.now });
+    }),
+  ).finally(progress.stop);
+  const summary = await work.catch(async (error) => {
+    await rejects?.abandon();
+    throw error;
+  });
+  await rejects?.close();
+  report(options, summary);
 }
 
 function exportCommand(): Command {
@@ -101,6 +111,10 @@ function report(options: ImportFlags, summary: ImportSummary): void {
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   printResult(options, summary, [line]);
+  if (rejected > 0 && options.rejects !== undefined)
+    printMessage(
+      `the refused rows are in ${options.rejects}: correct them, and import that file with the same options`,
+    );
   if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;
   if (interrupted)

@@ -1,4 +1,4 @@
-import { Refusal } from "../model/errors.ts";
+import { type Fault, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
 
 /** A fault and the number of its row. */
@@ -24,25 +24,26 @@ export function emptySummary(): ImportSummary {
   return { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, interrupted: false, faults: [] };
 }
 
-/** Counts the outcome of a row. */
-export function countOutcome(summary: ImportSummary, row: number, intent: Intent, outcome: Outcome): void {
-  if (outcome.kind === "refused") reject(summary, row, new Refusal("conflict", toMessage(outcome.why, intent.id)));
-  else if (outcome.kind === "unchanged") summary.unchanged++;
+/** Counts the outcome of a row that was not refused. */
+export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Outcome): void {
+  if (outcome.kind === "unchanged") summary.unchanged++;
   else if (intent.operation === "create") summary.created++;
   else summary.updated++;
 }
 
-function toMessage(why: Refused["why"], id: number | undefined): string {
-  if (why === "other-history") return "the site was restored or removed during the import";
-  return why === "id-used"
-    ? `the record ${id} was deleted; restore it with restore-record`
-    : `the record ${id} was deleted during the import`;
+/** The fault of a row that the store refused. */
+export function storeFault({ why }: Refused, { id }: Intent): Fault {
+  if (why === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
+  const deleted = `the record ${id} was deleted`;
+  return {
+    field: "",
+    detail: why === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
+  };
 }
 
 /** Counts a row that was refused, and lists its faults. */
-export function reject(summary: ImportSummary, row: number, refusal: Refusal): void {
+export function countRejected(summary: ImportSummary, row: number, faults: readonly Fault[]): void {
   summary.rejected++;
-  const faults = refusal.faults.length > 0 ? refusal.faults : [{ field: "", detail: refusal.message }];
   for (const { field, detail } of faults) summary.faults.push({ row, field, detail });
 }
 

@@ -7,7 +7,14 @@ import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
 import { type LoadedSite, loadSite } from "../store/load-site.ts";
-import { countOutcome, emptySummary, type ImportSummary, reject, withProgress } from "./import-summary.ts";
+import {
+  countOutcome,
+  countRejected,
+  emptySummary,
+  type ImportSummary,
+  storeFault,
+  withProgress,
+} from "./import-summary.ts";
 import { type Match, type Matcher, openMatcher, type RowInput } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
 
@@ -20,6 +27,8 @@ export interface ImportOptions {
   readonly atomic?: boolean | undefined;
   /** Stops the import after the rows that are being stored. `rows` must throw this signal's reason as well. */
   readonly signal?: AbortSignal | undefined;
+  /** Called for each row that is refused; the import waits for it. */
+  readonly onRejected?: ((row: NumberedRow, faults: readonly Fault[]) => Promise<void>) | undefined;
   readonly now: () => number;
 }
 
@@ -65,7 +74,7 @@ interface ImportContext {
 }
 
 interface PendingRow {
-  readonly number: number;
+  readonly row: NumberedRow;
   readonly input: RowInput;
   readonly intent: Intent;
 }
@@ -95,7 +104,7 @@ class ImportRun {
         await this.#add(row);
       } catch (error) {
         if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
-        reject(this.summary, row.number, error);
+        await this.#reject(row, error.faults);
       }
       if (this.#pending.length >= batchSize && !atomic) await this.#store();
     }
@@ -103,7 +112,8 @@ class ImportRun {
   }
 
   /** @throws Refusal `invalid-record` */
-  async #add({ number, decoded }: NumberedRow): Promise<void> {
+  async #add(row: NumberedRow): Promise<void> {
+    const { decoded } = row;
     const { site, resource, matcher, options } = this.#context;
     const input = requireObject(decoded);
     const key = matcher.keyOf(input);
@@ -113,7 +123,7 @@ class ImportRun {
     }
     const match = matcher.find(input);
     const intent = toIntent(resource, match, input, decoded.faults);
-    this.#pending.push({ number, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
+    this.#pending.push({ row, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
     if (key !== undefined) this.#pendingKeys.add(key);
     matcher.note(input, match.id);
   }
@@ -127,12 +137,18 @@ class ImportRun {
     const intents = batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
     const outcomes = await commit(intents, options.atomic);
     for (const [index, outcome] of outcomes.entries()) {
-      const { number, input, intent } = batch[index] as PendingRow;
-      countOutcome(this.summary, number, intent, outcome);
+      const { row, input, intent } = batch[index] as PendingRow;
+      if (outcome.kind === "refused") await this.#reject(row, [storeFault(outcome, intent)]);
+      else countOutcome(this.summary, intent, outcome);
       if (outcome.kind !== "done") continue;
       this.#epoch ??= epochOf(outcome.version);
       matcher.note(input, outcome.id);
     }
+  }
+
+  async #reject(row: NumberedRow, faults: readonly Fault[]): Promise<void> {
+    countRejected(this.summary, row.number, faults);
+    await this.#context.options.onRejected?.(row, faults);
   }
 }
 

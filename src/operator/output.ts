@@ -105,9 +105,10 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Removes `part` when a signal ends this process, until the returned function is called. */
+/** Removes `part` when a signal ends this process, until the returned function is called. A signal that has another listener does not. */
 function removeAtSignal(part: string): () => void {
   const onSignal = (signal: NodeJS.Signals) => {
+    if (process.listenerCount(signal) > 1) return;
     rmSync(part, { force: true });
     stop();
     process.kill(process.pid, signal);

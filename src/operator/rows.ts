@@ -17,6 +17,15 @@ export type FileFormat = (typeof fileFormats)[number];
 export interface NumberedRow {
   readonly number: number;
   readonly decoded: Decoded;
+  /** The row as it is in the file, if that is CSV. */
+  readonly source?: CsvSource;
+}
+
+export interface CsvSource {
+  readonly table: { readonly header: readonly string[]; readonly delimiter: string };
+  readonly cells: readonly string[];
+  /** The text of the row, if its quoting has a fault. */
+  readonly text: string | undefined;
 }
 
 /** How a CSV file is written, where that differs from what `export` writes. */
@@ -51,16 +60,20 @@ async function* readCsv(
   { delimiter, encoding }: CsvOptions,
 ): AsyncGenerator<NumberedRow> {
   let plan: CellPlan | undefined;
+  let table: CsvSource["table"] = { header: [], delimiter: "" };
   let number = 0;
   for await (const read of readCsvRows(decodeText(bytes, encoding), delimiter)) {
     if (!read) throw tooLong(number + 1);
     for (const { cells, fault } of read.rows) {
       number++;
-      if (!plan) plan = readHeader(resource, cells, fault?.detail);
-      else if (fault) yield { number, decoded: { input: {}, faults: [{ field: "", detail: fault.detail }] } };
-      else if (cells.length > 1 || cells[0] !== "") {
-        const decoded = decodeCsvLine(plan, cells);
-        if (decoded) yield { number, decoded };
+      if (!plan) {
+        plan = readHeader(resource, cells, fault?.detail);
+        table = { header: cells, delimiter: read.delimiter };
+      } else if (fault || cells.length > 1 || cells[0] !== "") {
+        const decoded = fault
+          ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
+          : decodeCsvLine(plan, cells);
+        if (decoded) yield { number, decoded, source: { table, cells, text: fault?.text } };
       }
     }
   }

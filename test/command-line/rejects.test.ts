@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { openWorkshop, type Workshop } from "../support/command.ts";
+
+let shop: Workshop;
+let site = "";
+let sites = 0;
+beforeAll(() => {
+  shop = openWorkshop();
+});
+beforeEach(async () => {
+  site = `site-${++sites}`;
+  await shop.must(["site", "add", site]);
+});
+afterAll(() => shop.close());
+
+const load = (content: string, ...more: string[]) =>
+  shop.run(["import", "--site", site, "brands", "-", ...more], { stdin: content });
+const read = (name: string) => readFileSync(shop.file(name), "utf8");
+const names = async () =>
+  JSON.parse(await shop.must(["export", "--site", site, "brands", "--format", "json"])).map(
+    ({ Name }: { Name: string }) => Name,
+  );
+
+test("refused rows are in the file with their number and fault; corrected, they are imported with the same options", async () => {
+  const options = ["--delimiter", ";", "--encoding", "windows-1252", "--rejects"];
+  const csv = "Name;Address.Country\nGood;GB\nA;United; Kingdom\nB;!\n;GB\n'C;FR\n";
+  const { code, stdout, stderr } = await load(csv, ...options, shop.file("first.csv"));
+  expect([code, stdout]).toEqual([1, "5 rows: 2 created, 0 updated, 0 unchanged, 3 rejected\n"]);
+  expect(stderr).toContain("first.csv: correct them, and import that file with the same options");
+  expect(read("first.csv")).toBe(
+    "\ufeff# row;# fault;Name;Address.Country\r\n" +
+      '3;has 3 cells, but the header has 2;A;United;" Kingdom"\r\n' +
+      "4;Address.Country: must be empty or a country code of 2 or 3 letters, such as GB;B;!\r\n" +
+      "5;Name: must not be empty;;GB\r\n",
+  );
+  const corrected = read("first.csv").replace('United;" Kingdom"', "GB").replace("B;!", "Ä;DE");
+  const second = await load(corrected, ...options, shop.file("second.csv"));
+  expect(second.stdout).toBe("3 rows: 2 created, 0 updated, 0 unchanged, 1 rejected\n");
+  expect(await names()).toEqual(["Good", "'C", "A", "Ä"]);
+  expect(read("second.csv")).toBe("\ufeff# row;# fault;Name;Address.Country\r\n4;Name: must not be empty;;GB\r\n");
+});
+
+test("rows whose quoting has a fault are written as they are, the one that is never closed last", async () => {
+  await load("ID,Name\n5,Deleted\n");
+  const key = (await shop.must(["key", "create", "--site", site])).trim();
+  await shop.must(["site", "set", site, "--default"]);
+  const server = await shop.serve();
+  await fetch(`${server.url}/restapi/brands/5.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
+  server.kill();
+  const csv = 'ID,Name\n1,"a"b\n5,Again\n2,B\n3,"c\n4,D\n';
+  await load(csv, "--rejects", shop.file("quotes.csv"));
+  expect(read("quotes.csv")).toBe(
+    `\ufeff# row,# fault,ID,Name\r\n2,"text follows a closing quote; write a quote inside as """"",1,"a"b\n` +
+      "3,the record 5 was deleted; restore it with restore-record,5,Again\r\n" +
+      '5,a quoted cell of this row is never closed; the rest of the file was read as part of it,3,"c\n4,D\n',
+  );
+  const again = await load(read("quotes.csv"), "--rejects", shop.file("again.csv"));
+  expect(again.stdout).toBe("3 rows: 0 created, 0 updated, 0 unchanged, 3 rejected\n");
+  expect(read("again.csv")).toBe(read("quotes.csv"));
+});
+
+test("without refused rows the file is empty; an import that fails leaves it as it was", async () => {
+  writeFileSync(shop.file("old.csv"), "before");
+  expect((await load("Nmae\nA\n", "--rejects", shop.file("old.csv"))).code).toBe(1);
+  expect(read("old.csv")).toBe("before");
+  expect((await load("Name\nA\n", "--rejects", shop.file("old.csv"))).code).toBe(0);
+  expect(read("old.csv")).toBe("");
+  const broken = await shop.run(["import", "--site", site, "brands", "-", "--rejects", shop.file("old.csv")], {
+    stdin: Buffer.concat([Buffer.from(`Name,ID\n,1\n${"A brand,\n".repeat(60_000)}`), Buffer.from([0xff])]),
+  });
+  expect(broken.stderr).toMatch(/not valid UTF-8.* records were created/);
+  expect(read("old.csv")).toBe("\ufeff# row,# fault,Name,ID\r\n2,Name: must not be empty,,1\r\n");
+  expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
+});
+
+test("a dry run writes the file too", async () => {
+  await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", shop.file("dry.csv"));
+  expect(read("dry.csv")).toContain("3,Name: must not be empty,,2");
+  expect(await names()).toEqual([]);
+});
+
+test("a full disk under the file stops the import, which reports what was stored before", async () => {
+  const rows = `${"A,1\n".repeat(600)}${",2\n".repeat(20_000)}`;
+  const { code, stderr } = await load(`Name,AccountNumber\n${rows}`, "--rejects", "/dev/full");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^storefront: cannot write \/dev\/full: .*no space.*; \d+ records were created and 0 updated before$/m,
+  );
+});
+
+test("Ctrl-C keeps the rows that were refused so far", async () => {
+  const started = shop.start([
+    "import",
+    "--site",
+    site,
+    "brands",
+    "-",
+    "--rejects",
+    shop.file("stopped.csv"),
+    "--json",
+  ]);
+  started.write(`Name,AccountNumber\n,1\n${"A,2\n".repeat(200_000)}`);
+  while (!readdirSync(shop.folder).some((name) => name.includes("stopped.csv"))) await Bun.sleep(5);
+  started.kill("SIGINT");
+  expect(await started.exited).toBe(1);
+  expect(JSON.parse(started.stdout())).toMatchObject({ interrupted: true, rejected: 1 });
+  expect(read("stopped.csv")).toBe("\ufeff# row,# fault,Name,AccountNumber\r\n2,Name: must not be empty,,1\r\n");
+});
+
+const wrong: [string[], number, RegExp][] = [
+  [["--rejects", "-"], 2, /needs a file: the summary is on standard output/],
+  [["--rejects", ""], 2, /file name of --rejects is empty/],
+  [["--rejects", "."], 2, /--rejects \. is a folder/],
+  [["--rejects", "no-folder/x.csv"], 1, /cannot write no-folder\/x\.csv/],
+  [["--rejects", "x.csv", "--format", "xml"], 2, /--rejects is for CSV files, and this one is xml/],
+];
+test.each(wrong)("%j exits with %i", async (args, status, message) => {
+  const { code, stdout, stderr } = await load("Name\nA\n", ...args);
+  expect([code, stdout]).toEqual([status, ""]);
+  expect(stderr).toMatch(message);
+});
+
+test("the file to import is not overwritten, by whatever name", async () => {
+  writeFileSync(shop.file("in.csv"), "Name,ID\n,1\n");
+  for (const name of ["in.csv", "./in.csv", shop.file("in.csv")]) {
+    const { code, stderr } = await shop.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("would overwrite in.csv")]);
+  }
+  expect(read("in.csv")).toBe("Name,ID\n,1\n");
+  expect(existsSync(shop.file("out.csv"))).toBe(false);
+});
