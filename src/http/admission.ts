@@ -3,6 +3,7 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
+import { OtherHistory } from "../store/cold-site.ts";
 import type { FreshSite } from "../store/snapshots.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { authenticate, sentHost, toHostname, wrongSite } from "./auth.ts";
@@ -45,14 +46,10 @@ export class Admission {
    */
   atSite<T>(exchange: Exchange, then: (site: Site, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
     const host = sentHost(exchange, this.#options.trustForwardedHost);
-    const name = toHostname(host);
-    const guess = this.#directory.siteOf(name)?.id ?? systemSite;
+    const guess = this.#directory.siteOf(toHostname(host))?.id ?? systemSite;
     return after(this.#dependencies.snapshots.fresh(guess), (fresh) => {
       // Only now is the directory as new as the store. It may have another site for the host.
-      const site = this.#directory.siteOf(name);
-      if (!site) throw wrongSite(host);
-      exchange.site = site;
-      if (site.isSuspended) throw new Refusal("site-suspended", "this website is suspended");
+      const site = this.#siteAt(host, exchange);
       return site.id === fresh.site ? then(site, fresh) : this.atSite(exchange, then);
     });
   }
@@ -74,6 +71,18 @@ export class Admission {
   }
 
   /**
+   * Checks the site and the key again, as they are known to this process, for a request that has got its data from the store together
+   * with them. The request does not count again.
+   * @param siteId the site of the data
+   * @throws Refusal as `atSite` and `admit` do, and OtherHistory if the host has another site now
+   */
+  recheck(exchange: Exchange, siteId: number): void {
+    const site = this.#siteAt(sentHost(exchange, this.#options.trustForwardedHost), exchange);
+    if (site.id !== siteId) throw new OtherHistory();
+    authenticate(exchange, site, this.#directory, this.#dependencies.now());
+  }
+
+  /**
    * Checks the site and the key again, for a request that was admitted and has waited since, and calls `then`. The request does not
    * count again.
    * @throws Refusal as `atSite` and `admit` do
@@ -87,6 +96,14 @@ export class Admission {
   /** Stores when keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
+  }
+
+  #siteAt(host: string, exchange: Exchange): Site {
+    const site = this.#directory.siteOf(toHostname(host));
+    if (!site) throw wrongSite(host);
+    exchange.site = site;
+    if (site.isSuspended) throw new Refusal("site-suspended", "this website is suspended");
+    return site;
   }
 
   #takeToken(exchange: Exchange, key: Key, limit: Limit, now: number): void {

@@ -82,11 +82,19 @@ class ResourceEndpoint {
     try {
       const response = read(exchange, route, fresh);
       if (!(response instanceof Promise)) return response;
-      // While a long list was made or the store was asked, the key may have been revoked and the site removed.
-      return response.then((made) => this.#dependencies.admission.readmit(exchange, () => made), again);
+      return response.then((made) => this.#checkAgain(exchange, route, fresh, made)).catch(again);
     } catch (error) {
       return again(error);
     }
+  }
+
+  /** While a long list was made or the store was asked, the key may have been revoked and the site removed. */
+  #checkAgain<T>(exchange: Exchange, { isList }: ResourceRoute, { site }: FreshSite, made: T): MaybePromise<T> {
+    const { admission } = this.#dependencies;
+    if (isList) return admission.readmit(exchange, () => made);
+    // A record comes together with the state of the keys, so the store need not be asked for that.
+    admission.recheck(exchange, site);
+    return made;
   }
 
   #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: FreshSite): MaybePromise<WireResponse> {

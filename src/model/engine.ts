@@ -80,7 +80,7 @@ export interface Engine {
   openForWriting?(): Promise<void>;
 
   /**
-   * Reads one record. Its row is undefined when the ID was never used.
+   * Reads one record, and the head of the system site at the same moment. The row is undefined when the ID was never used.
    * @param minHead the last head of the site that the caller knows: `unavailable` when the database is behind that in the same history
    */
   readRecord(
@@ -88,7 +88,7 @@ export interface Engine {
     resource: string,
     id: number,
     minHead?: Head,
-  ): MaybePromise<SiteRead & { readonly row: RecordRow | undefined }>;
+  ): MaybePromise<SiteRead & { readonly row: RecordRow | undefined; readonly system: Head }>;
 
   /**
    * Reads a page of the records of a resource that are not deleted, in ID order. Takes time that grows with `limit` and `offset`.

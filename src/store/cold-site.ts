@@ -30,6 +30,8 @@ export interface ColdRead {
 
 export interface ColdSiteOptions {
   readonly engine: Pick<Engine, "readRecord" | "readPage">;
+  /** Brings the system site in memory to `head` or later. @throws OtherHistory */
+  readonly bringUpSystem: (head: Head) => MaybePromise<void>;
   /** Loads the site as of `head` or later. */
   readonly load: (site: number, head: Head) => MaybePromise<Snapshot>;
   /** Called after each read. */
@@ -69,14 +71,14 @@ export class ColdSite {
     return versionOf(this.epoch, revision);
   }
 
-  /** The record with this ID; undefined where there is none. @throws OtherHistory */
+  /** The record with this ID; undefined where there is none. The system site in memory is then as new as the record. @throws OtherHistory */
   record(resource: Resource, id: number): MaybePromise<MemoryRecord | undefined> {
     const read = this.#options.engine.readRecord(this.site, resource.name, id, this.#head);
-    return after(read, ({ head, counts, row }) => {
+    return after(read, ({ head, counts, row, system }) => {
       this.#requireHistory(head);
       const record = row && this.#toRecord(resource, row);
       this.#noteRead(recordCost, counts, record);
-      return record;
+      return record && after(this.#options.bringUpSystem(system), () => record);
     });
   }
 

@@ -8,7 +8,7 @@ import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { Barrier, type BarrierResult } from "./barrier.ts";
 import { ColdReads } from "./cold-reads.ts";
-import { type ColdRead, ColdSite, type ColdSiteOptions } from "./cold-site.ts";
+import { type ColdRead, ColdSite, type ColdSiteOptions, OtherHistory } from "./cold-site.ts";
 import { type Follower, LoadedSites } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
 
@@ -34,6 +34,7 @@ export class Snapshots {
     this.#barrier = engine.unchanged ? undefined : new Barrier(engine);
     this.#coldOptions = {
       engine,
+      bringUpSystem: (head) => after(this.#at(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
       load: (site, head) => this.#load(site, head),
       noteRead: (read) => this.#noteColdRead(read),
     };
@@ -152,6 +153,10 @@ export class Snapshots {
     if (fresh instanceof Snapshot) this.#loaded.noteUse(fresh);
     return fresh;
   }
+}
+
+function requireEpoch(epoch: string, head: Head): void {
+  if (epoch !== head.epoch) throw new OtherHistory();
 }
 
 function isOfHistory({ site, epoch }: FreshSite, { heads }: BarrierResult): boolean {

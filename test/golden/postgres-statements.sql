@@ -50,7 +50,7 @@ create or replace view "location" as select site_id, id, revision, coalesce(body
 
 create or replace view "order_status" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name" from records where resource = 'order-status' and body is not null;
 
-create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default" from records where resource = 'site' and body is not null;
+create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default", coalesce(body::json #>> '{Suspended}', '') as "suspended" from records where resource = 'site' and body is not null;
 
 create or replace view brand as <definition>;
 
@@ -180,9 +180,9 @@ select site_id, key_id, name, digest, at, operation, id, revision, body from jso
 
 select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
 
-select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and body is not null order by id limit $3 offset $4 ) as found on true where sites.id = $1 order by found.id;
+select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and body is not null order by id limit $3 offset $4 ) as found on true where sites.id = $1 order by found.id;
 
-select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and id = $3 ) as found on true where sites.id = $1;
+select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body, (select revision from sites where id = <number>) as system_revision, (select epoch from sites where id = <number>) as system_epoch from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and id = $3 ) as found on true where sites.id = $1;
 
 select to_regclass('storefront_schema') is not null as is_there;
 

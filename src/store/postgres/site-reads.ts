@@ -17,7 +17,8 @@ export function createSiteReads(pool: Pool): SiteReads {
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
         const [row] = await connection.query(sql.record, site, resource, id);
-        return { ...toState(row, minHead), row: toRecord(row) };
+        const system = { revision: row?.system_revision ?? 0, epoch: row?.system_epoch ?? "" };
+        return { ...toState(row, minHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, minHead) =>
       pool.read(async (connection) => {

@@ -4,6 +4,7 @@
 // They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
 // statement that touches a site names it.
 
+import { systemSite } from "../../model/system-site.ts";
 import { operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, keyOf, type TableName } from "../tables.ts";
@@ -15,10 +16,14 @@ const minIdleTimeout = 10_000;
 const maxDropped = 2000;
 
 /** The row of a site `$1`, with each row of records that `which` leaves of resource `$2` beside it, and alone where there is none. */
-const siteWith = (which: string) =>
-  `select sites.revision, epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral (
+const siteWith = (which: string, more = "") =>
+  `select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body${more} from sites left join lateral (
   select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 ${which}
 ) as found on true where sites.id = $1`;
+
+const systemHead = ["revision", "epoch"]
+  .map((column) => `(select ${column} from sites where id = ${systemSite}) as system_${column}`)
+  .join(", ");
 
 export const sql = {
   heads: (sites: readonly number[]) => `select id, revision, epoch from sites where id in (${list(sites)})`,
@@ -29,7 +34,7 @@ export const sql = {
 
   site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
 
-  record: siteWith("and id = $3"),
+  record: siteWith("and id = $3", `, ${systemHead}`),
 
   page: `${siteWith("and body is not null order by id limit $3 offset $4")} order by found.id`,
 

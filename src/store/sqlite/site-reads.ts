@@ -3,6 +3,7 @@
 import type { Database } from "bun:sqlite";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { readCounts, type StoredCounts } from "../record-counts.ts";
 import { requireReached } from "../since.ts";
 import { fromSqlite, translated } from "./database.ts";
@@ -21,17 +22,7 @@ const selectRows =
  * @param guard throws when the files must not be relied on; called after each read
  */
 export function createSiteReads(database: Database, open: () => Database, guard: () => void): SiteReads {
-  const sql = {
-    site: database.query(selectSite),
-    rows: database.query<RecordRow, [number, number]>(selectRows),
-    record: database.query<RecordRow, [number, string, number]>(
-      "select resource, id, revision, body from records where site_id = ? and resource = ? and id = ?",
-    ),
-    page: database.query<RecordRow, [number, string, number, number]>(
-      `select resource, id, revision, body from records
-where site_id = ? and resource = ? and body is not null order by id limit ? offset ?`,
-    ),
-  };
+  const sql = statements(database);
   const readAtOnce = database.transaction((work: () => unknown) => work());
 
   /** Runs `work` in a transaction, with the site as it is there. */
@@ -43,7 +34,11 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
 
   return {
     readRecord: (site, resource, id, minHead) =>
-      read(site, minHead, (found) => ({ ...found, row: sql.record.get(site, resource, id) ?? undefined })),
+      read(site, minHead, (found) => ({
+        ...found,
+        row: sql.record.get(site, resource, id) ?? undefined,
+        system: toState(sql.site.get(systemSite), undefined).head,
+      })),
     readPage: (site, resource, { limit, offset }, minHead) =>
       read(site, minHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
     readSite: (site, use, minHead) => {
@@ -55,6 +50,20 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
         return result;
       });
     },
+  };
+}
+
+function statements(database: Database) {
+  return {
+    site: database.query(selectSite),
+    rows: database.query<RecordRow, [number, number]>(selectRows),
+    record: database.query<RecordRow, [number, string, number]>(
+      "select resource, id, revision, body from records where site_id = ? and resource = ? and id = ?",
+    ),
+    page: database.query<RecordRow, [number, string, number, number]>(
+      `select resource, id, revision, body from records
+where site_id = ? and resource = ? and body is not null order by id limit ? offset ?`,
+    ),
   };
 }
 
