@@ -7,8 +7,8 @@ import { findBun } from "./find-bun.js";
 /** How often to look whether npm is still there, in milliseconds. */
 const interval = 250;
 
-/** Runs `bun ...args` and ends this process as Bun ended. */
-export function runBun(args) {
+/** Runs `bun ...args` and ends this process as Bun ended. `settings` are variables for its environment that are not set there already. */
+export function runBun(args, settings = {}) {
   let bun;
   try {
     bun = findBun();
@@ -16,9 +16,10 @@ export function runBun(args) {
     console.error(error.code === "MODULE_NOT_FOUND" ? "Bun is not installed: run `npm ci` first" : error.message);
     process.exit(1);
   }
+  const env = { ...settings, ...process.env };
   const isUnderNpm = process.env.npm_lifecycle_event !== undefined;
-  if (process.execve && process.platform !== "win32" && !isUnderNpm) replace(bun, args);
-  const child = spawn(bun, args, { stdio: "inherit" });
+  if (process.execve && process.platform !== "win32" && !isUnderNpm) replace(bun, args, env);
+  const child = spawn(bun, args, { stdio: "inherit", env });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"])
     process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => process.exit(code ?? 128 + (constants.signals[signal] ?? 0)));
@@ -26,10 +27,10 @@ export function runBun(args) {
 }
 
 /** Node 22.15 and newer can become another program; it warns that this is experimental. */
-function replace(bun, args) {
+function replace(bun, args, env) {
   process.removeAllListeners("warning");
   process.on("warning", () => {});
-  process.execve(bun, [bun, ...args], process.env);
+  process.execve(bun, [bun, ...args], env);
 }
 
 /** npm ends the shell between it and us when it is told to end, and leaves us behind: then we end too. */

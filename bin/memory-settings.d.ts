@@ -1,0 +1,1 @@
+export const memorySettings: Readonly<Record<string, string>>;
