@@ -1,15 +1,18 @@
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
+import { readBuild } from "./build.ts";
 import type { Config } from "./config.ts";
 import { serveHttp } from "./http/server.ts";
 import { escapeControls } from "./lib/escape-controls.ts";
 import { LineWriter } from "./lib/line-writer.ts";
+import { once } from "./lib/once.ts";
 import { toLogged } from "./lib/thrown.ts";
 import type { Engine } from "./model/engine.ts";
 import { Refusal } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { startResponseExpiry } from "./store/expired-responses.ts";
+import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
@@ -36,15 +39,11 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const connections = connectionsOf(config);
   const log = createLog(config);
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
-  const engine = await openEngine(config.database, resources);
-  const snapshots = new Snapshots(engine, resources, config.memory);
-  const writeQueue = new WriteQueue(engine, snapshots);
-  await engine
-    .openForWriting?.()
-    .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
+  const store = await openStore(config, resources, log);
+  const { engine } = store;
   let http: Listener;
   try {
-    const dependencies = { engine, snapshots, writeQueue, resources, log, accessLog, now };
+    const dependencies = { ...store, resources, build: once(readBuild), log, accessLog, now };
     http = serveHttp({ ...toHttpOptions(config), connections }, dependencies);
   } catch (error) {
     await engine.close();
@@ -62,6 +61,15 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       await engine.close();
     },
   };
+}
+
+async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
+  const { engine, calls } = measureEngine(await openEngine(database, resources));
+  const snapshots = new Snapshots(engine, resources, memory);
+  await engine
+    .openForWriting?.()
+    .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
+  return { engine, engineCalls: calls, snapshots, writeQueue: new WriteQueue(engine, snapshots) };
 }
 
 const stderr = 2;

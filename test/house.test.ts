@@ -24,10 +24,11 @@ const arrows: Record<string, readonly string[]> = {
   "store/sqlite": ["store"],
   "store/postgres": ["store"],
   operator: ["store", "formats", "resources"],
-  http: ["wire", "store", "formats", "reference", "resources"],
+  http: ["wire", "store", "formats", "reference", "resources", "build"],
   client: [],
   config: ["model"],
-  start: ["http", "wire", "store", "resources", "config"],
+  build: [],
+  start: ["http", "wire", "store", "resources", "config", "build"],
   commands: ["start", "operator"],
   main: ["commands"],
 };

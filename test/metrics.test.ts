@@ -1,83 +1,236 @@
 // The figures at /metrics that are counted here, and not by a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createMetrics } from "../src/http/metrics.ts";
+import { version } from "../package.json" with { type: "json" };
+import { Histogram } from "../src/lib/histogram.ts";
+import { histogram } from "../src/lib/metric-families.ts";
 import { toMetricsText } from "../src/lib/metric-samples.ts";
-import { brand } from "../src/resources/brand.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { createKey } from "../src/operator/keys.ts";
+import { addSite } from "../src/operator/sites.ts";
+import { measureEngine } from "../src/store/measured-engine.ts";
+import { engines } from "./support/engines.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
+import { openClient } from "./support/wire-client.ts";
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startTestServer();
-});
-afterAll(() => server.stop());
+/** The values by name and labels, as they are in the text: `name{label="value"}`. */
+type Values = ReadonlyMap<string, number>;
 
-const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 2.5, Number.POSITIVE_INFINITY];
-
-/** The histogram in what Prometheus reads: how many requests took at most so many seconds, all of them, and their sum. */
-function histogramIn(text: string) {
-  const lines = [...text.matchAll(/^storefront_http_request_duration_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)];
-  const figure = (name: string) =>
-    Number(new RegExp(`^storefront_http_request_duration_seconds_${name} (\\S+)$`, "m").exec(text)?.[1]);
-  return {
-    buckets: lines.map(([, bound, count]) => [
-      bound === "+Inf" ? Number.POSITIVE_INFINITY : Number(bound),
-      Number(count),
-    ]),
-    count: figure("count"),
-    sum: figure("sum"),
-  };
+function valuesIn(text: string): Values {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  );
 }
 
-describe("the histogram of durations", () => {
-  test("is cumulative, and a bound belongs to its bucket", async () => {
-    const metrics = createMetrics(new Snapshots(server.engine, [brand], 1));
-    for (const milliseconds of [0.1, 0.5, 0.6, 1, 2.5, 2.6, 100, 2500, 2501, 60_000]) {
-      metrics.count(undefined, "GET", 200, milliseconds);
-    }
-    const { buckets, count, sum } = histogramIn(await toMetricsText([await metrics.sample()]));
-    expect(buckets).toEqual(
-      [2, 4, 5, 6, 6, 6, 6, 7, 7, 7, 8, 10].map((total, index) => [bounds[index] as number, total]),
-    );
-    expect(count).toBe(10);
-    expect(sum).toBeCloseTo(65.1083, 6);
-  });
+async function metricsOf(server: TestServer): Promise<Values> {
+  return valuesIn((await server.call("GET", "/metrics")).text);
+}
 
-  test("counts every response once, in seconds", async () => {
-    const began = performance.now();
-    const before = histogramIn((await server.call("GET", "/metrics")).text);
-    for (let i = 0; i < 20; i++) await server.call("GET", "/restapi/brands.json");
-    await server.call("GET", "/restapi/nothing.json");
-    const after = histogramIn((await server.call("GET", "/metrics")).text);
-    // The 21 and the first request of /metrics, which was counted after it was made.
-    expect(after.count - before.count).toBe(22);
-    expect(after.sum).toBeGreaterThan(before.sum);
-    expect(after.sum - before.sum).toBeLessThan((performance.now() - began) / 1000);
-    expect(after.buckets.map(([bound]) => bound)).toEqual(bounds);
-    expect(after.buckets.at(-1)?.[1]).toBe(after.count);
+const bounds = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "1", "2.5", "+Inf"];
+
+describe("a histogram", () => {
+  test("is cumulative, a bound belongs to its bucket, and labels are kept", async () => {
+    const times = new Histogram([0.5, 1, 2.5]);
+    for (const milliseconds of [0.1, 0.5, 0.6, 1, 2.5, 2.6, 60_000]) times.add(milliseconds);
+    const family = histogram("x_seconds", "Help.", [[{ operation: "list" }, times]], 1000);
+    // Those of two processes are added up.
+    const values = valuesIn(await toMetricsText([[family], [family]]));
+    expect([...values]).toEqual([
+      ['x_seconds_bucket{operation="list",le="0.0005"}', 4],
+      ['x_seconds_bucket{operation="list",le="0.001"}', 8],
+      ['x_seconds_bucket{operation="list",le="0.0025"}', 10],
+      ['x_seconds_bucket{operation="list",le="+Inf"}', 14],
+      ['x_seconds_sum{operation="list"}', expect.closeTo(120.0146, 6)],
+      ['x_seconds_count{operation="list"}', 14],
+    ] as [string, number][]);
   });
 });
 
-test("requests are counted by route, effective method and status", async () => {
-  const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
-  await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
-  await server.call("GET", `/restapi/brands/${ID}.xml`);
-  await server.call("GET", `/restapi/brands/${ID}.xml`);
-  // Not a label each: clients choose these paths.
-  for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"]) await server.call("GET", path);
-  const { text } = await server.call("GET", "/metrics");
-  const counted = (route: string, method: string, status: number) =>
-    text
-      .split("\n")
-      .find((line) =>
-        line.startsWith(`storefront_http_requests_total{route="${route}",method="${method}",status="${status}"} `),
-      )
-      ?.split(" ")[1];
-  expect(counted("/restapi/brands.json", "POST", 201)).toBe("1");
-  expect(counted("/restapi/brands/{id}.xml", "DELETE", 200)).toBe("1");
-  expect(counted("/restapi/brands/{id}.xml", "GET", 404)).toBe("2");
-  expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
-  expect(counted("documentation", "GET", 200)).toBe("2");
-  expect(counted("", "GET", 404)).toBe("3");
+for (const kind of engines) {
+  describe(kind.name, () => {
+    let server: TestServer;
+    beforeAll(async () => {
+      await kind.open();
+      server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
+    });
+    afterAll(async () => {
+      await server.stop();
+      await kind.close();
+    });
+
+    /** How much each value grew during `work`. */
+    async function growth(work: () => Promise<unknown>): Promise<(name: string) => number> {
+      const before = await metricsOf(server);
+      await work();
+      const after = await metricsOf(server);
+      return (name) => (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0);
+    }
+
+    test("requests are counted by route, effective method and status", async () => {
+      const { ID } = (await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } })).json;
+      await server.call("POST", `/restapi/brands/${ID}.xml`, { headers: { "X-HTTP-Method-Override": "DELETE" } });
+      await server.call("GET", `/restapi/brands/${ID}.xml`);
+      await server.call("GET", `/restapi/brands/${ID}.xml`);
+      // Not a label each: clients choose these paths.
+      for (const path of ["/", "/openapi.json", "/docs/nothing", "/a", "/restapi/a.json"])
+        await server.call("GET", path);
+      const values = await metricsOf(server);
+      const counted = (route: string, method: string, status: number) =>
+        values.get(`storefront_http_requests_total{route="${route}",method="${method}",status="${status}"}`);
+      expect(counted("/restapi/brands.json", "POST", 201)).toBe(1);
+      expect(counted("/restapi/brands/{id}.xml", "DELETE", 200)).toBe(1);
+      expect(counted("/restapi/brands/{id}.xml", "GET", 404)).toBe(2);
+      expect(counted("/restapi/brands/{id}.xml", "POST", 200)).toBeUndefined();
+      expect(counted("documentation", "GET", 200)).toBe(2);
+      expect(counted("", "GET", 404)).toBe(2);
+    });
+
+    test("durations are in a histogram for each kind of operation, in seconds", async () => {
+      const began = performance.now();
+      const name = (part: string, operation: string) =>
+        `storefront_http_request_duration_seconds_${part}{operation="${operation}"}`;
+      const grown = await growth(async () => {
+        for (let i = 0; i < 3; i++) await server.call("GET", "/restapi/brands.json");
+        for (const method of ["GET", "HEAD"]) await server.call(method, "/restapi/brands/1.xml");
+        await server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
+        await server.call("OPTIONS", "/restapi/brands.json");
+        await server.call("GET", "/restapi/nothing.json");
+      });
+      const seconds = (performance.now() - began) / 1000;
+      // `other` includes the first request of /metrics, which was counted after it was made.
+      for (const [operation, count] of Object.entries({ list: 3, "look-up": 2, write: 1, other: 3 })) {
+        expect([operation, grown(name("count", operation))]).toEqual([operation, count]);
+        expect(grown(name("sum", operation))).toBeGreaterThan(0);
+        expect(grown(name("sum", operation))).toBeLessThan(seconds);
+      }
+      const buckets = [...(await metricsOf(server)).keys()].flatMap(
+        (key) => /^storefront_http_request_duration_seconds_bucket\{operation="list",le="(.*)"\}$/.exec(key)?.[1] ?? [],
+      );
+      expect(buckets).toEqual(bounds);
+    });
+
+    test("refused keys are counted by reason", async () => {
+      const reader = await server.issueKey({ scope: "read" });
+      const grown = await growth(async () => {
+        for (const key of [null, null, "x", reader]) {
+          await server.call("POST", "/restapi/brands.json", { key, body: { Name: "x" } });
+        }
+      });
+      const reasons = ["missing", "malformed", "read-only"];
+      expect(reasons.map((reason) => grown(`storefront_key_refusals_total{reason="${reason}"}`))).toEqual([2, 1, 1]);
+    });
+
+    test("transactions are counted by their number of writes, and calls to the database by their time", async () => {
+      const grown = await growth(async () => {
+        const write = () => server.call("POST", "/restapi/brands.json", { body: { Name: "x" } });
+        await Promise.all(Array.from({ length: 20 }, write));
+      });
+      expect(grown("storefront_write_batch_size_sum")).toBe(20);
+      const batches = grown("storefront_write_batch_size_count");
+      expect(batches).toBeGreaterThan(0);
+      expect(grown('storefront_database_call_duration_seconds_count{call="commit"}')).toBe(batches);
+      expect(grown('storefront_database_call_duration_seconds_sum{call="commit"}')).toBeGreaterThan(0);
+      const values = await metricsOf(server);
+      expect(values.get("storefront_write_queue_length")).toBe(0);
+      expect(values.get('storefront_database_errors_total{call="commit"}')).toBe(0);
+    });
+
+    test("what is open and in memory is shown, and which program it is", async () => {
+      const values = await metricsOf(server);
+      expect(values.get("storefront_http_connections")).toBeGreaterThan(0);
+      expect(values.get("storefront_sites_in_memory")).toBeGreaterThan(0);
+      expect(values.get("storefront_site_loads_total")).toBeGreaterThan(0);
+      expect(values.get("storefront_site_evictions_total")).toBe(0);
+      expect(values.get("storefront_log_lines_lost_total")).toBe(0);
+      const build = [...values.keys()].find((name) => name.startsWith("storefront_build_info"));
+      expect(build).toMatch(
+        new RegExp(`^storefront_build_info\\{version="${version}",commit="([0-9a-f]{12}|unknown)"\\}$`),
+      );
+      const own = ["storefront_sqlite_wal_bytes", "storefront_postgres_connections_max"];
+      expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
+    });
+
+    test("every metric is in the manual, and the alert rules name no others", async () => {
+      const docs = (file: string) => Bun.file(new URL(`../docs/${file}`, import.meta.url)).text();
+      const namesIn = (text: string) =>
+        new Set(text.match(/\bstorefront_[a-z_]+/g)?.map((name) => name.replace(/_bucket$/, "")));
+      const shown = namesIn(
+        (await docs("operating.md"))
+          .split("\n")
+          .filter((line) => /^\| `storefront_/.test(line))
+          .join(),
+      );
+      const { text } = await server.call("GET", "/metrics");
+      const made = [...text.matchAll(/^# TYPE (storefront_[a-z_]+)/gm)].map(([, name]) => name as string);
+      const ofOtherEngine = kind.name === "SQLite" ? /^storefront_postgres_/ : /^storefront_sqlite_/;
+      expect([...shown].filter((name) => !ofOtherEngine.test(name)).sort()).toEqual(made.sort());
+      expect([...namesIn(await docs("alerts.yml"))].filter((name) => !shown.has(name))).toEqual([]);
+    });
+
+    test("clients cannot add labels", async () => {
+      const sendRaw = async (text: string) => {
+        const client = await openClient(server.port);
+        client.send(text);
+        await client.responses(1);
+        client.socket.destroy();
+      };
+      const send = async (n: number) => {
+        const headers = { "X-Request-Id": `id-${n}`, "X-HTTP-Method-Override": `A${n}` };
+        await sendRaw(`X${n} /restapi/brands.json?n=${n} HTTP/1.1\r\nHost: x\r\n\r\n`);
+        await sendRaw(`nonsense ${n}\r\n\r\n`);
+        await server.call("GET", `/restapi/a${n}.json`);
+        await server.call("GET", `/restapi/brands/${n}00.json`, { headers });
+        await server.call("POST", "/restapi/brands.json", { key: `sfk_${n}`, headers });
+      };
+      await send(1);
+      const before = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
+      for (let n = 2; n < 20; n++) await send(n);
+      const after = [...(await metricsOf(server)).keys()].filter((name) => name.startsWith("storefront_"));
+      expect(after).toEqual(before);
+    });
+  });
+}
+
+test("sites that do not fit into the memory together are counted when they are dropped and loaded again", async () => {
+  const server = await startTestServer({ settings: { MEMORY: "1" } });
+  try {
+    const keys: string[] = [];
+    for (const name of ["a", "b"]) {
+      const site = await addSite(server.engine, name, { hostnames: [`${name}.example`] }, Date.now());
+      keys.push((await createKey(server.engine, site, {}, Date.now())).key);
+    }
+    const send = (method: string, path: string, name: number, body?: unknown) =>
+      server.call(method, path, { key: keys[name] as string, headers: { Host: `${"ab"[name]}.example` }, body });
+    for (const name of [0, 1]) {
+      const write = () => send("POST", "/restapi/brands.json", name, { Name: "x".repeat(255) });
+      for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 300 }, write));
+    }
+    for (let round = 0; round < 4; round++) for (const name of [0, 1]) await send("GET", "/restapi/brands.json", name);
+    const values = await metricsOf(server);
+    expect(values.get("storefront_site_evictions_total")).toBeGreaterThan(0);
+    expect(values.get("storefront_site_loads_total")).toBeGreaterThan(
+      values.get("storefront_sites_in_memory") as number,
+    );
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a call to the database that fails is counted", async () => {
+  const server = await startTestServer();
+  const failure = new Error("disk I/O error");
+  const broken = {
+    ...server.engine,
+    heads: () => {
+      throw failure;
+    },
+    commit: () => Promise.reject(failure),
+  };
+  const { engine, calls } = measureEngine(broken);
+  expect(() => engine.heads([0])).toThrow(failure);
+  expect(engine.commit([])).rejects.toThrow(failure);
+  await engine.keyUses();
+  const errors = [...calls].filter(([, call]) => call.errors > 0).map(([name]) => name);
+  await server.stop();
+  expect(errors.sort()).toEqual(["commit", "heads"]);
 });

@@ -53,6 +53,8 @@ beforeEach(async () => {
     },
     {
       engine,
+      engineCalls: new Map(),
+      build: async () => ({ version: "", commit: "" }),
       snapshots,
       writeQueue: new WriteQueue(delayed, snapshots),
       resources: allResources,

@@ -12,7 +12,7 @@ import type { WireResponse } from "../wire/response.ts";
 import type { Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportFailure } from "./failures.ts";
-import { effectiveMethod, methodLabel, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
+import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
 import { requestIdIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
@@ -125,7 +125,7 @@ export class HttpHandler implements Handler {
   #finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {
     const { metrics, requestLog } = this.#dependencies;
     const milliseconds = performance.now() - started;
-    metrics.count(exchange.route, methodLabel(exchange.method), response.status, milliseconds);
+    metrics.count(exchange, response.status, milliseconds);
     requestLog.note(exchange, response, milliseconds);
     return response;
   }

@@ -1,18 +1,25 @@
-// What is counted for Prometheus.
+// What is counted for Prometheus. Clients choose no label: their number has a bound.
 
 import type { Registry } from "prom-client";
-import { type MetricsSample, metricsLibrary, metricsType, sampleOf, toMetricsText } from "../lib/metric-samples.ts";
+import { durationBounds, Histogram } from "../lib/histogram.ts";
+import { counter, histogram } from "../lib/metric-families.ts";
+import {
+  type MetricFamily,
+  type MetricsSample,
+  metricsLibrary,
+  metricsType,
+  sampleOf,
+  toMetricsText,
+} from "../lib/metric-samples.ts";
 import { once } from "../lib/once.ts";
-import type { Snapshots } from "../store/snapshots.ts";
+import type { Exchange, KeyRefusal } from "./exchange.ts";
+import { methodLabel } from "./methods.ts";
 import { toResponse } from "./responses.ts";
 import { type PublicRoute, publicRoute, type Route } from "./route.ts";
 
-/** Upper bounds of the duration buckets, in milliseconds. */
-const bounds = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500];
-
 export interface Metrics {
-  /** Counts a response that took `milliseconds`. @param route undefined when the path has none */
-  count(route: Route | undefined, method: string, status: number, milliseconds: number): void;
+  /** Counts a response that took `milliseconds`. */
+  count(exchange: Pick<Exchange, "route" | "method" | "keyRefusal">, status: number, milliseconds: number): void;
   /** Loads the code that `sample` needs. */
   load(): Promise<unknown>;
   sample(): Promise<MetricsSample>;
@@ -25,96 +32,107 @@ export function metricsRoute(metrics: Metrics): [path: string, route: PublicRout
   });
 }
 
-/** Responses by route, method and status. */
-type Counts = Map<Route | undefined, Map<string, number[]>>;
+/** What is counted for a method on a route. */
+interface RequestCounts {
+  /** Responses by status. */
+  readonly statuses: number[];
+  /** In milliseconds, with those of all other routes and methods of the same operation. */
+  readonly durations: Histogram;
+}
 
-/** Requests are counted in plain numbers, because a counter of the library costs a microsecond. The library does the rest. */
-export function createMetrics(snapshots: Snapshots): Metrics {
+type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
+
+/** @param others returns the metrics that are not counted here */
+export function createMetrics(others: () => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
-  const buckets = new Array<number>(bounds.length + 1).fill(0);
-  let sum = 0;
-  const registry = once(() => createRegistry(counts, snapshots));
+  const durations = new Map<string, Histogram>();
+  const refusals = new Map<KeyRefusal, number>();
+  const registry = once(createRegistry);
   return {
-    count(route, method, status, milliseconds) {
-      const byStatus = countsOf(counts, route, method);
-      byStatus[status] = (byStatus[status] ?? 0) + 1;
-      const bucket = bounds.findIndex((bound) => milliseconds <= bound);
-      const index = bucket === -1 ? bounds.length : bucket;
-      buckets[index] = (buckets[index] ?? 0) + 1;
-      sum += milliseconds;
+    count({ route, method, keyRefusal }, status, milliseconds) {
+      const ofMethod = countsOf(counts, durations, route, methodLabel(method));
+      ofMethod.statuses[status] = (ofMethod.statuses[status] ?? 0) + 1;
+      ofMethod.durations.add(milliseconds);
+      if (keyRefusal) refusals.set(keyRefusal, (refusals.get(keyRefusal) ?? 0) + 1);
     },
     load: metricsLibrary,
-    sample: async () => [...(await sampleOf(await registry())), toHistogram(buckets, sum)],
+    sample: async () => [
+      ...(await sampleOf(await registry())),
+      ...requestFamilies(counts, durations, refusals),
+      ...(await others()),
+    ],
   };
 }
 
-async function createRegistry(counts: Counts, snapshots: Snapshots): Promise<Registry> {
-  const { Counter, collectDefaultMetrics, Gauge, Registry } = await metricsLibrary();
+/** The metrics of the process and the runtime. */
+async function createRegistry(): Promise<Registry> {
+  const { collectDefaultMetrics, Registry } = await metricsLibrary();
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  new Counter({
-    name: "storefront_http_requests_total",
-    help: "Requests by route, method and status. The route is empty for unknown paths and unreadable requests.",
-    labelNames: ["route", "method", "status"],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [route, methods] of counts) {
-        for (const [method, byStatus] of methods) {
-          const labels = { route: route?.label ?? "", method };
-          byStatus.forEach((count, status) => void this.inc({ ...labels, status: String(status) }, count));
-        }
-      }
-    },
-  });
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
-  gauge("storefront_sites_in_memory", "Sites whose records are in memory.", () => snapshots.size.sites);
-  gauge("storefront_snapshot_bytes", "Estimated memory of the records in memory.", () => snapshots.size.bytes);
+  // Gauges with the names of counters. The metrics without `_total` have the same values by type.
+  for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
   return registry;
 }
 
-/** The counts of `method` on `route`, by status. */
-function countsOf(counts: Counts, route: Route | undefined, method: string): number[] {
+function requestFamilies(
+  counts: Counts,
+  durations: ReadonlyMap<string, Histogram>,
+  refusals: ReadonlyMap<KeyRefusal, number>,
+): MetricFamily[] {
+  return [
+    counter(
+      "storefront_http_requests_total",
+      "Requests by route, method and status. The route is empty for unknown paths and unreadable requests.",
+      requestValues(counts),
+    ),
+    histogram(
+      "storefront_http_request_duration_seconds",
+      "Time from a request's header section to its response, by what the request does.",
+      [...durations].map(([operation, times]) => [{ operation }, times]),
+      1000,
+    ),
+    counter(
+      "storefront_key_refusals_total",
+      "Requests whose API key was refused, by reason.",
+      [...refusals].map(([reason, count]) => [{ reason }, count]),
+    ),
+  ];
+}
+
+function* requestValues(counts: Counts): Generator<[Record<string, string>, number]> {
+  for (const [route, methods] of counts) {
+    for (const [method, { statuses }] of methods) {
+      for (const [status, count] of Object.entries(statuses))
+        yield [{ route: route?.label ?? "", method, status }, count];
+    }
+  }
+}
+
+/** The counts of `method` on `route`. */
+function countsOf(
+  counts: Counts,
+  durations: Map<string, Histogram>,
+  route: Route | undefined,
+  method: string,
+): RequestCounts {
   let ofRoute = counts.get(route);
   if (!ofRoute) {
     ofRoute = new Map();
     counts.set(route, ofRoute);
   }
-  let byStatus = ofRoute.get(method);
-  if (!byStatus) {
-    byStatus = [];
-    ofRoute.set(method, byStatus);
+  let ofMethod = ofRoute.get(method);
+  if (!ofMethod) {
+    const operation = operationOf(route, method);
+    const times = durations.get(operation) ?? new Histogram(durationBounds);
+    durations.set(operation, times);
+    ofMethod = { statuses: [], durations: times };
+    ofRoute.set(method, ofMethod);
   }
-  return byStatus;
+  return ofMethod;
 }
 
-/** A histogram as prom-client makes it: cumulative buckets, in seconds. */
-function toHistogram(buckets: readonly number[], sum: number): MetricsSample[number] {
-  const name = "storefront_http_request_duration_seconds";
-  let total = 0;
-  const cumulative = buckets.map((count, index) => {
-    total += count;
-    const bound = bounds[index];
-    const labels = { le: bound === undefined ? "+Inf" : bound / 1000 };
-    return { metricName: `${name}_bucket`, labels, value: total };
-  });
-  return {
-    name,
-    help: "Time from a request to its response.",
-    type: "histogram",
-    aggregator: "sum",
-    values: [
-      ...cumulative,
-      { metricName: `${name}_sum`, labels: {}, value: sum / 1000 },
-      { metricName: `${name}_count`, labels: {}, value: total },
-    ],
-  };
+/** `write`, what a GET of the route does, or `other`. */
+function operationOf(route: Route | undefined, method: string): string {
+  if (route?.kind !== "site" || !route.methods.includes(method) || method === "OPTIONS") return "other";
+  return method === "GET" || method === "HEAD" ? route.reading : "write";
 }

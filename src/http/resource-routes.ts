@@ -28,6 +28,7 @@ export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: 
     const label = `${basePath}${resource.path}${isList ? "" : "/{id}"}.${format.name}`;
     const route: ResourceRoute = {
       kind: "site",
+      reading: isList ? "list" : "look-up",
       isList,
       resource,
       format,

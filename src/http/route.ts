@@ -26,6 +26,8 @@ export interface PublicRoute extends RouteBase {
 /** An endpoint of a site. It receives requests with a valid key, and the site, as new as the store. */
 export interface SiteRoute extends RouteBase {
   readonly kind: "site";
+  /** What GET does here, in the histogram of durations. Those that wait, or take long, have a name of their own. */
+  readonly reading: string;
   respond(exchange: Exchange, key: Key, fresh: FreshSite): MaybePromise<WireResponse>;
 }
 

@@ -8,6 +8,7 @@ import { HttpHandler } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
+import { serverFamilies } from "./server-metrics.ts";
 
 interface HttpOptions extends Omit<ListenOptions, "maxBodyBytes">, AdmissionOptions, RequestLogOptions {}
 
@@ -16,9 +17,9 @@ const loadDelay = 250;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): Listener {
-  const { log, snapshots } = dependencies;
+  const { log } = dependencies;
   const admission = new Admission(options, dependencies);
-  const metrics = createMetrics(snapshots);
+  const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage()));
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
   const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog });
@@ -27,7 +28,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
   // file descriptors are in use, the runtime never tries again.
   async function loadRest(): Promise<void> {
-    const results = await Promise.allSettled([documentation.load(), metrics.load()]);
+    const results = await Promise.allSettled([documentation.load(), metrics.load(), dependencies.build()]);
     const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
     for (const error of errors) log.error({ err: error }, "the documentation or the metrics could not be loaded");
     if (errors.length === 0) log.debug("the documentation and the metrics are loaded");

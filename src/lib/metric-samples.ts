@@ -4,14 +4,14 @@
 import type { Registry } from "prom-client";
 import { once } from "./once.ts";
 
-interface MetricValue {
+export interface MetricValue {
   /** The name of the metric by default; other names are those of the parts of a histogram. */
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
-interface MetricFamily {
+export interface MetricFamily {
   readonly name: string;
   readonly help: string;
   /** `counter`, `gauge` or `histogram`. */

@@ -56,6 +56,14 @@ export interface DumpedRow {
 /** Saves all rows that a refill has replaced, in the order of a dump. */
 export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
+/** What a database uses at this moment. Each engine has its own members. */
+export interface EngineUsage {
+  /** Connections to a database server: in use, the calls that wait for one, and how many there may be. */
+  readonly connections?: { readonly inUse: number; readonly waiting: number; readonly max: number };
+  /** Bytes of the write-ahead log, when that is a file on this machine. */
+  readonly logBytes?: number;
+}
+
 /**
  * The port to a database. Nothing outside `store/` depends on which one it is.
  *
@@ -173,6 +181,9 @@ export interface Engine {
 
   /** Checks the stored data. Returns what is wrong, in sentences. */
   check(): MaybePromise<readonly string[]>;
+
+  /** What it uses now. Only engines for servers have it. */
+  usage?(): EngineUsage;
 
   close(): Promise<void>;
 }

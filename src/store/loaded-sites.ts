@@ -17,6 +17,16 @@ export interface Follower {
   change(change: RecordChange): void;
 }
 
+export interface MemorySize {
+  /** Sites in memory. */
+  readonly sites: number;
+  /** Their estimated memory. */
+  readonly bytes: number;
+  /** How many sites were loaded so far, and how many were dropped to stay within the budget. */
+  readonly loads: number;
+  readonly evictions: number;
+}
+
 /** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
 export class LoadedSites {
   readonly #engine: Engine;
@@ -25,6 +35,8 @@ export class LoadedSites {
   readonly #loading = new Map<number, Promise<Snapshot>>();
   readonly #followers: Follower[] = [];
   readonly #memory: MemoryBudget;
+  #loads = 0;
+  #evictions = 0;
 
   /** @param budget in bytes */
   constructor(engine: Engine, resources: readonly Resource[], budget: number) {
@@ -45,9 +57,9 @@ export class LoadedSites {
     this.#followers.push(follower);
   }
 
-  /** How many sites are in memory, and about how many bytes they take. */
-  get size(): { sites: number; bytes: number } {
-    return { sites: this.#snapshots.size, bytes: this.#memory.use };
+  get size(): MemorySize {
+    const { size: sites } = this.#snapshots;
+    return { sites, bytes: this.#memory.use, loads: this.#loads, evictions: this.#evictions };
   }
 
   /** Whether a site of so many bytes fits beside the sites that are in use. */
@@ -81,7 +93,10 @@ export class LoadedSites {
 
   /** Notes that `snapshot` is used now, and drops others where all together exceed the budget. */
   noteUse(snapshot: Snapshot): void {
-    for (const { site } of this.#memory.noteUse(snapshot)) this.drop(site);
+    for (const { site } of this.#memory.noteUse(snapshot)) {
+      this.#evictions++;
+      this.drop(site);
+    }
   }
 
   drop(site: number): void {
@@ -118,6 +133,7 @@ export class LoadedSites {
     if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
     this.drop(site);
     this.#snapshots.set(site, snapshot);
+    this.#loads++;
     if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
     return snapshot;
   }

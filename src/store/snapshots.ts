@@ -9,7 +9,7 @@ import { systemSite } from "../model/system-site.ts";
 import { Barrier, type BarrierResult } from "./barrier.ts";
 import { ColdReads } from "./cold-reads.ts";
 import { type ColdRead, ColdSite, type ColdSiteOptions, OtherHistory } from "./cold-site.ts";
-import { type Follower, LoadedSites } from "./loaded-sites.ts";
+import { type Follower, LoadedSites, type MemorySize } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
 
 /** How often a remote store is asked about one request at most, when it says one thing and gives another. */
@@ -69,8 +69,7 @@ export class Snapshots {
     if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
   }
 
-  /** How many sites are in memory, and about how many bytes they take. */
-  get size(): { sites: number; bytes: number } {
+  get size(): MemorySize {
     return this.#loaded.size;
   }
 

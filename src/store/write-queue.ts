@@ -1,6 +1,7 @@
 // The write queue: writes that arrive while a batch commits, and those that come right after it, form the next batch.
 // One transaction, one flush, no timer.
 
+import { Histogram } from "../lib/histogram.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
@@ -22,6 +23,8 @@ interface Waiting {
 }
 
 export class WriteQueue {
+  /** How many writes the transactions so far had, also those that failed. */
+  readonly batchSizes = new Histogram([1, 2, 4, 8, 16, 32, 64, 128, 256, maxBatch]);
   readonly #engine: Engine;
   readonly #snapshots: Snapshots;
   #queue: Waiting[] = [];
@@ -33,6 +36,11 @@ export class WriteQueue {
   constructor(engine: Engine, snapshots: Snapshots) {
     this.#engine = engine;
     this.#snapshots = snapshots;
+  }
+
+  /** The number of writes that wait for a transaction. */
+  get length(): number {
+    return this.#queue.length;
   }
 
   /**
@@ -61,6 +69,7 @@ export class WriteQueue {
       if (this.#lastSize > 1) await this.#gather();
       const batch = this.#queue.splice(0, maxBatch);
       this.#lastSize = batch.length;
+      this.batchSizes.add(batch.length);
       const before = this.#reads;
       await this.#commit(batch);
       if (this.#reads > before) await this.#giveWay(batch.length * readsPerWrite);

@@ -24,9 +24,17 @@ export interface ListenOptions {
   readonly memory: number;
 }
 
+export interface ListenerUsage {
+  /** Open connections. */
+  readonly connections: number;
+  /** Bytes of memory that they use. */
+  readonly bytes: number;
+}
+
 export interface Listener {
   readonly url: string;
   readonly port: number;
+  usage(): ListenerUsage;
   /** Accepts no new connections. Resolves when all requests under way have their responses, or after `seconds`. */
   stop(seconds: number): Promise<void>;
 }
@@ -55,6 +63,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
   return {
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
     port: listener.port,
+    usage: () => ({ connections: connections.size, bytes: context.memory.bytes }),
     async stop(seconds) {
       context.isStopping = true;
       listener.stop();

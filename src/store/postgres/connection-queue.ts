@@ -3,6 +3,13 @@ import { unavailable } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 
+export interface PoolUsage {
+  /** Connections that callers have, those under way to them included. */
+  readonly inUse: number;
+  /** Callers that wait. */
+  readonly waiting: number;
+}
+
 interface Waiting {
   readonly resolve: (connection: PostgresConnection | Promise<PostgresConnection>) => void;
   /** Whether the caller no longer waits. */
@@ -33,6 +40,10 @@ export class ConnectionQueue {
 
   get isClosed(): boolean {
     return this.#isClosed;
+  }
+
+  get usage(): PoolUsage {
+    return { inUse: this.#taken, waiting: this.#waiting.length };
   }
 
   /**

@@ -7,6 +7,7 @@ import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
 import { commitBatch, tryCommit } from "./commit.ts";
+import type { PoolUsage } from "./connection-queue.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
 import { migrate } from "./migrate.ts";
@@ -60,8 +61,14 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     dump: () => dumpRows(primary),
     refill: (rows, save) => refillTables(primary, rows, save),
     check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
+    usage: () => ({ connections: { ...sumOf([barrier.usage, pool.usage]), max: address.poolSize } }),
     close,
   };
+}
+
+function sumOf(usages: readonly PoolUsage[]): PoolUsage {
+  const sum = (count: (usage: PoolUsage) => number) => usages.reduce((total, usage) => total + count(usage), 0);
+  return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
 }
 
 async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {

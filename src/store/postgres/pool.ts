@@ -2,7 +2,7 @@
 
 import { messageOf } from "../../lib/thrown.ts";
 import { outdated } from "../since.ts";
-import { ConnectionQueue } from "./connection-queue.ts";
+import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isDatabaseError, unavailable } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
@@ -98,6 +98,10 @@ export class Pool {
   async commit<T>(work: Work<T>): Promise<T> {
     await this.#connections.requireCommit();
     return this.use(work);
+  }
+
+  get usage(): PoolUsage {
+    return this.#connections.usage;
   }
 
   close(): Promise<void> {

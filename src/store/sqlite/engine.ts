@@ -4,7 +4,7 @@ import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
-import { createFileWatch, knownFiles, requireSameFiles } from "./files.ts";
+import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { giveWay } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
@@ -84,6 +84,7 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
       while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
     refill: (rows, save) => refillTables(openAgain, rows, save),
+    usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
       await writer.stop();
       database.close();

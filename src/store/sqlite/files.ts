@@ -28,6 +28,11 @@ export function knownFiles(path: string): KnownFile[] {
   });
 }
 
+/** Bytes of the log of the database at `path`; 0 when there is none. */
+export function logSize(path: string): number {
+  return statSync(`${realpathSync(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** @throws Refusal `unavailable` if one of `files` was removed or replaced */
 export function requireSameFiles(files: readonly KnownFile[]): void {
   for (const { path, device, inode } of files) {

@@ -5,6 +5,7 @@ import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import { requireVersion } from "./database.ts";
+import { logSize } from "./files.ts";
 import { createReader } from "./reader.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
@@ -97,10 +98,6 @@ function guardAlone(file: string): () => void {
 function stateOf(file: string): string {
   const { dev, ino, size, mtimeNs } = statSync(file, { bigint: true });
   return [dev, ino, size, mtimeNs, logSize(file)].join(" ");
-}
-
-function logSize(file: string): number {
-  return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function unavailable(detail: string): Refusal {

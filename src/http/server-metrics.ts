@@ -1,0 +1,91 @@
+// The metrics of what is behind the public listener: connections, writes, the database, memory, the log and the build.
+
+import { counter, gauge, histogram } from "../lib/metric-families.ts";
+import type { MetricFamily } from "../lib/metric-samples.ts";
+import type { Engine, EngineUsage } from "../model/engine.ts";
+import type { MeasuredCalls } from "../store/measured-engine.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import type { WriteQueue } from "../store/write-queue.ts";
+import type { ListenerUsage } from "../wire/listen.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+
+/** @param listener what the connections of the listener use */
+export async function serverFamilies(dependencies: HttpDependencies, listener: ListenerUsage): Promise<MetricFamily[]> {
+  const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
+  const build = await dependencies.build();
+  const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
+  return [
+    gauge("storefront_build_info", help, 1, "first", { version: build.version, commit: build.commit }),
+    gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
+    gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
+    ...memoryFamilies(snapshots),
+    ...writeFamilies(writeQueue),
+    ...callFamilies(engineCalls),
+    ...usageFamilies(usageOf(engine)),
+    counter("storefront_log_lines_lost_total", "Lines that the access log lost.", accessLog?.lost ?? 0),
+  ];
+}
+
+function memoryFamilies(snapshots: Snapshots): MetricFamily[] {
+  const { sites, bytes, loads, evictions } = snapshots.size;
+  return [
+    gauge("storefront_sites_in_memory", "Sites whose records are in memory.", sites),
+    gauge("storefront_snapshot_bytes", "Estimated memory of the records in memory.", bytes),
+    counter("storefront_site_loads_total", "Sites that were loaded into memory.", loads),
+    counter(
+      "storefront_site_evictions_total",
+      "Sites that were dropped from memory, to stay within --memory.",
+      evictions,
+    ),
+  ];
+}
+
+function writeFamilies({ length, batchSizes }: WriteQueue): MetricFamily[] {
+  return [
+    gauge("storefront_write_queue_length", "Writes that wait for a transaction.", length),
+    histogram("storefront_write_batch_size", "Writes in one transaction.", [[{}, batchSizes]]),
+  ];
+}
+
+function callFamilies(calls: MeasuredCalls): MetricFamily[] {
+  return [
+    histogram(
+      "storefront_database_call_duration_seconds",
+      "Time of a call to the database, with the time in which it waited for a connection, by call.",
+      [...calls].map(([call, { durations }]) => [{ call }, durations]),
+      1000,
+    ),
+    counter(
+      "storefront_database_errors_total",
+      "Calls to the database that failed, by call.",
+      [...calls].map(([call, { errors }]) => [{ call }, errors]),
+    ),
+  ];
+}
+
+/** What `engine` uses; nothing when it cannot be found out, as with a lost file. The other metrics are shown nevertheless. */
+function usageOf(engine: Engine): EngineUsage {
+  try {
+    return engine.usage?.() ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Each engine has its own. */
+function usageFamilies({ connections, logBytes }: EngineUsage): MetricFamily[] {
+  const families: MetricFamily[] = [];
+  if (connections) {
+    const { inUse, waiting, max } = connections;
+    families.push(
+      gauge("storefront_postgres_connections_in_use", "Connections to PostgreSQL that are in use.", inUse),
+      gauge("storefront_postgres_connections_max", "Connections to PostgreSQL that may be in use, `pool_size`.", max),
+      gauge("storefront_postgres_callers_waiting", "Calls that wait for a connection to PostgreSQL.", waiting),
+    );
+  }
+  if (logBytes !== undefined) {
+    // All processes on the machine have the same file.
+    families.push(gauge("storefront_sqlite_wal_bytes", "Size of the write-ahead log of SQLite.", logBytes, "max"));
+  }
+  return families;
+}
