@@ -3,15 +3,21 @@
 import { existsSync, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { isEncoding } from "../formats/charset.ts";
+import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
 import { isDelimiter } from "../formats/csv-rows.ts";
+import { fromUtf8 } from "../formats/utf8.ts";
 import { nearest } from "../lib/nearest.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
 import type { CsvOptions, FileFormat } from "../operator/rows.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
+import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import { UsageError } from "./common.ts";
+import { openInput } from "./input.ts";
 
 export interface CsvFlags {
   readonly delimiter?: string;
   readonly encoding?: string;
+  readonly map?: string;
   readonly rejects?: string;
 }
 
@@ -27,16 +33,51 @@ export function withCsvOptions(command: Command): Command {
       "encoding of a CSV file, such as windows-1252 (default: by its byte order mark, else utf-8)",
       readEncoding,
     )
+    .option(
+      "--map <file>",
+      "JSON file: which column of a CSV file becomes which field (default: columns are named as fields)",
+    )
     .option("--rejects <file>", "write the refused rows of a CSV file to this file, to correct and to import again");
 }
 
-/** @throws UsageError for an option that does not apply to the format, or a file for refused rows that is the input or standard output */
-export function readCsvFlags(file: string, format: FileFormat, flags: CsvFlags): CsvOptions {
-  const { delimiter, encoding, rejects } = flags;
-  const given = Object.entries({ delimiter, encoding, rejects }).find(([, value]) => value !== undefined);
+/**
+ * The options for reading `file`.
+ * @throws UsageError for an option that does not apply to the format, or if the refused rows would go to `file` or standard output
+ * @throws Refusal when the mapping cannot be read or has faults
+ */
+export async function readCsvFlags(
+  resource: Resource,
+  file: string,
+  format: FileFormat,
+  flags: CsvFlags,
+): Promise<CsvOptions> {
+  const { delimiter, encoding, map, rejects } = flags;
+  const given = Object.entries({ delimiter, encoding, map, rejects }).find(([, value]) => value !== undefined);
   if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
   if (rejects !== undefined) requireOther(rejects, file);
-  return { delimiter, encoding };
+  return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
+}
+
+/** In bytes. */
+const maxMappingSize = 1 << 20;
+
+async function readMappingFile(resource: Resource, map: string, file: string): Promise<CsvMapping> {
+  if (isStandardInput(map) && isStandardInput(file))
+    throw new UsageError("--map and the rows cannot both be standard input");
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of openInput(map)) {
+    size += chunk.length;
+    if (size > maxMappingSize) throw new Refusal("too-large", `${map} is larger than 1 MiB; is it a mapping?`);
+    chunks.push(chunk);
+  }
+  try {
+    return readMapping(resource, fromUtf8(Buffer.concat(chunks)));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message, faults } = error;
+    throw new Refusal(code, `${map}: ${message.replace(/^the body /, "the file ")}`, { faults });
+  }
 }
 
 function requireOther(rejects: string, input: string): void {

@@ -1,7 +1,5 @@
-import { createReadStream, existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { Command, Option } from "commander";
-import { messageOf } from "../lib/thrown.ts";
-import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { exportRecords } from "../operator/export.ts";
 import { importRecords } from "../operator/import.ts";
@@ -23,6 +21,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 import { type CsvFlags, readCsvFlags, withCsvOptions } from "./csv-options.ts";
+import { openInput } from "./input.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
 
@@ -68,7 +67,7 @@ Example:
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   asUsageError(() => findMatchField(resource, options.match));
   const format = options.format ?? formatOf(file) ?? "csv";
-  const csv = readCsvFlags(file, format, options);
+  const csv = await readCsvFlags(resource, file, format, options);
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
   const progress = await openProgress(file);
   const work = interruptible((signal) =>
@@ -132,16 +131,6 @@ function formatOption(): Option {
 
 function formatOf(file: string): FileFormat | undefined {
   return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
-}
-
-async function* openInput(file: string): AsyncGenerator<Uint8Array> {
-  if (file !== "-" && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
-  if (file !== "-" && statSync(file).isDirectory()) throw new Refusal("bad-request", `${file} is a folder`);
-  try {
-    yield* file === "-" ? process.stdin : createReadStream(file, { highWaterMark: 256 * 1024 });
-  } catch (error) {
-    throw new Refusal("unavailable", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 /** Progress by bytes read: a bar on a terminal, otherwise nothing. */

@@ -8,7 +8,7 @@ import { toCsvRow } from "./csv-rows.ts";
 import type { Decoded } from "./format.ts";
 
 /** Where the value of a field comes from: a constant, or a cell, perhaps through a table. */
-interface CellSource {
+export interface CellSource {
   /** The path of the field, or ID. */
   readonly field: string;
   readonly constant?: string | undefined;
@@ -30,13 +30,13 @@ export interface CellPlan {
 }
 
 /** The names of the fields of a record: ID, then every text field. */
-function csvColumns(resource: Resource): string[] {
+export function fieldNames(resource: Resource): string[] {
   return ["ID", ...resource.leaves.map((leaf) => leaf.path)];
 }
 
 /** The header row with its line end. */
 export function csvHeader(resource: Resource): string {
-  return toCsvRow(csvColumns(resource));
+  return toCsvRow(fieldNames(resource));
 }
 
 /** A row per record, with line ends. */
@@ -52,7 +52,7 @@ function isNote(column: string): boolean {
 
 /** The plan for a header row that names fields, and its faults: unknown and repeated columns. */
 export function planColumns(resource: Resource, header: readonly string[]): { plan: CellPlan; faults: Fault[] } {
-  const columns = csvColumns(resource);
+  const columns = fieldNames(resource);
   const faults = header.flatMap((name, index) => {
     if (isNote(name)) return [];
     if (!columns.includes(name)) {

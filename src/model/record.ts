@@ -163,7 +163,8 @@ function readText(
 ): string {
   const value = isPresent ? input[name] : "";
   const detail = isPresent ? textFault(field, value) : field.required ? "is required" : undefined;
-  if (detail) faults.push({ field: above + name, detail });
+  // One fault per field: that of decoding explains this one.
+  if (detail && !faults.some((known) => known.field === above + name)) faults.push({ field: above + name, detail });
   return value as string;
 }
 

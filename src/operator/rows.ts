@@ -2,6 +2,7 @@
 
 import { decodeText } from "../formats/charset.ts";
 import { type CellPlan, decodeCsvLine, planColumns } from "../formats/csv.ts";
+import { type CsvMapping, planMapping } from "../formats/csv-mapping.ts";
 import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
 import type { Decoded } from "../formats/format.ts";
 import { decodeJson } from "../formats/json.ts";
@@ -34,6 +35,8 @@ export interface CsvOptions {
   readonly delimiter?: string | undefined;
   /** The encoding of a file without a byte order mark; by default UTF-8. */
   readonly encoding?: string | undefined;
+  /** Which column becomes which field; by default the columns have the names of the fields. */
+  readonly mapping?: CsvMapping | undefined;
 }
 
 /**
@@ -57,7 +60,7 @@ export async function* readRows(
 async function* readCsv(
   resource: Resource,
   bytes: AsyncIterable<Uint8Array>,
-  { delimiter, encoding }: CsvOptions,
+  { delimiter, encoding, mapping }: CsvOptions,
 ): AsyncGenerator<NumberedRow> {
   let plan: CellPlan | undefined;
   let table: CsvSource["table"] = { header: [], delimiter: "" };
@@ -67,7 +70,7 @@ async function* readCsv(
     for (const { cells, fault } of read.rows) {
       number++;
       if (!plan) {
-        plan = readHeader(resource, cells, fault?.detail);
+        plan = readHeader(resource, mapping, cells, fault?.detail);
         table = { header: cells, delimiter: read.delimiter };
       } else if (fault || cells.length > 1 || cells[0] !== "") {
         const decoded = fault
@@ -80,13 +83,18 @@ async function* readCsv(
   if (!plan) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
 }
 
-function readHeader(resource: Resource, cells: string[], fault: string | undefined): CellPlan {
+function readHeader(
+  resource: Resource,
+  mapping: CsvMapping | undefined,
+  cells: string[],
+  fault: string | undefined,
+): CellPlan {
   const [only = ""] = cells;
   if (/^\s*[[{<]/.test(only))
     throw new Refusal("bad-request", "the file is not CSV; add --format json or --format xml");
   if (only.includes("\0"))
     throw new Refusal("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
-  const { plan, faults } = planColumns(resource, cells);
+  const { plan, faults } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
   if (fault) faults.push({ field: "", detail: fault });
   if (faults.length > 0) throw invalidRecord(faults);
   return plan;

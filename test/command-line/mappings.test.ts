@@ -1,0 +1,253 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { openWorkshop, useWorkshop, type Workshop } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const page = readFileSync(`${root}docs/importing.md`, "utf8");
+
+/** The commands of the page, by the name of their mapping. */
+const recipes = new Map(
+  [...page.matchAll(/^ {4}npx storefront (import --site shop (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
+    ([, command = "", resource = "", name = ""]) => [name, { args: command.split(" "), resource }],
+  ),
+);
+
+/** A record without its empty fields. */
+function filled(record: object): unknown {
+  const entries = Object.entries(record).flatMap(([name, value]): [string, unknown][] => {
+    const inner = typeof value === "object" ? filled(value) : value;
+    return inner === "" || (typeof inner === "object" && Object.keys(inner as object).length === 0)
+      ? []
+      : [[name, inner]];
+  });
+  return Object.fromEntries(entries);
+}
+
+interface Expected {
+  readonly records: readonly object[];
+  /** The messages about refused rows. */
+  readonly refused?: string;
+}
+
+/** What each recipe makes of the sample in test/mappings, which has the form that the other program documents. */
+const expected: Record<string, Expected> = {
+  "prestashop-manufacturers": {
+    records: [
+      { ID: 1, Name: "Studio Design" },
+      {
+        ID: 2,
+        Name: "Graphic Corner",
+        Telephone: { Daytime: "01 23 45 67 89", Mobile: "06 12 34 56 78" },
+        Address: {
+          Firstname: "Erika",
+          Surname: "Muster",
+          AddressLine1: "1 Rue de la Paix",
+          AddressLine2: "Bâtiment B",
+          Town: "Paris",
+          Postcode: "75002",
+          Country: "FR",
+        },
+      },
+      {
+        ID: 4,
+        Name: "O'Neil & Söhne",
+        Telephone: { Daytime: "0102030405" },
+        Address: {
+          Firstname: "Ada",
+          Surname: "Smith",
+          AddressLine1: "16 Main St.",
+          Town: "Miami",
+          County: "Florida",
+          Postcode: "33133",
+          Country: "US",
+        },
+      },
+    ],
+  },
+  "prestashop-order-states": {
+    records: [
+      { ID: 1, Name: "Awaiting check payment" },
+      { ID: 2, Name: "Payment accepted" },
+      { ID: 3, Name: "Processing in progress" },
+      { ID: 4, Name: "Shipped" },
+      { ID: 14, Name: "Expédié – à vérifier" },
+    ],
+  },
+  "prestashop-stores": {
+    records: [
+      {
+        ID: 1,
+        Code: "1",
+        Name: "Dade County",
+        Email: "dade@shop.example",
+        Address: {
+          AddressLine1: "3030 SW 8th St Miami",
+          Town: "Miami",
+          County: "Florida",
+          Postcode: "33135",
+          Country: "US",
+        },
+      },
+      {
+        ID: 2,
+        Code: "2",
+        Name: "Café du Nord",
+        Telephone: { Daytime: "03 20 00 00 00" },
+        Address: { AddressLine1: "12 Rue d'Été", Town: "Lille", Postcode: "59000", Country: "FR" },
+      },
+    ],
+  },
+  "woocommerce-brands": {
+    records: [
+      { ID: 1, Name: "Acme" },
+      { ID: 2, Name: "Grüne Wiese, GmbH" },
+    ],
+  },
+  "shopify-brands": {
+    records: [
+      { ID: 1, Name: "Acme" },
+      { ID: 2, Name: "Smith, Jones & Co" },
+    ],
+  },
+  "shopify-locations": {
+    records: [
+      { ID: 1, Name: "126 York Street" },
+      { ID: 2, Name: "Warehouse, Leeds" },
+    ],
+  },
+  "spreadsheet-locations": {
+    refused: 'row 5: Address.Country: the mapping has no entry for "Norge"',
+    records: [
+      {
+        ID: 1,
+        Code: "1",
+        Name: "Grey Street",
+        Manager: "Ada Smith",
+        Telephone: { Daytime: "0191 496 0001" },
+        Address: {
+          AddressLine1: "1 Grey Street",
+          Town: "Newcastle",
+          County: "Tyne and Wear",
+          Postcode: "NE1 6EE",
+          Country: "GB",
+        },
+      },
+      {
+        ID: 2,
+        Code: "2",
+        Name: "Quays",
+        Telephone: { Daytime: "01 496 0002" },
+        Address: { AddressLine1: "2 Quays", Town: "Dublin", County: "Tyne and Wear", Postcode: "D01", Country: "IE" },
+      },
+      {
+        ID: 3,
+        Code: "5",
+        Name: "South Shields",
+        Address: { Town: "South Shields", County: "Tyne and Wear", Country: "GB" },
+      },
+    ],
+  },
+};
+
+test("every mapping has a recipe, a sample and a test", () => {
+  const inFolder = (folder: string) =>
+    readdirSync(`${root}${folder}`)
+      .map((name) => name.replace(/\.\w+$/, ""))
+      .sort();
+  const names = Object.keys(expected).sort();
+  expect([inFolder("docs/mappings"), inFolder("test/mappings"), [...recipes.keys()].sort()]).toEqual([
+    names,
+    names,
+    names,
+  ]);
+});
+
+describe.each(engines)("on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop(kind, (opened) => {
+    shop = opened;
+  });
+
+  test("each recipe of the page makes the records that it promises, and a second run changes nothing", async () => {
+    for (const [name, { records, refused = "" }] of Object.entries(expected)) {
+      const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
+      await shop.must(["site", "add", name]);
+      const run = () => {
+        const own: Record<string, string> = { shop: name, [args[4] as string]: `${root}test/mappings/${name}.csv` };
+        return shop.run(args.map((arg) => own[arg] ?? (arg.startsWith("docs/") ? root + arg : arg)));
+      };
+      const { code, stderr } = await run();
+      expect([code, stderr.trim().split("\n").join("; ")]).toEqual([refused ? 1 : 0, refused]);
+      const stored = JSON.parse(await shop.must(["export", "--site", name, resource, "--format", "json"]));
+      expect(stored.map(filled)).toEqual(records);
+      expect((await run()).stdout).toMatch(/: 0 created, 0 updated, [1-9]/);
+    }
+  }, 60_000);
+});
+
+describe("--map", () => {
+  let shop: Workshop;
+  beforeAll(async () => {
+    shop = openWorkshop();
+    await shop.must(["site", "add", "main"]);
+  });
+  afterAll(() => shop.close());
+
+  async function load(mapping: string, csv: string, ...more: string[]) {
+    writeFileSync(shop.file("mapping.json"), mapping);
+    return shop.run(["import", "--site", "main", "brands", "-", "--map", "mapping.json", ...more], { stdin: csv });
+  }
+
+  const faults: [string, string, string, string, number][] = [
+    ["is no JSON", "{", "A\n", "storefront: mapping.json: the file is not valid JSON: line 1, column 2: .*", 1],
+    ["is empty", "", "A\n", "storefront: mapping.json: the file is empty; .*", 1],
+    [
+      "has several faults",
+      '{"fields": {"Nmae": "A", "Town": "A"}}',
+      "A\n",
+      "storefront: mapping.json: `fields.Nmae`: no such field of brands; did you mean `Name`\\? \\(and 1 more\\)\nstorefront: `fields.Town`: .*",
+      1,
+    ],
+    [
+      "names a column that the file does not have",
+      '{"fields": {"Name": "Marke"}}',
+      "Mark;B\n",
+      "storefront: `Name`: the file has no column `Marke`; did you mean `Mark`\\?",
+      1,
+    ],
+    ["is for JSON", "{}", "[]", "storefront: --map is for CSV files, and this one is json", 2],
+  ];
+  test.each(
+    faults,
+  )("a mapping that %s is refused in clear lines, and nothing is stored", async (name, mapping, csv, lines, status) => {
+    const more = name === "is for JSON" ? ["--format", "json"] : [];
+    const { code, stdout, stderr } = await load(mapping, csv, ...more);
+    expect([code, stdout]).toEqual([status, ""]);
+    expect(stderr).toMatch(new RegExp(`^${lines}\n$`));
+  });
+
+  test("a mapping that is huge, a folder, absent or standard input beside the rows is refused", async () => {
+    const run = async (map: string) =>
+      (await shop.run(["import", "--site", "main", "brands", "-", "--map", map], { stdin: "{}" })).stderr;
+    expect(await run("/dev/zero")).toContain("/dev/zero is larger than 1 MiB; is it a mapping?");
+    expect(await run(".")).toContain(". is a folder");
+    expect(await run("absent.json")).toContain("there is no file absent.json");
+    expect(await run("-")).toContain("--map and the rows cannot both be standard input");
+  });
+
+  test("rows are matched by mapped fields; refused ones go to --rejects with the columns of the file", async () => {
+    const mapping = '{"fields": {"Name": "Marke", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}}';
+    await load(mapping, "Land;Marke;Andere\nNorge;Fjord;1\n");
+    const csv = "Land;Marke;Andere\nNorge;Fjord;1\nNarnia;Aslan;2\n";
+    const { stdout } = await load(mapping, csv, "--match", "Name", "--rejects", "bad.csv");
+    expect(stdout).toBe("2 rows: 0 created, 0 updated, 1 unchanged, 1 rejected\n");
+    const rejects = readFileSync(shop.file("bad.csv"), "utf8");
+    expect(rejects).toMatch(
+      /^\ufeff# row;# fault;Land;Marke;Andere\r\n3;"Address.Country: the mapping has no entry for ""Narnia""";Narnia;Aslan;2\r\n$/,
+    );
+    const again = await load(mapping, rejects.replace("Narnia;", "Norge;"), "--match", "Name");
+    expect(again.stdout).toBe("1 rows: 1 created, 0 updated, 0 unchanged, 0 rejected\n");
+  });
+});
