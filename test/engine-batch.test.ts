@@ -73,6 +73,67 @@ for (const kind of engines) {
       expect((await loadSite(engine, site)).rows[0]?.body).toContain("Bolt");
     });
 
+    describe("batches that are committed together", () => {
+      const batchesOf = (count: number) =>
+        Array.from({ length: count }, (_, at) => [
+          createIntent({ site, values: { Name: `${at}` } }),
+          createIntent({ site, operation: "update", id: 1, values: { Name: `changed ${at}` } }),
+        ]);
+      const stored = async () => (await loadSite(engine, site)).rows.length;
+
+      test("are all stored, each sees those before it, and no other write comes in between", async () => {
+        newSite();
+        const kinds: string[] = [];
+        let other: Promise<unknown> | undefined;
+        await engine.commitTogether(batchesOf(3), async (outcomes) => {
+          other ??= engine.commit([createIntent({ site, values: { Name: "other" } })]);
+          await Bun.sleep(20);
+          for (const { kind: what } of outcomes) kinds.push(what);
+        });
+        await other;
+        expect(kinds).toEqual(new Array(6).fill("done"));
+        const { rows, head } = await loadSite(engine, site);
+        expect(rows.map(({ id, body }) => `${id} ${JSON.parse(body ?? "").Name}`)).toEqual([
+          "1 changed 2",
+          "2 1",
+          "3 2",
+          "4 other",
+        ]);
+        expect(head.revision).toBe(7);
+      });
+
+      test("are not stored at all when one intent is refused, and the rest is not asked for", async () => {
+        newSite();
+        let asked = 0;
+        const seen: string[] = [];
+        function* batches() {
+          for (const batch of batchesOf(4)) {
+            asked++;
+            yield asked === 3 ? [...batch, createIntent({ site, operation: "delete", id: 99, values: {} })] : batch;
+          }
+        }
+        await engine.commitTogether(batches(), (outcomes) => {
+          for (const { kind: what } of outcomes) seen.push(what);
+        });
+        expect([asked, seen.length, seen.at(-1)]).toEqual([3, 7, "refused"]);
+        expect(await stored()).toBe(0);
+        await commit(createIntent({ site }));
+        expect(await stored()).toBe(1);
+      });
+
+      test("are not stored at all when a batch cannot be made, and others write again", async () => {
+        newSite();
+        function* batches() {
+          yield batchesOf(1)[0] as Intent[];
+          throw new Error("no more");
+        }
+        await expect(engine.commitTogether(batches(), () => {})).rejects.toThrow("no more");
+        expect(await stored()).toBe(0);
+        await commit(createIntent({ site }));
+        expect(await engine.check()).toEqual([]);
+      });
+    });
+
     test("a dropped site leaves nothing but its number, and others keep what they have", async () => {
       const [gone, kept] = [newSite(), newSite()];
       for (const number of [gone, kept]) {

@@ -138,6 +138,16 @@ export interface Engine {
   commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
 
   /**
+   * Commits batches as `commit` does, all of them in one transaction that no other writes interrupt: when one intent is refused, nothing is
+   * stored and no further batch is requested. Other writers wait until the last batch was decided.
+   * @param onOutcomes gets the outcomes of each batch before the next one is requested, those of the last up to the refused one
+   */
+  commitTogether(
+    batches: Iterable<readonly Intent[]>,
+    onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+  ): Promise<void>;
+
+  /**
    * Checks that a write can be committed now, by committing one that changes nothing. Whatever prevents other writes
    * prevents this one: a full disk, a lock, a database that is read-only or a standby.
    */

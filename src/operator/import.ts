@@ -2,11 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
-import { epochOf, type Intent } from "../model/intent.ts";
+import { epochOf, type Intent, type Outcome } from "../model/intent.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
-import { type LoadedSite, loadSite } from "../store/load-site.ts";
+import { loadSite } from "../store/load-site.ts";
 import {
   countOutcome,
   countRejected,
@@ -15,8 +14,10 @@ import {
   storeFault,
   withProgress,
 } from "./import-summary.ts";
-import { type Match, type Matcher, openMatcher, type RowInput } from "./matcher.ts";
+import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
 import type { NumberedRow } from "./rows.ts";
+import { type CommitEngine, simulatedEngine } from "./simulated-engine.ts";
+import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 export interface ImportOptions {
   /** The field by which a row finds its record; without it, rows find records by ID. */
@@ -48,18 +49,15 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, match, signal } = options;
-  const contents = await loadSite(engine, site);
-  const matcher = openMatcher(resource, contents, match);
-  const commit: Engine["commit"] = dryRun
-    ? simulateCommits(site, contents)
-    : (intents, together) => engine.commit(intents, together);
-  const run = new ImportRun({ site, resource, matcher, commit, options }, contents.head);
+  const { head, matcher } = await readMatcher(engine, site, resource, match);
+  const target = dryRun ? simulatedEngine(site, await loadSite(engine, site)) : engine;
+  const run = new ImportRun({ site, resource, matcher, engine: target, options }, head);
   const { summary } = run;
   try {
     await run.addAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
-    else throw dryRun ? error : withProgress(error, summary);
+    else throw dryRun || atomic ? error : withProgress(error, summary);
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
   return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0 } : summary;
@@ -69,14 +67,8 @@ interface ImportContext {
   readonly site: number;
   readonly resource: Resource;
   readonly matcher: Matcher;
-  readonly commit: Engine["commit"];
+  readonly engine: CommitEngine;
   readonly options: ImportOptions;
-}
-
-interface PendingRow {
-  readonly row: NumberedRow;
-  readonly input: RowInput;
-  readonly intent: Intent;
 }
 
 /** The rows of one import, stored batch by batch. */
@@ -84,6 +76,7 @@ class ImportRun {
   readonly summary = emptySummary();
   readonly #context: ImportContext;
   #pending: PendingRow[] = [];
+  readonly #spooled = new SpooledRows();
   /** The values by which the pending rows are matched. */
   #pendingKeys = new Set<string>();
   /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
@@ -106,9 +99,10 @@ class ImportRun {
         if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
         await this.#reject(row, error.faults);
       }
-      if (this.#pending.length >= batchSize && !atomic) await this.#store();
+      if (this.#pending.length >= batchSize) await (atomic ? this.#spool() : this.#store());
     }
-    if (!atomic || this.summary.rejected === 0) await this.#store();
+    if (!atomic) await this.#store();
+    else if (this.summary.rejected === 0) await this.#storeTogether();
   }
 
   /** @throws Refusal `invalid-record` */
@@ -129,20 +123,42 @@ class ImportRun {
   }
 
   async #store(): Promise<void> {
-    const { commit, matcher, options } = this.#context;
     const batch = this.#pending;
     this.#pending = [];
     this.#pendingKeys = new Set();
-    if (batch.length === 0) return;
-    const intents = batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
-    const outcomes = await commit(intents, options.atomic);
+    if (batch.length > 0) await this.#countOutcomes(batch, await this.#context.engine.commit(this.#intentsOf(batch)));
+  }
+
+  /** Keeps the pending rows until all rows are known to be valid. Their keys stay. */
+  #spool(): void {
+    if (this.#pending.length > 0) this.#spooled.add(this.#pending);
+    this.#pending = [];
+  }
+
+  async #storeTogether(): Promise<void> {
+    this.#spool();
+    let batch: readonly PendingRow[] = [];
+    const batches = function* (this: ImportRun) {
+      for (batch of this.#spooled.take()) {
+        this.#context.options.signal?.throwIfAborted();
+        yield this.#intentsOf(batch);
+      }
+    };
+    await this.#context.engine.commitTogether(batches.call(this), (outcomes) => this.#countOutcomes(batch, outcomes));
+  }
+
+  #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
+    return batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
+  }
+
+  async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[]): Promise<void> {
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
       if (outcome.kind === "refused") await this.#reject(row, [storeFault(outcome, intent)]);
       else countOutcome(this.summary, intent, outcome);
       if (outcome.kind !== "done") continue;
       this.#epoch ??= epochOf(outcome.version);
-      matcher.note(input, outcome.id);
+      this.#context.matcher.note(input, outcome.id);
     }
   }
 
@@ -150,18 +166,6 @@ class ImportRun {
     countRejected(this.summary, row.number, faults);
     await this.#context.options.onRejected?.(row, faults);
   }
-}
-
-/** Decides as the store would, on a copy of the site, and stores nothing. */
-function simulateCommits(site: number, { head, rows }: LoadedSite): Engine["commit"] {
-  const counters: Record<string, number> = {};
-  for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
-  const stored: Stored = {
-    sites: new Map([[site, head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined }]]),
-    rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
-    responses: new Map(),
-  };
-  return async (intents, atomic) => decideBatch(intents, stored, atomic).outcomes;
 }
 
 /** @throws Refusal `invalid-record` when the row could not be decoded or is not an object */

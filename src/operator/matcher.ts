@@ -1,9 +1,9 @@
 // Matches the rows of an import with records.
 
+import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
-import type { LoadedSite } from "../store/load-site.ts";
 
 /** The ID of the record to update or to create; undefined to create one with the next ID. */
 export type Match =
@@ -33,15 +33,29 @@ export function findMatchField(resource: Resource, field = "ID"): Leaf | undefin
   throw new Refusal("bad-request", `invalid --match \`${field}\`: the fields of ${resource.plural} are ID, ${paths}`);
 }
 
-/** Matches rows with the records in `contents`. @throws Refusal `bad-request` when there is no such field */
-export function openMatcher(resource: Resource, { rows }: LoadedSite, field?: string): Matcher {
+/**
+ * Matches rows with the records that a site has at `head`. Only what identifies them is kept in memory.
+ * @throws Refusal `bad-request` when there is no such field
+ */
+export async function readMatcher(
+  engine: Pick<Engine, "readSite">,
+  site: number,
+  resource: Resource,
+  field?: string,
+): Promise<{ readonly head: Head; readonly matcher: Matcher }> {
   const leaf = findMatchField(resource, field);
-  const live = rows.filter((row) => row.resource === resource.name && row.body !== null);
-  if (!leaf) return matchById(new Set(live.map(({ id }) => id)));
-  return matchByField(
-    leaf,
-    live.map(({ body }) => JSON.parse(body as string)),
-  );
+  return engine.readSite(site, async ({ head, portions }) => {
+    const ids = new Set<number>();
+    const byValue: IdsByValue = new Map();
+    for await (const rows of portions) {
+      for (const { resource: name, id, body } of rows) {
+        if (name !== resource.name || body === null) continue;
+        if (leaf) addId(byValue, valueAt(JSON.parse(body), leaf), id);
+        else ids.add(id);
+      }
+    }
+    return { head, matcher: leaf ? matchByField(leaf, byValue) : matchById(ids) };
+  });
 }
 
 function matchById(present: Set<number>): Matcher {
@@ -67,15 +81,17 @@ function matchById(present: Set<number>): Matcher {
   };
 }
 
-function matchByField(leaf: Leaf, records: readonly StorefrontRecord[]): Matcher {
-  const ids = new Map<string, number[]>();
-  const add = (value: string, id: number) => {
-    const known = ids.get(value);
-    if (!known) ids.set(value, [id]);
-    else if (!known.includes(id)) known.push(id);
-  };
+/** The IDs of the records with a value in a field. */
+type IdsByValue = Map<string, number[]>;
+
+function addId(ids: IdsByValue, value: string, id: number): void {
+  const known = ids.get(value);
+  if (!known) ids.set(value, [id]);
+  else if (!known.includes(id)) known.push(id);
+}
+
+function matchByField(leaf: Leaf, ids: IdsByValue): Matcher {
   const keyOf = (input: RowInput) => valueAt(input as StorefrontRecord, leaf);
-  for (const record of records) add(keyOf(record), record.ID);
   return {
     keyOf,
     find(input) {
@@ -89,7 +105,7 @@ function matchByField(leaf: Leaf, records: readonly StorefrontRecord[]): Matcher
       return id === undefined ? { kind: "create", id: undefined } : { kind: "update", id };
     },
     note(input, id) {
-      if (id !== undefined) add(keyOf(input), id);
+      if (id !== undefined) addId(ids, keyOf(input), id);
     },
   };
 }

@@ -1,6 +1,7 @@
 // Writes: one transaction per batch, in two round trips. The first locks the sites and fetches what the batch may
 // change; the second writes what was decided and commits.
 
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
@@ -14,12 +15,10 @@ import {
 } from "../batch.ts";
 
 import type { StoredRow } from "../decide.ts";
-import { lastAt, type StoredTime } from "../journal.ts";
-import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
-
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
+import { toSiteRow, toStates } from "./site-rows.ts";
 import { sql } from "./statements.ts";
 
 /** How often a transaction that conflicts with another one is tried, the first time included. */
@@ -41,6 +40,30 @@ export async function commitBatch(
   }
 }
 
+/** See `Engine.commitTogether`. A transaction that conflicts with another one is not tried again. */
+export function commitTogether(
+  pool: Pool,
+  timeout: number,
+  batches: Iterable<readonly Intent[]>,
+  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+): Promise<void> {
+  return pool.commit(async (connection, lease) => {
+    await connection.script(sql.begin(timeout));
+    for (const intents of batches) {
+      const stored = await fetch(connection, intents);
+      const written = decideBatch(intents, stored, true);
+      await onOutcomes(written.outcomes);
+      if (written.outcomes.at(-1)?.kind === "refused") return void (await connection.script("rollback"));
+      await together(rowsOf(connection, stored, written));
+      lease.more();
+    }
+    connection.takeWarning();
+    lease.committing();
+    await connection.script(sql.commit);
+    refuseWarning(connection);
+  });
+}
+
 /** See `Engine.tryWrite`. */
 export function tryCommit(pool: Pool, timeout: number): Promise<void> {
   return pool.commit(async (connection, lease) => {
@@ -58,14 +81,15 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await fetch(connection, timeout, intents);
+  const stored = await fetch(connection, intents, `${sql.begin(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
   if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
   else await write(connection, lease, stored, written);
   return written.outcomes;
 }
 
-async function fetch(connection: PostgresConnection, timeout: number, intents: readonly Intent[]): Promise<Stored> {
+/** @param begin the statements that begin the transaction, unless it has begun */
+async function fetch(connection: PostgresConnection, intents: readonly Intent[], begin = ""): Promise<Stored> {
   const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
   const named = intents.flatMap(({ site, resource, id }) =>
     id === undefined ? [] : [{ site_id: site, resource, id }],
@@ -75,7 +99,7 @@ async function fetch(connection: PostgresConnection, timeout: number, intents: r
   );
   // Sent together and executed in this order: what is fetched is as of the lock.
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(`${sql.begin(timeout)}; ${sql.lockSites(numbers)}`),
+    connection.script(begin + sql.lockSites(numbers)),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
@@ -109,47 +133,19 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   return [...(await toStates(connection, locked))];
 }
 
-/** The states of the rows of sites. The time of the last entry is queried where an older program may have written it. */
-async function toStates(connection: PostgresConnection, rows: readonly ResultRow[]): Promise<Map<number, SiteState>> {
-  const last = rows.filter((row) => lastAt(row as StoredSite) === undefined);
-  const keys = last.map(({ id, revision }) => ({ site_id: id, revision }));
-  const found = keys.length === 0 ? [] : await connection.query(sql.lastTimes, keys);
-  const times = new Map(found.map(({ site_id, at }) => [site_id, at]));
-  return new Map(rows.map((row) => [row.id, toState(row as StoredSite, times.get(row.id) ?? 0)]));
+async function write(connection: PostgresConnection, lease: Lease, stored: Stored, written: Written): Promise<void> {
+  connection.takeWarning();
+  lease.committing();
+  await together([...rowsOf(connection, stored, written), connection.script(sql.commit)]);
+  refuseWarning(connection);
 }
 
-/** A row of `sites`. */
-interface StoredSite extends StoredCounts, StoredTime {
-  readonly id: number;
-  readonly epoch: string;
-  /** JSON text. */
-  readonly counters: string;
-  readonly floor: number | null;
-}
-
-function toState(row: StoredSite, lastEntryAt: number): SiteState {
-  const { epoch, revision, counters, floor } = row;
-  const last_at = lastAt(row) ?? lastEntryAt;
-  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
-}
-
-/** A row of `sites`. */
-export function toSiteRow(id: number, { counters, counts, ...state }: SiteState): object {
-  return { id, ...state, counters: JSON.stringify(counters), ...writeCounts(state.revision, counts) };
-}
-
-async function write(
-  connection: PostgresConnection,
-  lease: Lease,
-  stored: Stored,
-  { changes, responses, sites }: Written,
-): Promise<void> {
+/** Sends the rows of a batch. */
+function rowsOf(connection: PostgresConnection, stored: Stored, { changes, responses, sites }: Written) {
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
   const kept = responses.map(({ site, keyId, ...response }) => ({ site_id: site, key_id: keyId, ...response }));
-  connection.takeWarning();
-  lease.committing();
-  await together([
+  return [
     ...(changes.length === 0
       ? []
       : [
@@ -158,9 +154,7 @@ async function write(
           connection.query(sql.putSites, states),
         ]),
     ...(kept.length === 0 ? [] : [connection.query(sql.putResponses, kept)]),
-    connection.script(sql.commit),
-  ]);
-  refuseWarning(connection);
+  ];
 }
 
 /** When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning. */

@@ -1,8 +1,8 @@
 import { newSite } from "../batch.ts";
 import { removedEpoch, siteTables } from "../removed-sites.ts";
 import { openConnection, step } from "./bulk.ts";
-import { toSiteRow } from "./commit.ts";
 import type { Primary } from "./primary.ts";
+import { toSiteRow } from "./site-rows.ts";
 import { sql } from "./statements.ts";
 
 /** See `Engine.dropSite`. */

@@ -6,7 +6,7 @@ import { leftovers } from "../refill.ts";
 import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
-import { commitBatch, tryCommit } from "./commit.ts";
+import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
@@ -51,6 +51,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
+    commitTogether: (batches, onOutcomes) => commitTogether(pool, timeout, batches, onOutcomes),
     tryWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),

@@ -2,6 +2,7 @@ import type { Database } from "bun:sqlite";
 import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import { commitTogether } from "./commit-together.ts";
 import { watchCommits } from "./commit-watch.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
@@ -76,6 +77,7 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
     openForWriting: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
+    commitTogether: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
     tryWrite: () => run({ name: "tryWrite" }),
     deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
     noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),

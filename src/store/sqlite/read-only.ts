@@ -39,6 +39,7 @@ export function openReadOnly(path: string): Engine {
       ...createReader(database, open, guard),
       openForWriting: refuse,
       commit: refuse,
+      commitTogether: refuse,
       tryWrite: refuse,
       deleteExpiredResponses: refuse,
       noteKeyUse: refuse,

@@ -21,6 +21,9 @@ export interface WorkerStart {
 export type WorkerCall =
   | { readonly name: "open" }
   | { readonly name: "commit"; readonly intents: string; readonly atomic: boolean }
+  | { readonly name: "beginBatches" }
+  | { readonly name: "addBatch"; readonly intents: string }
+  | { readonly name: "endBatches"; readonly isCommitted: boolean }
   | { readonly name: "tryWrite" }
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
@@ -58,7 +61,13 @@ function carryOut(target: Writer, call: WorkerCall): string {
     const intents = decodeIntents(call.intents);
     return encodeOutcomes(target.commit(intents, call.atomic), intents);
   }
+  if (call.name === "addBatch") {
+    const intents = decodeIntents(call.intents);
+    return encodeOutcomes(target.addBatch(intents), intents);
+  }
   if (call.name === "tryWrite") target.tryWrite();
+  else if (call.name === "beginBatches") target.beginBatches();
+  else if (call.name === "endBatches") target.endBatches(call.isCommitted);
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
   else if (call.name === "noteCounts") target.noteCounts(call.site, call.head, call.counts);
   else if (call.name === "deleteExpiredResponses")

@@ -11,6 +11,8 @@ export class WriterThread {
   readonly #start: WorkerStart;
   #worker: Worker | undefined;
   readonly #pending: PendingCall[] = [];
+  /** Resolves when the calls that nothing may interrupt have ended. */
+  #uninterrupted: Promise<void> | undefined;
 
   constructor(start: WorkerStart) {
     this.#start = start;
@@ -18,6 +20,23 @@ export class WriterThread {
 
   /** @throws Refusal `unavailable` if the database cannot be used, or the thread ends before it responds */
   call(request: WorkerCall): Promise<string> {
+    return this.#uninterrupted ? this.#uninterrupted.then(() => this.call(request)) : this.#send(request);
+  }
+
+  /** Runs `work`, which gets a function to call with. No other call comes in between. */
+  async uninterrupted<T>(work: (call: (request: WorkerCall) => Promise<string>) => Promise<T>): Promise<T> {
+    while (this.#uninterrupted) await this.#uninterrupted;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#uninterrupted = promise;
+    try {
+      return await work((request) => this.#send(request));
+    } finally {
+      this.#uninterrupted = undefined;
+      resolve();
+    }
+  }
+
+  #send(request: WorkerCall): Promise<string> {
     this.#worker ??= this.#startWorker();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {

@@ -37,12 +37,23 @@ export class Writer {
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    return this.#transact(() => {
-      const stored = fetch(this.#sql, intents);
-      const written = decideBatch(intents, stored, atomic);
-      write(this.#sql, stored, written);
-      return written.outcomes;
-    });
+    return this.#transact(() => this.#decide(intents, atomic));
+  }
+
+  /** Begins a transaction of several batches; nothing but `addBatch` and `endBatches` may follow. */
+  beginBatches(): void {
+    requireSameFiles(this.#files);
+    translated(() => this.#database.run("begin immediate"));
+  }
+
+  addBatch(intents: readonly Intent[]): readonly Outcome[] {
+    return translated(() => this.#decide(intents, true));
+  }
+
+  endBatches(isCommitted: boolean): void {
+    if (!this.#database.inTransaction) return;
+    translated(() => this.#database.run(isCommitted ? "commit" : "rollback"));
+    requireSameFiles(this.#files);
   }
 
   /** Commits the smallest possible change, of the first page: the same version number again. */
@@ -79,6 +90,13 @@ export class Writer {
 
   close(): void {
     this.#database.close();
+  }
+
+  #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
+    const stored = fetch(this.#sql, intents);
+    const written = decideBatch(intents, stored, atomic);
+    write(this.#sql, stored, written);
+    return written.outcomes;
   }
 
   /** The second check decides: a write is confirmed only if the files still existed after its commit. */
