@@ -56,7 +56,10 @@ export async function startServer(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Measured> {
   const child = tracked(
-    Bun.spawn(pinned(0, cmd), { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] }),
+    Bun.spawn(pinned(0, cmd), {
+      env: { ...process.env, STOREFRONT_ADMIN: "none", ...env },
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
   );
   const url = await firstAddress(child.stdout);
   if (!url) throw new Error(`${name} did not start`);

@@ -1,6 +1,8 @@
 // The settings and their defaults. Only this file reads the environment.
 
+import { messageOf } from "./lib/thrown.ts";
 import { Refusal } from "./model/errors.ts";
+import { readHostname } from "./model/hostname.ts";
 
 export interface Config {
   /** `sqlite:<file>` or `postgres://user@host/database`. */
@@ -30,8 +32,20 @@ export interface Config {
   readonly accessLog: boolean;
   /** Milliseconds from which on a request is logged as slow; infinite for none. */
   readonly slowMs: number;
-  /** Set by the parent of several workers. */
-  readonly isWorker: boolean;
+  /** Undefined for no admin listener. */
+  readonly admin: AdminAddress | undefined;
+  /** Hostnames of the admin listener, besides `localhost` and IP addresses. */
+  readonly adminHosts: readonly string[];
+  /** What this process does: all, or one part for a parent that serves with several processes. */
+  readonly role: "server" | "worker" | "admin";
+}
+
+export interface AdminAddress {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Whether it is the default, without which a server starts too. */
+  readonly isDefault: boolean;
 }
 
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
@@ -72,8 +86,37 @@ export function readConfig(settings: ConfigSources = {}): Config {
     logLevel,
     accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",
     slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
-    isWorker: settings.WORKER !== undefined,
+    admin: readAdminAddress(settings),
+    adminHosts: readAdminHosts(settings),
+    role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
   };
+}
+
+/** @throws Refusal `bad-request` for a text that is neither `none` nor a host and a port */
+function readAdminAddress({ ADMIN: text }: ConfigSources): AdminAddress | undefined {
+  if (text === undefined) return { host: "127.0.0.1", port: 8081, isDefault: true };
+  if (text === "none") return undefined;
+  const [, host = "", digits = ""] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):([0-9]{1,5})$/i.exec(text) ?? [];
+  const port = Number(digits);
+  if (host !== "" && port <= 65_535) return { host: host.replace(/^\[(.*)\]$/, "$1"), port, isDefault: false };
+  throw new Refusal(
+    "bad-request",
+    `${named("ADMIN")} must be \`none\`, or an address and a port such as 127.0.0.1:8081 or [::1]:8081, not "${text}"`,
+  );
+}
+
+/** The setting that gives this address. */
+export function toAdminText({ host, port }: AdminAddress): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** Hostnames in their normal form. @throws Refusal `bad-request` */
+function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
+  try {
+    return text === undefined ? [] : text.split(",").map(readHostname);
+  } catch (error) {
+    throw new Refusal("bad-request", `${named("ADMIN_HOST")}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** The environment of a child process with the same settings. */

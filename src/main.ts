@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { version } from "../package.json" with { type: "json" };
 import { printMessage, UsageError } from "./commands/common.ts";
 import { databaseCommands } from "./commands/database.ts";
+import { healthCommand } from "./commands/health.ts";
 import { historyCommands } from "./commands/history.ts";
 import { keyCommand } from "./commands/key.ts";
 import { recordCommands } from "./commands/records.ts";
@@ -36,6 +37,7 @@ To begin (in a checkout, write npx storefront):
 
 for (const command of [
   serveCommand(),
+  healthCommand(),
   siteCommand(),
   keyCommand(),
   ...recordCommands(),

@@ -1,10 +1,13 @@
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
+import { serveAdmin } from "./admin/server.ts";
 import { readBuild } from "./build.ts";
-import type { Config } from "./config.ts";
-import { serveHttp } from "./http/server.ts";
+import type { AdminAddress, Config } from "./config.ts";
+import { type HttpServer, serveHttp } from "./http/server.ts";
 import { escapeControls } from "./lib/escape-controls.ts";
 import { LineWriter } from "./lib/line-writer.ts";
+import { isLoopback } from "./lib/loopback.ts";
+import type { MetricsSample } from "./lib/metric-samples.ts";
 import { once } from "./lib/once.ts";
 import { toLogged } from "./lib/thrown.ts";
 import type { Engine } from "./model/engine.ts";
@@ -17,17 +20,25 @@ import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
 import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
-import type { Listener } from "./wire/listen.ts";
+import type { Certificate, Listener } from "./wire/listen.ts";
 
 export interface Running {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
-  /** Finishes the requests under way, for at most 10 seconds, and closes the database. */
+  /** The metrics of this process. */
+  sample(): Promise<MetricsSample>;
+  /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
+  replaceCertificate(certificate: Certificate): Promise<void>;
+  /** Accepts no new connections, ends idle ones after `idleSeconds`, and then finishes the requests under way, for at most 10 seconds. */
+  finish(idleSeconds: number): Promise<void>;
+  /** Finishes the requests under way, and closes the database. */
   stop(): Promise<void>;
 }
 
 export interface StartOptions {
+  /** Undefined for HTTP. */
+  readonly certificate?: Certificate | undefined;
   readonly resources?: readonly Resource[];
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -35,16 +46,16 @@ export interface StartOptions {
 
 /** Starts a server. Throws when the database cannot be opened or the port is taken, after it has closed everything. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { resources = allResources, now = Date.now } = options;
+  const { certificate, resources = allResources, now = Date.now } = options;
   const connections = connectionsOf(config);
   const log = createLog(config);
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
   const store = await openStore(config, resources, log);
   const { engine } = store;
-  let http: Listener;
+  let http: HttpServer;
   try {
     const dependencies = { ...store, resources, build: once(readBuild), log, accessLog, now };
-    http = serveHttp({ ...toHttpOptions(config), connections }, dependencies);
+    http = serveHttp({ ...toHttpOptions(config, certificate), connections }, dependencies);
   } catch (error) {
     await engine.close();
     throw error;
@@ -54,6 +65,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     url: http.url,
     port: http.port,
     engine,
+    sample: http.sample,
+    replaceCertificate: http.replaceCertificate,
+    finish: (idleSeconds) => http.stop(10, idleSeconds),
     async stop() {
       await http.stop(10);
       await accessLog?.stop(1000);
@@ -72,6 +86,26 @@ async function openStore({ database, memory }: Config, resources: readonly Resou
   return { engine, engineCalls: calls, snapshots, writeQueue: new WriteQueue(engine, snapshots) };
 }
 
+/**
+ * Starts the admin listener at `address`. Throws when the port is taken.
+ * @param samples the metrics of all processes that serve the public port
+ */
+export function startAdmin(
+  config: Config,
+  { host, port }: AdminAddress,
+  certificate: Certificate | undefined,
+  samples: () => Promise<readonly MetricsSample[]>,
+): Listener {
+  // Prometheus and a tunnel connect to a loopback address, for which no certificate is made.
+  const isLocal = isLoopback(host);
+  const tls = isLocal ? undefined : certificate;
+  const log = createLog(config);
+  if (!tls && !isLocal) log.warn({ host, port }, "the admin listener is not encrypted; set --tls-cert and --tls-key");
+  const options = { host, port, tls, reusePort: config.role === "admin" || tls !== undefined };
+  return serveAdmin({ ...options, hostnames: config.adminHosts }, { samples, log, now: Date.now });
+}
+
+/** The file descriptor of the log. */
 const stderr = 2;
 
 /** The log on stderr, one line of JSON per event. */
@@ -102,8 +136,8 @@ function connectionsOf({ connections }: Config): number {
   );
 }
 
-function toHttpOptions(config: Config) {
-  const { host, port, tls, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory } = config;
+function toHttpOptions(config: Config, tls: Certificate | undefined) {
+  const { host, port, trustProxy, trustForwardedHost, idleTimeout, slowMs, rate, burst, memory } = config;
   return {
     host,
     port,
@@ -113,7 +147,8 @@ function toHttpOptions(config: Config) {
     idleTimeout,
     slowMs,
     memory: Math.max(memory, minConnectionMemory),
-    reusePort: config.isWorker,
+    // A certificate is reloaded by a second socket on the port.
+    reusePort: config.role === "worker" || tls !== undefined,
     keyLimit: rate > 0 ? { rate, burst } : undefined,
     failureLimit: { rate: 2, burst: 100 },
   };

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../src/config.ts";
+import { toMetricsText } from "../src/lib/metric-samples.ts";
 import { type Running, start } from "../src/start.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { engines } from "./support/engines.ts";
@@ -40,7 +41,7 @@ for (const kind of engines) {
       readers.push(server);
       const get = (path: string, headers: Record<string, string> = {}) =>
         call(`${server.url}/restapi/${path}`, "GET", { key: writer.key, headers });
-      return { get, sitesInMemory: () => figureOf(server.url) };
+      return { get, sitesInMemory: () => sitesIn(server) };
     }
 
     test("a record and a page are the same as from memory, and do not load the site", async () => {
@@ -169,6 +170,6 @@ function shown({ status, headers, text }: TestResponse): unknown[] {
   return [status, body, ...names.map((name) => headers.get(name))];
 }
 
-async function figureOf(url: string): Promise<number> {
-  return Number(/storefront_sites_in_memory (\d+)/.exec(await (await fetch(`${url}/metrics`)).text())?.[1]);
+async function sitesIn(server: Running): Promise<number> {
+  return Number(/storefront_sites_in_memory (\d+)/.exec(await toMetricsText([await server.sample()]))?.[1]);
 }

@@ -25,10 +25,11 @@ const arrows: Record<string, readonly string[]> = {
   "store/postgres": ["store"],
   operator: ["store", "formats", "resources"],
   http: ["wire", "store", "formats", "reference", "resources", "build"],
+  admin: ["wire", "formats"],
   client: [],
   config: ["model"],
   build: [],
-  start: ["http", "wire", "store", "resources", "config", "build"],
+  start: ["http", "admin", "wire", "store", "resources", "config", "build"],
   commands: ["start", "operator"],
   main: ["commands"],
 };
@@ -69,7 +70,6 @@ const listExceptions: Record<string, string> = {
 
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFunctions: Record<string, number> = {
-  "commands/workers.ts runWorkers": 43,
   "store/postgres/primary.ts createPrimary": 66,
 };
 

@@ -185,13 +185,13 @@ test("sites above the memory budget are dropped, and loaded again on request", a
       expect(response.json).toHaveLength(1500);
     }
   }
-  const inMemory = /storefront_sites_in_memory (\d+)/.exec((await server.call("GET", "/metrics")).text)?.[1];
+  const inMemory = /storefront_sites_in_memory (\d+)/.exec(await server.metrics())?.[1];
   expect(Number(inMemory)).toBeLessThan(6);
   await server.stop();
 });
 
 describe("the memory budget", () => {
-  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and one of the figures at /metrics. */
+  /** A server with `sites` sites of `records` order statuses each, a reader of a site, and one of the metrics. */
   async function serverOf(sites: number, records: number, memory: string) {
     const server = await startTestServer({ settings: { MEMORY: memory } });
     const keys: string[] = [];
@@ -204,7 +204,7 @@ describe("the memory budget", () => {
     const get = (i: number, path: string, headers: Record<string, string> = {}) =>
       server.call("GET", path, { key: keys[i] as string, headers: { Host: `s${i}.example`, ...headers } });
     const figure = async (name: string) =>
-      Number(new RegExp(`storefront_${name} (\\d+)`).exec((await server.call("GET", "/metrics")).text)?.[1]);
+      Number(new RegExp(`storefront_${name} (\\d+)`).exec(await server.metrics())?.[1]);
     return { server, get, figure };
   }
 

@@ -51,7 +51,7 @@ describe("a method", () => {
   test("that is not registered is counted as `other`, so that clients cannot make the metrics grow", async () => {
     for (let index = 0; index < 50; index++) await send(`X${"Y".repeat(2000)}${index} /restapi/brands.json HTTP/1.1`);
     await send("PROPFIND /restapi/brands.json HTTP/1.1");
-    const { text } = await server.call("GET", "/metrics");
+    const text = await server.metrics();
     expect(text).not.toContain("YYYY");
     expect(text).toMatch(/method="other",status="501"\} 5[0-9]/);
     expect(text).toContain('method="PROPFIND",status="405"} ');
@@ -225,10 +225,10 @@ describe("behind a proxy", () => {
 
 test("what cannot be read as a request is counted, and told in the log once a second", async () => {
   const shop = openWorkshop();
-  const program = await shop.serve(["--log", "info"]);
+  const program = await shop.serve(["--log", "info", "--admin", "127.0.0.1:0"]);
   const port = Number(new URL(program.url).port);
   for (let index = 0; index < 30; index++) await exchangeOnce(port, "GARBAGE\r\n\r\n");
-  expect(await (await fetch(`${program.url}/metrics`)).text()).toMatch(/method="other",status="400"\} 30\n/);
+  expect(await (await fetch(`${program.adminUrl}/metrics`)).text()).toMatch(/method="other",status="400"\} 30\n/);
   await shop.close();
   const lines = program
     .stderr()

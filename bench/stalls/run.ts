@@ -52,7 +52,7 @@ async function measureStall(stall: Stall, database: string, brands: number, csv:
   const env = { STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
   const server = await startServer(
     "storefront",
-    ["node", join(root, "bin/storefront.js"), "serve", "--port", "0"],
+    ["node", join(root, "bin/storefront.js"), "serve", "--port", "0", "--admin", "none"],
     env,
   );
   const prober = startProber(server.url, "small.test", "/restapi/brands/1.json", keys.small);

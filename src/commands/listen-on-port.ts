@@ -1,13 +1,30 @@
-import { accessSync, constants } from "node:fs";
-import type { Config } from "../config.ts";
+import type { AdminAddress, Config } from "../config.ts";
 import { messageOf, systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { type Running, start } from "../start.ts";
-import { asUsageError } from "./common.ts";
+import type { Certificate } from "../wire/listen.ts";
+import { asUsageError, printMessage } from "./common.ts";
+
+type Address = Pick<Config, "host" | "port">;
 
 /** Starts a server. @throws Refusal with the reason when it cannot listen */
-export async function listenOnPort(config: Config): Promise<Running> {
-  return withListenErrors(config, () => start(config));
+export function listenOnPort(config: Config, certificate: Certificate | undefined): Promise<Running> {
+  return withListenErrors(config, () => start(config, { certificate }));
+}
+
+/** The address of the admin listener if it is free. @throws Refusal `unavailable` if it is not, unless it is the default one */
+export async function claimAdmin({ admin }: Config): Promise<AdminAddress | undefined> {
+  if (!admin) return undefined;
+  try {
+    await claimPort(admin);
+    return admin;
+  } catch (error) {
+    if (!admin.isDefault) throw error;
+    printMessage(
+      `storefront: ${messageOf(error)}; there is no admin listener. Choose another address with --admin, or none with \`--admin none\``,
+    );
+    return undefined;
+  }
 }
 
 /**
@@ -15,16 +32,17 @@ export async function listenOnPort(config: Config): Promise<Running> {
  * too, and receive each other's requests.
  * @throws Refusal `unavailable` when one does
  */
-export async function claimPort({ host, port, ...config }: Config): Promise<void> {
+export async function claimPort(address: Address): Promise<void> {
+  const { host, port } = address;
   if (port === 0) return;
-  await withListenErrors({ host, port, ...config }, async () => {
+  await withListenErrors(address, async () => {
     const probe = Bun.listen({ hostname: host, port, exclusive: true, socket: { data() {} } });
     probe.stop(true);
   });
 }
 
-async function withListenErrors<T>(config: Config, work: () => Promise<T>): Promise<T> {
-  for (const file of config.tls ? Object.values(config.tls) : []) requireReadable(file);
+/** Runs `work`, which listens at `address`. @throws Refusal with the reason when it cannot */
+export async function withListenErrors<T>({ host, port }: Address, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -32,27 +50,14 @@ async function withListenErrors<T>(config: Config, work: () => Promise<T>): Prom
       return asUsageError(() => {
         throw error;
       });
-    throw new Refusal("unavailable", `cannot listen on ${config.host}:${config.port}: ${reasonOf(error, config)}`, {
-      cause: error,
-    });
-  }
-}
-
-function requireReadable(file: string): void {
-  try {
-    accessSync(file, constants.R_OK);
-  } catch (error) {
-    throw new Refusal("not-found", `cannot read ${file}: ${messageOf(error)}`, { cause: error });
+    throw new Refusal("unavailable", `cannot listen on ${host}:${port}: ${reasonOf(error, host)}`, { cause: error });
   }
 }
 
 /** The runtime reports almost every failure to listen as a port in use, also that of a hostname that does not resolve. */
-function reasonOf(error: unknown, { host, tls }: Config): string {
-  if (systemCodeOf(error) === "EADDRINUSE")
-    return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";
-  if (tls && /PEM|SSL|x509|ASN1|KEY/i.test(messageOf(error)))
-    return `${tls.cert} and ${tls.key} are not a certificate and its key in PEM form (${messageOf(error)})`;
-  return messageOf(error);
+function reasonOf(error: unknown, host: string): string {
+  if (systemCodeOf(error) !== "EADDRINUSE") return messageOf(error);
+  return isAddress(host) ? "the port is in use" : "the port is in use, or the host is unknown";
 }
 
 function isAddress(host: string): boolean {

@@ -1,9 +1,12 @@
 import { Command } from "commander";
 import { type Config, type ConfigSources, environment, toEnvironment } from "../config.ts";
 import { createLog } from "../start.ts";
+import { readCertificate } from "./certificate.ts";
 import { type CommonOptions, printResult, toConfig, withCommonOptions } from "./common.ts";
 import { prepareDemo, printDemo } from "./demo.ts";
-import { listenOnPort } from "./listen-on-port.ts";
+import { claimAdmin } from "./listen-on-port.ts";
+import { serveAlone } from "./serve-alone.ts";
+import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { runWorkers } from "./workers.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
@@ -15,8 +18,16 @@ while they are loaded; lists while they are sorted; and connections, which may t
 Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
 
 export function serveCommand(): Command {
-  return withCommonOptions(new Command("serve"))
-    .description("run the server until SIGTERM or SIGINT")
+  const command = withCommonOptions(new Command("serve")).description("run the server until SIGTERM or SIGINT");
+  return withLogOptions(withLimitOptions(withListenOptions(command)))
+    .addHelpText("after", notes)
+    .action(async ({ json, ...options }: ServeOptions) => {
+      await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });
+    });
+}
+
+function withListenOptions(command: Command): Command {
+  return command
     .option("--host <address>", "address to listen on, 0.0.0.0 for all (default: 127.0.0.1)")
     .option("--port <number>", "TCP port to listen on, 0 for any free one (default: 8080)")
     .option("--workers <number>", "processes that share the port, 1 to 256 (default: 1)")
@@ -31,6 +42,15 @@ export function serveCommand(): Command {
       "--trust-forwarded-host",
       "use X-Forwarded-Host as the host (only behind a proxy that sets it on every request)",
     )
+    .option("--admin <address:port>", "where to listen for operators, or none (default: 127.0.0.1:8081 if it is free)")
+    .option(
+      "--admin-host <hostnames>",
+      "hostnames of the admin listener, separated by commas (default: only localhost and IP addresses)",
+    );
+}
+
+function withLimitOptions(command: Command): Command {
+  return command
     .option("--rate <number>", "requests per second for each key, 0 for no limit (default: 0)")
     .option("--burst <number>", "requests that a key may send at once (default: twice --rate)")
     .option("--memory <MiB>", "memory for records and lists of all sites, in MiB per process; see below (default: 256)")
@@ -41,14 +61,14 @@ export function serveCommand(): Command {
     .option(
       "--connections <number>",
       "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
-    )
+    );
+}
+
+function withLogOptions(command: Command): Command {
+  return command
     .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
     .option("--access-log", "log every request, whatever --log is")
-    .option("--slow-ms <milliseconds>", "log requests that take as long or longer, 0 for none (default: 1000)")
-    .addHelpText("after", notes)
-    .action(async ({ json, ...options }: ServeOptions) => {
-      await serve({ ...environment(), ...toSettings(options) }, { ...options, ...(json ? { json } : {}) });
-    });
+    .option("--slow-ms <milliseconds>", "log requests that take as long or longer, 0 for none (default: 1000)");
 }
 
 /** Options as commander names them, `tlsCert`, under the names of their settings, `TLS_CERT`. */
@@ -60,27 +80,37 @@ function toSettings(options: Record<string, string | true>): ConfigSources {
   return Object.fromEntries(entries);
 }
 
+/** The processes that serve. */
+export interface Server {
+  readonly url: string;
+  /** Undefined when there is no admin listener. */
+  readonly adminUrl: string | undefined;
+  /** Uses the files on disk as they are now. Reports on stderr. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
 async function serve(settings: ConfigSources, options: CommonOptions): Promise<void> {
   const config = toConfig(settings);
   const end = stopSignal();
   ignoreOtherSignals(config);
-  if (config.isWorker) return serveAsWorker(config, end);
+  if (config.role === "worker") return serveAsWorker(config, end);
+  if (config.role === "admin" && config.admin) return serveAsAdmin(config, config.admin, end);
+  const onReload = reloadSignal();
+  const certificate = config.tls && readCertificate(config.tls);
+  const admin = await claimAdmin(config);
   const sample = config.demo ? await prepareDemo(config) : undefined;
-  const server = config.workers > 1 ? await runWorkers(config, toEnvironment(settings)) : await listenOnPort(config);
-  printResult(options, { url: server.url, key: sample?.key }, [`Storefront listens on ${server.url}`]);
+  const server =
+    config.workers > 1
+      ? await runWorkers(config, admin, certificate, toEnvironment(settings))
+      : await serveAlone(config, admin, certificate);
+  onReload(server.reload);
+  const lines = [`Storefront listens on ${server.url}`];
+  if (server.adminUrl) lines.push(`The admin listener is at ${server.adminUrl}`);
+  printResult(options, { url: server.url, adminUrl: server.adminUrl, key: sample?.key }, lines);
   if (sample && !options.json) printDemo(server.url, config, sample, options.database);
   await end;
   await server.stop();
-}
-
-/** Runs one of several processes: sends its address to its parent, and ends on a signal or when the parent has ended. */
-async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
-  const orphaned = new Promise((resolve) => process.once("disconnect", resolve));
-  const server = await listenOnPort(config);
-  process.send?.({ port: server.port, url: server.url });
-  await Promise.race([end, orphaned]);
-  await server.stop();
-  process.disconnect?.();
 }
 
 /** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */
@@ -90,10 +120,38 @@ function stopSignal(): Promise<void> {
   });
 }
 
-/** Signals that end a process by default, and that are sent by mistake or when a terminal closes. */
+/**
+ * Waits for SIGHUP. Returns a function that takes the work to do then. The work is done once at a time, and once more for signals that arrive
+ * meanwhile, or that have arrived before.
+ */
+function reloadSignal(): (work: () => Promise<void>) => void {
+  let work: (() => Promise<void>) | undefined;
+  let isDue = false;
+  let isRunning = false;
+  async function run(): Promise<void> {
+    if (!work || isRunning) return;
+    isRunning = true;
+    while (isDue) {
+      isDue = false;
+      await work();
+    }
+    isRunning = false;
+  }
+  process.on("SIGHUP", () => {
+    isDue = true;
+    void run();
+  });
+  return (given) => {
+    work = given;
+    void run();
+  };
+}
+
+/** Signals that end a process by default, and that are sent by mistake. Of several processes, only the parent has something to do at SIGHUP. */
 function ignoreOtherSignals(config: Config): void {
   const log = createLog(config);
-  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+  const others = ["SIGUSR1", "SIGUSR2"] as const;
+  for (const signal of config.role === "server" ? others : ([...others, "SIGHUP"] as const)) {
     process.on(signal, () => log.info({ signal }, "signal ignored"));
   }
 }

@@ -1,87 +1,107 @@
-// Several processes on one port. The parent serves no requests: it starts the workers, replaces those that die, and stops them.
+// Several processes on one port. The parent serves no requests: it starts the workers and the admin process, replaces those that end, and stops
+// them. It is the only process that is not replaced by SIGHUP, so it does as little as possible.
 
-import type { Config } from "../config.ts";
-import { Refusal } from "../model/errors.ts";
+import { type AdminAddress, type Config, toAdminText } from "../config.ts";
+import { messageOf } from "../lib/thrown.ts";
+import type { Certificate } from "../wire/listen.ts";
+import { reloadCertificate } from "./certificate.ts";
+import { type Child, startChild } from "./child.ts";
 import { printMessage } from "./common.ts";
 import { claimPort } from "./listen-on-port.ts";
+import type { Listening } from "./messages.ts";
+import type { Server } from "./serve.ts";
+import { Slot } from "./slot.ts";
+import { WorkerMetrics } from "./worker-metrics.ts";
 
-interface Listening {
-  readonly url: string;
-  readonly port: number;
-}
-
-interface Worker {
-  readonly exited: Promise<number>;
-  readonly listening: Promise<Listening>;
-  kill(signal: NodeJS.Signals): void;
-}
-
-/** Milliseconds that a worker must have run for its successor to start without a delay. */
-const minUptime = 1000;
-/** Milliseconds that workers may take to stop before they are killed; a worker itself stops waiting after 10 seconds. */
-const stopTimeout = 15_000;
+/** Milliseconds between two samples of the workers: what a worker that is killed has counted since then is lost. */
+const sampleInterval = 5000;
 
 /**
- * Starts the workers and replaces each that ends. With port 0, the first picks a port and the others share it.
+ * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port and the others share it.
+ * @param certificate undefined for HTTP
+ * @param env the environment of all processes
  * @throws Refusal `unavailable` when one cannot start; it has printed the reason to stderr, and the others are stopped
  */
-export async function runWorkers(config: Config, env: Record<string, string>) {
-  const running = new Set<Worker>();
-  let stopping = false;
+export async function runWorkers(
+  config: Config,
+  admin: AdminAddress | undefined,
+  certificate: Certificate | undefined,
+  env: Record<string, string>,
+): Promise<Server> {
+  const processes = new Processes(env, certificate);
+  try {
+    await claimPort(config);
+    const { url, port } = await processes.openWorker(config.port);
+    const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(port));
+    const adminProcess = admin && processes.openAdmin(admin);
+    await Promise.all([...others, adminProcess]);
+    return {
+      url,
+      adminUrl: (await adminProcess)?.url,
+      stop: () => processes.stop(),
+      reload: () => processes.replaceAll(reloadCertificate(config)),
+    };
+  } catch (error) {
+    await processes.stop();
+    throw error;
+  }
+}
 
-  function start(port: number): Worker {
-    const worker = startWorker(port, env);
-    replaceAtEnd(worker, port);
-    return worker;
+class Processes {
+  readonly #env: Record<string, string>;
+  readonly #slots: Slot[] = [];
+  readonly #metrics = new WorkerMetrics();
+  readonly #timer = setInterval(() => void this.#metrics.collect(), sampleInterval);
+  /** The last valid one: a process that is replaced because it has died must not depend on files that are changed at that moment. */
+  #certificate: Certificate | undefined;
+
+  constructor(env: Record<string, string>, certificate: Certificate | undefined) {
+    this.#env = env;
+    this.#certificate = certificate;
   }
 
-  function replaceAtEnd(worker: Worker, port: number): void {
-    const startedAt = performance.now();
-    running.add(worker);
-    void worker.exited.then(async (code) => {
-      running.delete(worker);
-      if (stopping) return;
-      printMessage(`storefront: a worker ended with status ${code}; starting another`);
-      if (performance.now() - startedAt < minUptime) await Bun.sleep(minUptime);
-      if (!stopping) start(port);
+  openWorker(port: number): Promise<Listening> {
+    return this.#open("a worker", port, (current) => {
+      const worker = this.#start("worker", { STOREFRONT_ROLE: "worker", STOREFRONT_PORT: String(current) });
+      this.#metrics.add(worker);
+      return worker;
     });
   }
 
-  async function stop(): Promise<void> {
-    stopping = true;
-    const killTimer = setTimeout(() => signal(running, "SIGKILL"), stopTimeout);
-    signal(running, "SIGTERM");
-    await Promise.all([...running].map((worker) => worker.exited));
-    clearTimeout(killTimer);
+  openAdmin(admin: AdminAddress): Promise<Listening> {
+    return this.#open("the admin process", admin.port, (port) =>
+      this.#start("admin process", { STOREFRONT_ROLE: "admin", STOREFRONT_ADMIN: toAdminText({ ...admin, port }) }),
+    );
   }
 
-  await claimPort(config);
-  const first = startWorker(config.port, env);
-  const { url, port } = await first.listening;
-  replaceAtEnd(first, port);
-  try {
-    const others = Array.from({ length: config.workers - 1 }, () => start(port));
-    await Promise.all(others.map((worker) => worker.listening));
-  } catch (error) {
-    await stop();
-    throw error;
+  /** Replaces the processes one after the other, so that there is one more at most. If one cannot be replaced, it and the rest stay. */
+  async replaceAll(certificate: Certificate | undefined): Promise<void> {
+    this.#certificate = certificate ?? this.#certificate;
+    const all = this.#slots.length;
+    for (const [index, slot] of this.#slots.entries()) {
+      try {
+        await slot.replace();
+      } catch (error) {
+        printMessage(`storefront: ${messageOf(error)}; replaced ${index} of ${all} processes, the others stay`);
+        return;
+      }
+    }
+    printMessage(`storefront: replaced ${all} processes`);
   }
-  return { url, stop };
-}
 
-function signal(workers: Iterable<Worker>, name: NodeJS.Signals): void {
-  for (const worker of workers) worker.kill(name);
-}
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#slots.map((slot) => slot.stop()));
+  }
 
-function startWorker(port: number, env: Record<string, string>): Worker {
-  const { promise, resolve, reject } = Promise.withResolvers<Listening>();
-  const child = Bun.spawn({
-    cmd: [process.execPath, Bun.main, "serve"],
-    env: { ...env, STOREFRONT_WORKER: "1", STOREFRONT_PORT: String(port) },
-    stdio: ["ignore", "inherit", "inherit"],
-    ipc: resolve,
-  });
-  void child.exited.then(() => reject(new Refusal("unavailable", "a worker could not start")));
-  promise.catch(() => {});
-  return { exited: child.exited, listening: promise, kill: (name) => child.kill(name) };
+  #open(name: string, port: number, start: (port: number) => Child): Promise<Listening> {
+    const slot = new Slot(name, port, start);
+    this.#slots.push(slot);
+    return slot.open();
+  }
+
+  #start(name: string, env: Record<string, string>): Child {
+    const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
+    return startChild({ name, ...options, samples: () => this.#metrics.collect() });
+  }
 }

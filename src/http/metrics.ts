@@ -1,21 +1,13 @@
-// What is counted for Prometheus. Clients choose no label: their number has a bound.
+// What is counted for Prometheus, which the admin listener shows. Clients choose no label: their number has a bound.
 
 import type { Registry } from "prom-client";
 import { durationBounds, Histogram } from "../lib/histogram.ts";
 import { counter, histogram } from "../lib/metric-families.ts";
-import {
-  type MetricFamily,
-  type MetricsSample,
-  metricsLibrary,
-  metricsType,
-  sampleOf,
-  toMetricsText,
-} from "../lib/metric-samples.ts";
+import { type MetricFamily, type MetricsSample, metricsLibrary, sampleOf } from "../lib/metric-samples.ts";
 import { once } from "../lib/once.ts";
 import type { Exchange, KeyRefusal } from "./exchange.ts";
 import { methodLabel } from "./methods.ts";
-import { toResponse } from "./responses.ts";
-import { type PublicRoute, publicRoute, type Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 export interface Metrics {
   /** Counts a response that took `milliseconds`. */
@@ -23,13 +15,6 @@ export interface Metrics {
   /** Loads the code that `sample` needs. */
   load(): Promise<unknown>;
   sample(): Promise<MetricsSample>;
-}
-
-export function metricsRoute(metrics: Metrics): [path: string, route: PublicRoute] {
-  return publicRoute("/metrics", async (exchange) => {
-    const body = await toMetricsText([await metrics.sample()]);
-    return toResponse(exchange, 200, { type: metricsType, body });
-  });
 }
 
 /** What is counted for a method on a route. */

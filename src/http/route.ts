@@ -17,7 +17,7 @@ interface RouteBase {
   whyNot?(method: string): string | undefined;
 }
 
-/** An endpoint without a site and a key: health, metrics, documentation. */
+/** An endpoint without a site and a key: health, documentation. */
 export interface PublicRoute extends RouteBase {
   readonly kind: "public";
   respond(exchange: Exchange): MaybePromise<WireResponse>;

@@ -4,7 +4,7 @@ import type { Admission } from "./admission.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { healthRoutes } from "./health.ts";
-import { type Metrics, metricsRoute } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import { hintFor } from "./path-hints.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import type { Route } from "./route.ts";
@@ -23,11 +23,7 @@ export interface Routes {
 }
 
 export function createRoutes(dependencies: RouteDependencies): Routes {
-  const routes = new Map<string, Route>([
-    ...healthRoutes(dependencies),
-    metricsRoute(dependencies.metrics),
-    ...resourceRoutes(dependencies),
-  ]);
+  const routes = new Map<string, Route>([...healthRoutes(dependencies), ...resourceRoutes(dependencies)]);
   return {
     find: (path) => routes.get(path) ?? routes.get(withoutId(path)) ?? dependencies.documentation.routeOf(path),
     hint: (path) => hintFor(path, dependencies.resources, routes),

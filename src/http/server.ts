@@ -1,5 +1,6 @@
 // The public listener, put together from its parts.
 
+import type { MetricsSample } from "../lib/metric-samples.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -10,13 +11,18 @@ import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
+export interface HttpServer extends Listener {
+  /** The metrics of this process. */
+  sample(): Promise<MetricsSample>;
+}
+
 interface HttpOptions extends Omit<ListenOptions, "maxBodyBytes">, AdmissionOptions, RequestLogOptions {}
 
 /** Milliseconds after the start. */
 const loadDelay = 250;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
-export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): Listener {
+export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
   const { log } = dependencies;
   const admission = new Admission(options, dependencies);
   const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage()));
@@ -38,9 +44,10 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
 
   return {
     ...listener,
-    async stop(seconds) {
+    sample: metrics.sample,
+    async stop(seconds, idleSeconds) {
       clearTimeout(loading);
-      await listener.stop(seconds);
+      await listener.stop(seconds, idleSeconds);
       await admission.stop();
     },
   };

@@ -45,3 +45,25 @@ export async function toMetricsText(samples: readonly MetricsSample[]): Promise<
   const { AggregatorRegistry } = await metricsLibrary();
   return AggregatorRegistry.aggregate(samples as unknown as object[]).metrics();
 }
+
+/**
+ * `total` with the counts of `sample` added: its counters and histograms, but not what a process has at one moment, such as its memory. The result is
+ * as large as there are names and labels.
+ */
+export function withCountsOf(total: MetricsSample, sample: MetricsSample): MetricsSample {
+  const families = new Map(total.map((family) => [family.name, family]));
+  for (const family of sample.filter(({ type }) => type === "counter" || type === "histogram")) {
+    const before = families.get(family.name)?.values ?? [];
+    families.set(family.name, { ...family, values: addValues(before, family.values) });
+  }
+  return [...families.values()];
+}
+
+function addValues(before: readonly MetricValue[], added: readonly MetricValue[]): MetricValue[] {
+  const sums = new Map<string, MetricValue>();
+  for (const value of [...before, ...added]) {
+    const key = JSON.stringify([value.metricName, value.labels]);
+    sums.set(key, { ...value, value: (sums.get(key)?.value ?? 0) + value.value });
+  }
+  return [...sums.values()];
+}

@@ -1,17 +1,22 @@
-import { readFileSync } from "node:fs";
-import type { SocketHandler } from "bun";
+import type { SocketHandler, TCPSocketListener } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Queue } from "./queue.ts";
 import type { Handler } from "./request.ts";
 import { Turns } from "./turns.ts";
 
+/** A certificate chain and its private key, as texts in PEM form. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
 export interface ListenOptions {
   readonly host: string;
   /** 0 picks a free one. */
   readonly port: number;
-  /** Paths of files in PEM format. */
-  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Undefined for HTTP. */
+  readonly tls?: Certificate | undefined;
   /** Whether several processes can listen on this port. */
   readonly reusePort: boolean;
   /** Seconds after which a client that neither sends nor reads times out. */
@@ -35,42 +40,68 @@ export interface Listener {
   readonly url: string;
   readonly port: number;
   usage(): ListenerUsage;
-  /** Accepts no new connections. Resolves when all requests under way have their responses, or after `seconds`. */
-  stop(seconds: number): Promise<void>;
+  /** Uses another certificate for new connections. Needs `reusePort`. @throws Error when it is invalid; the previous one stays in use */
+  replaceCertificate(certificate: Certificate): Promise<void>;
+  /**
+   * Accepts no new connections, and ends each of the others with its next response. Idle ones end after `idleSeconds`. Resolves when all have ended,
+   * at most `seconds` after that.
+   */
+  stop(seconds: number, idleSeconds?: number): Promise<void>;
 }
 
 /**
  * Speaks HTTP/1.1 (RFC 9112) on a port.
- * @throws Error when the port is taken, a file cannot be read, or a certificate is invalid
+ * @throws Error when the port is taken, or the certificate is invalid
  */
 export function listen(options: ListenOptions, handler: Handler): Listener {
-  const { host, port, tls, reusePort } = options;
+  const { host, tls } = options;
   const connections = new Set<Connection>();
   const context = createContext(options, handler);
-  const listener = Bun.listen<Connection>({
-    hostname: host,
-    port,
-    ...(tls ? { tls: { cert: readFileSync(tls.cert), key: readFileSync(tls.key) } } : {}),
-    ...(reusePort ? { reusePort } : {}),
-    allowHalfOpen: true,
-    socket: toSocketHandler(connections, options.connections, context),
-  });
+  const socketHandler = toSocketHandler(connections, options.connections, context);
+  let socket = openSocket(options, socketHandler);
+  const { port } = socket;
   const timer = setInterval(() => {
     context.now++;
     for (const connection of connections) connection.sweep();
   }, 1000);
   timer.unref();
   return {
-    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
-    port: listener.port,
+    url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    port,
     usage: () => ({ connections: connections.size, bytes: context.memory.bytes }),
-    async stop(seconds) {
+    async replaceCertificate(certificate) {
+      if (context.isStopping) return;
+      const previous = socket;
+      socket = openSocket({ ...options, port, tls: certificate }, socketHandler);
+      await closeSocket(previous);
+    },
+    async stop(seconds, idleSeconds = 0) {
       context.isStopping = true;
-      listener.stop();
-      await stopConnections(connections, seconds);
+      await closeSocket(socket);
+      await stopConnections(connections, seconds, idleSeconds);
       clearInterval(timer);
     },
   };
+}
+
+function openSocket(
+  { host, port, tls, reusePort }: ListenOptions,
+  socket: SocketHandler<Connection>,
+): TCPSocketListener<Connection> {
+  return Bun.listen<Connection>({
+    hostname: host,
+    port,
+    ...(tls ? { tls } : {}),
+    ...(reusePort ? { reusePort } : {}),
+    allowHalfOpen: true,
+    socket,
+  });
+}
+
+/** Closes a listening socket. The system resets what waits in its accept queue, so that is accepted first, in one turn of the event loop. */
+async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  socket.stop();
 }
 
 function createContext({ memory, maxBodyBytes, idleTimeout }: ListenOptions, handler: Handler): ConnectionContext {
@@ -123,14 +154,25 @@ function makeRoom({ handler, idle }: ConnectionContext): void {
   handler.note(first ? "idle connection ended" : "connection turned away");
 }
 
-/** Ends each connection after its current request, and after `seconds` the rest. */
-async function stopConnections(connections: ReadonlySet<Connection>, seconds: number): Promise<void> {
-  // A client that has just sent a request still gets a response, with `Connection: close`.
-  await Bun.sleep(10);
+/** Milliseconds in which requests that have just been sent arrive. They get a response, with `Connection: close`. */
+const arrivalTime = 10;
+
+/** Ends each connection after its next response, idle ones after `idleSeconds`, and after `seconds` more the rest. */
+async function stopConnections(
+  connections: ReadonlySet<Connection>,
+  seconds: number,
+  idleSeconds: number,
+): Promise<void> {
+  await waitUntil(() => connections.size === 0, Math.max(arrivalTime, idleSeconds * 1000));
   for (const connection of connections) connection.stop();
-  const deadline = performance.now() + seconds * 1000;
-  while (isBusy(connections) && performance.now() < deadline) await Bun.sleep(10);
+  await waitUntil(() => !isBusy(connections), seconds * 1000);
   for (const connection of connections) connection.end();
+}
+
+/** Waits until `isDone`, for at most so many milliseconds. */
+async function waitUntil(isDone: () => boolean, milliseconds: number): Promise<void> {
+  const deadline = performance.now() + milliseconds;
+  while (!isDone() && performance.now() < deadline) await Bun.sleep(10);
 }
 
 function isBusy(connections: Iterable<Connection>): boolean {

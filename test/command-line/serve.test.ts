@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
-import { ask, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { ask, childrenOf, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
 beforeEach(() => {
@@ -241,8 +241,8 @@ describe("SIGTERM and SIGINT", () => {
   });
 });
 
-describe("SIGHUP, SIGUSR1 and SIGUSR2", () => {
-  const others = ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
+describe("SIGUSR1 and SIGUSR2", () => {
+  const others = ["SIGUSR1", "SIGUSR2"] as const;
 
   test("end neither a server nor a request that is under way, and are logged", async () => {
     const key = await newKey();
@@ -264,7 +264,7 @@ describe("SIGHUP, SIGUSR1 and SIGUSR2", () => {
 
   test("end no worker either, nor the parent of workers", async () => {
     const server = await shop.serve(["--workers", "2", "--log", "info"]);
-    const pids = [server.pid, ...children(server.pid)];
+    const pids = [server.pid, ...childrenOf(server.pid)];
     expect(pids).toHaveLength(3);
     for (const signal of others) {
       for (const pid of pids) {
@@ -272,7 +272,7 @@ describe("SIGHUP, SIGUSR1 and SIGUSR2", () => {
         await waitFor(() => server.stderr().includes(`"pid":${pid},"signal":"${signal}"`), signal, server.stderr);
       }
     }
-    expect(children(server.pid)).toEqual(pids.slice(1));
+    expect(childrenOf(server.pid)).toEqual(pids.slice(1));
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 });
@@ -287,14 +287,6 @@ test("a log that cannot be written, to a full disk or a reader that has gone, ke
   }
 });
 
-function children(pid: number): number[] {
-  return new TextDecoder()
-    .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
-}
-
 describe("serve --workers", () => {
   const isAlive = (pid: number) => {
     try {
@@ -307,17 +299,17 @@ describe("serve --workers", () => {
   test("share one port, a killed one is replaced, and SIGTERM ends them all", async () => {
     const key = await newKey();
     const server = await shop.serve(["--workers", "3"]);
-    const before = children(server.pid);
+    const before = childrenOf(server.pid);
     expect(before).toHaveLength(3);
     const read = () => ask(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
     expect(await Promise.all(Array.from({ length: 30 }, async () => (await read()).status))).toEqual(
       Array(30).fill(200),
     );
     process.kill(before[0] as number, "SIGKILL");
-    await waitFor(() => children(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
+    await waitFor(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
     await waitFor(() => server.stderr().includes("starting another"), "its message");
     await waitFor(async () => (await read()).status === 200, "a response");
-    const last = children(server.pid);
+    const last = childrenOf(server.pid);
     server.kill();
     expect(await server.exited).toBe(0);
     expect(last.filter(isAlive)).toEqual([]);
@@ -336,7 +328,7 @@ describe("serve --workers", () => {
 
   test("end when their parent is killed", async () => {
     const server = await shop.serve(["--workers", "2"]);
-    const workers = children(server.pid);
+    const workers = childrenOf(server.pid);
     server.kill("SIGKILL");
     await waitFor(() => workers.every((pid) => !isAlive(pid)), "the workers' end");
   });

@@ -106,7 +106,7 @@ describe("what describes the interface", () => {
     expect(await cacheControl(await scalar())).toBe("public, max-age=31536000, immutable");
     for (const path of ["/", "/docs", "/docs/guide", "/docs/assets/page.js", "/openapi.json", "/schemas/brand.json"])
       expect(await cacheControl(path)).toBe("public, no-cache");
-    for (const path of ["/healthz", "/readyz", "/metrics", "/docs/nothing"])
+    for (const path of ["/healthz", "/readyz", "/docs/nothing"])
       expect(await cacheControl(path)).toBe("no-cache, no-store, must-revalidate");
   });
 

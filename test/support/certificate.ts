@@ -1,9 +1,6 @@
 // A self-signed certificate for 127.0.0.1 and localhost (RFC 5280), made during the test, so that the repository contains none.
 
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 export interface Certificate {
   readonly cert: string;
@@ -31,16 +28,6 @@ export function makeCertificate(now = Date.now(), addresses: readonly number[][]
   const signature = sign("sha256", content, privateKey);
   const certificate = sequence(content, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
   return { cert: pem(certificate), key: privateKey.export({ type: "pkcs8", format: "pem" }) as string };
-}
-
-/** A certificate in two files, which `remove` deletes. */
-export function writeCertificate(): Certificate & { remove(): void } {
-  const folder = mkdtempSync(join(tmpdir(), "storefront-certificate-"));
-  const certificate = makeCertificate();
-  const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
-  writeFileSync(files.cert, certificate.cert);
-  writeFileSync(files.key, certificate.key);
-  return { ...files, remove: () => rmSync(folder, { recursive: true }) };
 }
 
 function der(tag: number, ...parts: Buffer[]): Buffer {

@@ -25,6 +25,8 @@ export interface RunOptions {
 /** A server that was started as `serve`. */
 export interface Served {
   readonly url: string;
+  /** Undefined without `--admin`. */
+  readonly adminUrl: string | undefined;
   readonly pid: number;
   /** Its output on stdout so far. */
   readonly stdout: () => string;
@@ -51,7 +53,7 @@ export interface Workshop {
   close(): Promise<void>;
 }
 
-export interface Started extends Omit<Served, "url"> {
+export interface Started extends Omit<Served, "url" | "adminUrl"> {
   /** Waits until its output on stdout matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
   write(text: string): void;
@@ -69,7 +71,7 @@ export function openWorkshop(url?: string): Workshop {
     const child = Bun.spawn({
       cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
       cwd: folder,
-      env: { ...inherited(), STOREFRONT_DATABASE: database, ...env },
+      env: { ...inherited(), STOREFRONT_DATABASE: database, STOREFRONT_ADMIN: "none", ...env },
       stdin: stdin === undefined ? "pipe" : new Blob([stdin as Uint8Array<ArrayBuffer>]),
       stdout: "pipe",
       stderr: "pipe",
@@ -132,7 +134,8 @@ export function openWorkshop(url?: string): Workshop {
     async serve(args = [], options = {}) {
       const started = start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "", ...options });
       const [, url = ""] = await started.until(/listens on (\S+)/);
-      return { ...started, url };
+      const [, adminUrl] = args.includes("--admin") ? await started.until(/admin listener is at (\S+)/) : [];
+      return { ...started, url, adminUrl };
     },
     async close() {
       for (const started of running) started.kill("SIGKILL");
@@ -167,6 +170,15 @@ export async function waitFor<T>(
     await Bun.sleep(10);
   }
   throw new Error(`timed out waiting for ${what}; output: ${seen()}`);
+}
+
+/** The IDs of the processes that `pid` started and that have not ended, in ascending order. */
+export function childrenOf(pid: number): number[] {
+  return new TextDecoder()
+    .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
 }
 
 /** A request with `key` to any address. */

@@ -18,7 +18,7 @@ export interface DemoServer {
 export async function startDemoServer(): Promise<DemoServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-demo-"));
   const program = join(import.meta.dir, "../../bin/storefront.js");
-  const command = ["node", program, "serve", "--demo", "--port", "0", "--log", "silent"];
+  const command = ["node", program, "serve", "--demo", "--port", "0", "--log", "silent", "--admin", "none"];
   const env = { ...process.env, STOREFRONT_DATABASE: `sqlite:${join(folder, "demo.db")}` };
   const running = Bun.spawn(command, { env, stdout: "pipe", stderr: "ignore" });
   const [, url = "", key = ""] = await find(running.stdout, /listens on (\S+)[\s\S]*?(sfk_\w{42})/);

@@ -90,6 +90,7 @@ function toEnv(settings: ConfigSources): Record<string, string> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("STOREFRONT_"));
   return {
     ...(Object.fromEntries(inherited) as Record<string, string>),
+    STOREFRONT_ADMIN: "none",
     ...Object.fromEntries(ours.map(([name, value]) => [`STOREFRONT_${name}`, value])),
   };
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConfigSources, readConfig } from "../../src/config.ts";
+import { toMetricsText } from "../../src/lib/metric-samples.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
@@ -33,6 +34,8 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
+  /** What the admin listener shows at /metrics. */
+  metrics(): Promise<string>;
   /** The address of the database. */
   readonly database: string;
   /** The default site, and a key that may write there. */
@@ -53,7 +56,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const database = settings?.DATABASE ?? `sqlite:${join(folder, "test.db")}`;
   const conformance = conformanceOf(options.resources);
-  const config = readConfig({ PORT: "0", LOG: "silent", ...settings, DATABASE: database });
+  const config = readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings, DATABASE: database });
   const running = await start(config, options);
   const now = options.now ?? Date.now;
   const site = await addSite(running.engine, "shop", { isDefault: true }, now());
@@ -64,6 +67,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     url: running.url,
     port: running.port,
     engine: running.engine,
+    metrics: async () => toMetricsText([await running.sample()]),
     database,
     site,
     key,

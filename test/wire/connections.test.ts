@@ -156,7 +156,7 @@ describe("connections", () => {
     expect(response).toContain("\r\nConnection: close\r\n");
     expect(response).toContain(`"${detail}"`);
     expect((await server.call("GET", "/restapi/brands.json")).text).not.toContain("stalled");
-    expect((await server.call("GET", "/metrics")).text).toMatch(/storefront_http_requests_total\{.*status="408"/);
+    expect(await server.metrics()).toMatch(/storefront_http_requests_total\{.*status="408"/);
   });
 
   test("a client that disconnects in the middle of its body stores nothing and does not affect others", async () => {

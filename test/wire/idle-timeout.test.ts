@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { writeCertificate } from "../support/certificate.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener, text } from "../support/wire-listener.ts";
 
@@ -144,9 +144,7 @@ describe("a client times out", () => {
   });
 
   test("that stops in its TLS handshake", async () => {
-    const files = writeCertificate();
-    const secure = startListener(respond, { idleTimeout, tls: files });
-    files.remove();
+    const secure = startListener(respond, { idleTimeout, tls: makeCertificate() });
     const socket = connect(secure.port, "127.0.0.1", () => socket.write("\x16\x03\x01\x02\x00"));
     socket.on("error", () => {});
     // The listener accepts it some turns after it was connected, and counts from then on.
@@ -158,9 +156,7 @@ describe("a client times out", () => {
 });
 
 test("a TLS client that times out and does not close its side does not hold a descriptor", async () => {
-  const files = writeCertificate();
-  const secure = startListener(respond, { idleTimeout, tls: files });
-  files.remove();
+  const secure = startListener(respond, { idleTimeout, tls: makeCertificate() });
   const options = JSON.stringify({ port: secure.port, host: "127.0.0.1", rejectUnauthorized: false });
   const script = `require("tls").connect(${options}, () => console.log("connected"))`;
   const client = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "ignore" });

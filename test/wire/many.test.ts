@@ -7,7 +7,7 @@ import { connect } from "node:tls";
 import type { Listener, ListenOptions } from "../../src/wire/listen.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { writeCertificate } from "../support/certificate.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
 
@@ -70,9 +70,7 @@ describe("at the limit of connections", () => {
     ["", false],
     [" over TLS", true],
   ])("a new one takes the place of the one that has been idle longest%s", async (_, isSecure) => {
-    const files = writeCertificate();
-    begin(isSecure ? { tls: files } : {});
-    files.remove();
+    begin(isSecure ? { tls: makeCertificate() } : {});
     const [first, second, ...others] = (await openAll(limit)) as [WireClient, WireClient, ...WireClient[]];
     for (const client of [...others, first]) await use(client);
     expect(await isKept(await open())).toBe(true);
@@ -95,9 +93,7 @@ describe("at the limit of connections", () => {
   });
 
   test("a connection that is turned away before its TLS handshake does not hold a descriptor", async () => {
-    const files = writeCertificate();
-    begin({ tls: files });
-    files.remove();
+    begin({ tls: makeCertificate() });
     for (const client of await openAll(limit)) client.send(get("/held"));
     while (held.length < limit) await Bun.sleep(1);
     const before = readdirSync("/proc/self/fd").length;

@@ -5,7 +5,7 @@ import { connect } from "node:tls";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
-import { writeCertificate } from "../support/certificate.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, toResponses, type WireClient } from "../support/wire-client.ts";
 import { echo, startListener } from "../support/wire-listener.ts";
 
@@ -22,9 +22,11 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
 let listener: Listener;
 const incidents: unknown[] = [];
 beforeAll(() => {
-  const files = writeCertificate();
-  listener = startListener(respond, { tls: files }, { note: (...incident) => void incidents.push(incident) });
-  files.remove();
+  listener = startListener(
+    respond,
+    { tls: makeCertificate() },
+    { note: (...incident) => void incidents.push(incident) },
+  );
 });
 afterAll(() => listener.stop(0));
 

@@ -18,6 +18,6 @@ ${codeBlock(`curl -H "X-API-AUTH: $KEY" ${address}/restapi/brands.json`, address
 <p>For programs: <a href="/openapi.json">OpenAPI</a>, JSON Schemas of ${served
     .map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`)
     .join(", ")}, <a href="/schemas/storefront.xsd">XML Schema</a>,
-<a href="/healthz">health</a>, <a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>.</p>`;
+<a href="/healthz">health</a>, <a href="/readyz">readiness</a>.</p>`;
   return toPage("Storefront", content, links, "/");
 }

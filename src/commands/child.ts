@@ -1,0 +1,73 @@
+// The parent's side of a process that it started.
+
+import type { MetricsSample } from "../lib/metric-samples.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Certificate } from "../wire/listen.ts";
+import { type Listening, type MessageOfChild, type MessageOfParent, PendingRequests } from "./messages.ts";
+
+/** Milliseconds in which a worker must send its metrics. Then those that it sent last count. */
+const sampleTimeout = 1000;
+
+export interface Child {
+  /** Resolves with the exit status when the process has ended and all its messages have arrived. */
+  readonly exited: Promise<number>;
+  /** Where it listens. Rejects with a Refusal if it ends before that; it has printed the reason to stderr. */
+  readonly listening: Promise<Listening>;
+  /** The metrics that it sent last. */
+  readonly lastSample: MetricsSample;
+  /** Asks for its metrics, and waits for them for at most a second. */
+  refreshSample(): Promise<void>;
+  /** Asks it to leave its port to its successor. */
+  retire(): void;
+  kill(signal: NodeJS.Signals): void;
+}
+
+interface ChildOptions {
+  /** For messages: `worker` or `admin process`. */
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Undefined for HTTP. */
+  readonly certificate: Certificate | undefined;
+  /** The metrics of all workers, for the admin process. */
+  readonly samples: () => Promise<readonly MetricsSample[]>;
+}
+
+/** Starts a process from what is on disk now. */
+export function startChild({ name, env, certificate, samples }: ChildOptions): Child {
+  const listening = Promise.withResolvers<Listening>();
+  const pending = new PendingRequests<void>();
+  let lastSample: MetricsSample = [];
+  const onMessage = (message: MessageOfChild) => {
+    if (message.kind === "listening") listening.resolve(message);
+    else if (message.kind === "samples") void samples().then((all) => send({ ...message, samples: all }));
+    else if (message.kind === "sample") {
+      lastSample = message.sample;
+      pending.respond(message.id, undefined);
+    }
+  };
+  const child = Bun.spawn({
+    cmd: [process.execPath, Bun.main, "serve"],
+    env,
+    stdio: [new Blob([JSON.stringify({ certificate })]), "inherit", "inherit"],
+    ipc: onMessage,
+  });
+  function send(message: MessageOfParent): void {
+    try {
+      child.send(message);
+    } catch {
+      // It has ended, or is about to.
+    }
+  }
+  void child.exited.then(() => listening.reject(new Refusal("unavailable", `the ${name} could not start`)));
+  listening.promise.catch(() => {});
+  return {
+    exited: child.exited,
+    listening: listening.promise,
+    get lastSample() {
+      return lastSample;
+    },
+    refreshSample: () => pending.request((id) => send({ kind: "sample", id }), sampleTimeout),
+    retire: () => send({ kind: "retire" }),
+    kill: (signal) => child.kill(signal),
+  };
+}

@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import { type Config, environment } from "../config.ts";
+import { isLoopback } from "../lib/loopback.ts";
+import { messageOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
+import { printResult, toConfig, UsageError } from "./common.ts";
+
+/** Milliseconds in which the server must respond. It gives its storage 3 seconds. */
+const timeout = 5000;
+
+export function healthCommand(): Command {
+  return new Command("health")
+    .description("exit with 0 if a server is ready, otherwise with 1: for containers without a shell")
+    .option("--url <url>", "address of the server (default: that of `serve` with the same STOREFRONT_... variables)")
+    .option("--json", "print the result as JSON")
+    .action(async ({ url, json }: { url?: string; json?: true }) => {
+      const checked = readyAddress(url ?? ownAddress(toConfig(environment())));
+      await requireReady(checked);
+      printResult(json ? { json } : {}, { ready: true, url: checked.href }, ["ready"]);
+    });
+}
+
+/** @throws UsageError */
+function readyAddress(url: string): URL {
+  const base = URL.parse(url);
+  if (base && /^https?:$/.test(base.protocol)) return new URL("/readyz", base);
+  throw new UsageError(`invalid URL \`${url}\`: write http://127.0.0.1:8080`);
+}
+
+/** Where a server with this configuration can be reached from the same machine. */
+function ownAddress({ host, port, tls }: Config): string {
+  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `${tls ? "https" : "http"}://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** @throws Refusal `unavailable` when the server does not respond, or is not ready */
+async function requireReady(url: URL): Promise<void> {
+  // A certificate is for the public name of the server, not for the address within its machine.
+  const tls = { rejectUnauthorized: !isLoopback(url.hostname) };
+  const options = { redirect: "manual", proxy: false, signal: AbortSignal.timeout(timeout), tls } as const;
+  const response = await fetch(url, options).catch((error) => {
+    throw new Refusal("unavailable", `no response from ${url.href}: ${messageOf(error)}`, { cause: error });
+  });
+  if (response.status === 200) return;
+  throw new Refusal("unavailable", `${url.href} responds with ${response.status}, so the server is not ready`);
+}

@@ -1,0 +1,80 @@
+// A process that serves a part for its parent: a worker the public port, or the admin process the admin listener.
+
+import type { AdminAddress, Config } from "../config.ts";
+import type { MetricsSample } from "../lib/metric-samples.ts";
+import { Refusal } from "../model/errors.ts";
+import { startAdmin } from "../start.ts";
+import type { Certificate } from "../wire/listen.ts";
+import { listenOnPort, withListenErrors } from "./listen-on-port.ts";
+import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./messages.ts";
+
+/** Seconds after which a process whose successor listens ends its idle connections. */
+const idleSecondsOfRetired = 15;
+/** Milliseconds in which the parent must send the metrics of all workers: it waits for a second for each, at the same time. */
+const samplesTimeout = 2000;
+
+/** Serves the public port until `end`, a message of the parent, or the end of the parent. */
+export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
+  const server = await listenOnPort(config, await certificateOfParent());
+  const sendSample = async (id: number) => sendToParent({ kind: "sample", id, sample: await server.sample() });
+  const retired = onMessages((message) => {
+    if (message.kind === "sample") void sendSample(message.id);
+  });
+  await sendToParent({ kind: "listening", url: server.url, port: server.port });
+  await untilEnd(server.finish, retired, end);
+  await sendSample(0);
+  await server.stop();
+  process.disconnect?.();
+}
+
+/** Serves the admin listener at `admin` until `end`, a message of the parent, or the end of the parent. */
+export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Promise<void>): Promise<void> {
+  const pending = new PendingRequests<readonly MetricsSample[]>();
+  const retired = onMessages((message) => {
+    if (message.kind === "samples") pending.respond(message.id, message.samples);
+  });
+  const samples = async () => {
+    const response = await pending.request((id) => void sendToParent({ kind: "samples", id }), samplesTimeout);
+    if (!response) throw new Refusal("unavailable", "the parent process did not send the metrics in time");
+    return response;
+  };
+  const certificate = await certificateOfParent();
+  const listener = await withListenErrors(admin, async () => startAdmin(config, admin, certificate, samples));
+  await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
+  await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, end);
+  process.disconnect?.();
+}
+
+/** What the parent writes on stdin: `{"certificate":{...}}`. */
+async function certificateOfParent(): Promise<Certificate | undefined> {
+  return (await Bun.stdin.json()).certificate;
+}
+
+/** Passes on the messages of the parent. The promise resolves when this process is to leave its port to its successor. */
+function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void> {
+  return new Promise((resolve) => {
+    process.on("message", (message: MessageOfParent) => {
+      if (message.kind === "retire") resolve();
+      else onMessage(message);
+    });
+  });
+}
+
+/** Waits until this process has to end, and stops serving. A signal also shortens the time that idle connections get from a successor. */
+async function untilEnd(
+  stop: (idleSeconds: number) => Promise<void>,
+  retired: Promise<void>,
+  signal: Promise<void>,
+): Promise<void> {
+  const orphaned = new Promise<void>((resolve) => process.once("disconnect", resolve));
+  const end = Promise.race([signal, orphaned]).then(() => stop(0));
+  await Promise.race([end, retired.then(() => stop(idleSecondsOfRetired))]);
+}
+
+/** Resolves when the parent has the message, or has ended. */
+function sendToParent(message: MessageOfChild): Promise<void> {
+  return new Promise((resolve) => {
+    if (!process.connected) return resolve();
+    process.send?.(message, undefined, undefined, () => resolve());
+  });
+}

@@ -1,0 +1,201 @@
+// The admin listener of a running server (contract section 13).
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { childrenOf, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = openWorkshop();
+});
+afterEach(() => shop.close());
+
+const anyPort = ["--admin", "127.0.0.1:0"];
+const metricsOf = async ({ adminUrl }: Served) => (await fetch(`${adminUrl}/metrics`)).text();
+const requestsIn = (text: string) =>
+  Number(/^storefront_http_requests_total\{route="\/healthz",method="GET",status="200"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+
+async function sendRequests({ url }: Served, count: number): Promise<void> {
+  const statuses = Array.from({ length: count }, async () => {
+    const response = await fetch(`${url}/healthz`, { headers: { Connection: "close" } });
+    return response.status;
+  });
+  expect(await Promise.all(statuses)).toEqual(Array(count).fill(200));
+}
+
+describe("the admin listener", () => {
+  test("shows the metrics, and the public port does not", async () => {
+    const server = await shop.serve(anyPort);
+    await sendRequests(server, 3);
+    const response = await fetch(`${server.adminUrl}/metrics`);
+    expect(response.headers.get("Content-Type")).toBe("text/plain; version=0.0.4; charset=utf-8");
+    expect(requestsIn(await response.text())).toBe(3);
+    expect((await fetch(`${server.url}/metrics`)).ok).toBe(false);
+  });
+
+  test("has no header that lets a page of another origin read it", async () => {
+    const { adminUrl } = await shop.serve(anyPort);
+    for (const path of ["/metrics", "/nothing"]) {
+      for (const method of ["GET", "OPTIONS"]) {
+        const { headers } = await fetch(adminUrl + path, { method, headers: { Origin: "https://evil.example" } });
+        expect([...headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+        expect(headers.get("X-Content-Type-Options")).toBe("nosniff");
+      }
+    }
+  });
+
+  const hosts: [string, number][] = [
+    ["127.0.0.1", 200],
+    ["127.0.0.1:8081", 200],
+    ["192.168.1.20:8081", 200],
+    ["[::1]:8081", 200],
+    ["localhost:8081", 200],
+    ["LOCALHOST.", 200],
+    ["ops.example", 200],
+    ["Metrics.Ops.Example:9", 200],
+    ["evil.example", 421],
+    ["sub.ops.example", 421],
+    ["localhost.evil.example", 421],
+    ["127.0.0.1.evil.example", 421],
+    ["127.0.0.1@evil.example", 400],
+    ["[evil.example]", 400],
+    ["0x7f000001", 421],
+    ["127.1", 421],
+    ["", 421],
+  ];
+  test("responds only to hosts that no page on the web can have (DNS rebinding)", async () => {
+    const { adminUrl = "" } = await shop.serve([...anyPort, "--admin-host", "ops.example,metrics.ops.example"]);
+    const statuses = hosts.map(async ([host]) => {
+      const client = await openClient(Number(new URL(adminUrl).port));
+      client.send(`GET /metrics HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const [response] = await client.responses(1);
+      client.socket.destroy();
+      return [host, response?.status];
+    });
+    expect(await Promise.all(statuses)).toEqual(hosts);
+  });
+
+  test("does not respond to a host in the request target", async () => {
+    const { adminUrl = "" } = await shop.serve(anyPort);
+    const client = await openClient(Number(new URL(adminUrl).port));
+    client.send(toRequest("GET http://evil.example/metrics HTTP/1.1", []).replace(/Host: \S+/, "Host: localhost"));
+    expect((await client.responses(1))[0]?.status).toBe(404);
+    client.socket.destroy();
+  });
+
+  test("refuses other paths and methods with a problem document", async () => {
+    const { adminUrl } = await shop.serve(anyPort);
+    const unknown = await fetch(`${adminUrl}/restapi/brands.json`);
+    expect([unknown.status, unknown.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
+    expect(await unknown.json()).toMatchObject({ status: 404, instance: unknown.headers.get("X-Request-Id") });
+    const post = await fetch(`${adminUrl}/metrics`, { method: "POST" });
+    expect([post.status, post.headers.get("Allow")]).toEqual([405, "GET, HEAD"]);
+  });
+});
+
+describe("the address of the admin listener", () => {
+  test("is 127.0.0.1:8081 by default; a server without it starts too, and reports that", async () => {
+    const blocker = blockDefault();
+    const server = await shop.serve([], { env: { STOREFRONT_ADMIN: "" } });
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(server.stderr()).toMatch(
+      /cannot listen on 127\.0\.0\.1:8081: the port is in use; there is no admin listener/,
+    );
+    expect(server.stdout()).not.toContain("admin listener");
+    blocker?.stop(true);
+  });
+
+  test.each([[[]], [["--workers", "2"]]])("that is named and in use is refused, %p", async (args) => {
+    const blocker = Bun.listen({ hostname: "127.0.0.1", port: 0, exclusive: true, socket: { data() {} } });
+    const admin = `127.0.0.1:${blocker.port}`;
+    const { code, stdout, stderr } = await shop.run(["serve", "--port", "0", "--admin", admin, ...args]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe(`storefront: cannot listen on ${admin}: the port is in use\n`);
+    blocker.stop(true);
+  });
+
+  test.each([
+    "8081",
+    "localhost",
+    "127.0.0.1:65536",
+    "127.0.0.1:x",
+    "::1:8081",
+    "http://127.0.0.1:8081",
+    ":8081",
+  ])("cannot be %s", async (admin) => {
+    const { code, stderr } = await shop.run(["serve", "--port", "0", "--admin", admin]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--admin (STOREFRONT_ADMIN) must be")]);
+  });
+
+  test("can be `none`", async () => {
+    const server = await shop.serve(["--workers", "2"], { env: { STOREFRONT_ADMIN: "none" } });
+    expect(server.stdout()).not.toContain("admin");
+    expect(childrenOf(server.pid)).toHaveLength(2);
+  });
+
+  test("that other machines can reach is warned of without TLS", async () => {
+    const warning = /"host":"0\.0\.0\.0".*"the admin listener is not encrypted/;
+    const server = await shop.serve(["--log", "warn", "--admin", "0.0.0.0:0"]);
+    expect(server.stderr()).toMatch(warning);
+    const local = await shop.serve(["--log", "warn", "--admin", "127.0.0.2:0"]);
+    expect(local.stderr()).toBe("");
+  });
+});
+
+describe("the metrics of several workers", () => {
+  test("are those of all together, in every scrape", async () => {
+    const server = await shop.serve(["--workers", "3", ...anyPort]);
+    for (let total = 20; total <= 60; total += 20) {
+      await sendRequests(server, 20);
+      expect(requestsIn(await metricsOf(server))).toBe(total);
+    }
+  });
+
+  test("keep the counts of a worker that has ended, gently or not", async () => {
+    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    await sendRequests(server, 20);
+    expect(requestsIn(await metricsOf(server))).toBe(20);
+    process.kill(firstChild(server), "SIGKILL");
+    await waitFor(() => server.stderr().includes("starting another"), "a new worker");
+    expect(requestsIn(await metricsOf(server))).toBe(20);
+    await sendRequests(server, 20);
+    process.kill(firstChild(server), "SIGTERM");
+    await waitFor(() => server.stderr().split("starting another").length === 3, "another new worker");
+    expect(requestsIn(await metricsOf(server))).toBe(40);
+  });
+
+  test("have the last values of a worker that does not respond", async () => {
+    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    await sendRequests(server, 20);
+    expect(requestsIn(await metricsOf(server))).toBe(20);
+    process.kill(firstChild(server), "SIGSTOP");
+    expect(requestsIn(await metricsOf(server))).toBe(20);
+    process.kill(firstChild(server), "SIGCONT");
+    expect(requestsIn(await metricsOf(server))).toBe(20);
+  });
+
+  test("come from a process beside the workers, which is replaced when it ends", async () => {
+    const server = await shop.serve(["--workers", "2", ...anyPort]);
+    const [first, second, admin] = childrenOf(server.pid);
+    expect([first, second, admin].includes(undefined)).toBe(false);
+    process.kill(admin as number, "SIGKILL");
+    await waitFor(() => server.stderr().includes("the admin process ended"), "its message");
+    await waitFor(() => metricsOf(server).then(Boolean, () => false), "the metrics");
+    await sendRequests(server, 5);
+    expect(requestsIn(await metricsOf(server))).toBe(5);
+  });
+});
+
+/** The first worker: processes have ascending IDs, and the admin process is started last. */
+function firstChild({ pid }: Served): number {
+  return childrenOf(pid)[0] as number;
+}
+
+/** Occupies 127.0.0.1:8081, unless another program does. */
+function blockDefault() {
+  try {
+    return Bun.listen({ hostname: "127.0.0.1", port: 8081, exclusive: true, socket: { data() {} } });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { makeCertificate } from "../support/certificate.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+
+let shop: Workshop;
+beforeEach(() => {
+  shop = openWorkshop();
+});
+afterEach(() => shop.close());
+
+test("a server that is ready is healthy, and after its end it is not", async () => {
+  const server = await shop.serve();
+  expect(await shop.run(["health", "--url", server.url])).toEqual({ code: 0, stdout: "ready\n", stderr: "" });
+  const json = await shop.must(["health", "--json", "--url", `${server.url}/any?x#y`]);
+  expect(JSON.parse(json)).toEqual({ ready: true, url: `${server.url}/readyz` });
+  server.kill();
+  await server.exited;
+  const { code, stdout, stderr } = await shop.run(["health", "--url", server.url]);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^storefront: no response from http:\S+\/readyz: .+\n$/);
+});
+
+test("a server that lost its database is not healthy", async () => {
+  const server = await shop.serve();
+  rmSync(shop.file("test.db"));
+  const isUnhealthy = async () => {
+    const { code, stderr } = await shop.run(["health", "--url", server.url]);
+    return code === 1 && stderr.includes("responds with 503, so the server is not ready");
+  };
+  await waitFor(isUnhealthy, "the server to notice");
+});
+
+test("the default address is that of the server with the same environment, with its own certificate", async () => {
+  const { cert, key } = makeCertificate();
+  writeFileSync(shop.file("cert.pem"), cert);
+  writeFileSync(shop.file("key.pem"), key);
+  const tls = { STOREFRONT_TLS_CERT: "cert.pem", STOREFRONT_TLS_KEY: "key.pem", STOREFRONT_HOST: "0.0.0.0" };
+  const server = await shop.serve([], { env: tls });
+  const env = { ...tls, STOREFRONT_PORT: new URL(server.url).port };
+  // A proxy of the environment is for other machines.
+  expect((await shop.run(["health"], { env: { ...env, HTTPS_PROXY: "http://127.0.0.1:1" } })).code).toBe(0);
+});
+
+test.each(["shop.example", "ftp://shop.example", ""])("a URL cannot be `%s`", async (url) => {
+  const { code, stderr } = await shop.run(["health", "--url", url]);
+  expect([code, stderr]).toEqual([2, `storefront: invalid URL \`${url}\`: write http://127.0.0.1:8080\n`]);
+});

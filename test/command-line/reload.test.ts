@@ -1,0 +1,205 @@
+// What a server does at SIGHUP.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:tls";
+import { fileURLToPath } from "node:url";
+import { makeCertificate } from "../support/certificate.ts";
+import { childrenOf, type Served, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+import { openClient, toRequest } from "../support/wire-client.ts";
+
+const node = Bun.which("node") ?? process.execPath;
+const loadClient = fileURLToPath(new URL("../support/load-client.mjs", import.meta.url));
+
+/** What test/support/load-client.mjs prints. */
+interface LoadCounts {
+  readonly kept: number;
+  readonly fresh: number;
+  readonly closes: number;
+  readonly failures: readonly string[];
+}
+
+/** Sends SIGHUP, and waits until `message` is on stderr. */
+async function reload(server: Served, message: RegExp): Promise<void> {
+  const before = server.stderr().length;
+  server.kill("SIGHUP");
+  await waitFor(() => message.test(server.stderr().slice(before)), String(message), server.stderr);
+}
+
+describe.each(engines)("SIGHUP on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop(kind, (opened) => {
+    shop = opened;
+  });
+
+  test("replaces all workers and the admin process under load, and every kept connection gets its responses", async () => {
+    await shop.must(["site", "add", "main"]);
+    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
+    const before = childrenOf(server.pid);
+    const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
+    await Bun.sleep(500);
+    await reload(server, /replaced 3 processes/);
+    load.stdin.end();
+    const { kept, fresh, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
+    const after = childrenOf(server.pid);
+    expect(after).toHaveLength(3);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(closes).toBeGreaterThan(0);
+    expect(failures.filter((failure) => failure !== "fresh: ECONNRESET")).toEqual([]);
+    // Without net.ipv4.tcp_migrate_req, the system resets connections that it opened but that were not accepted (docs/operating.md).
+    expect(failures.length).toBeLessThanOrEqual(isMigrating() ? 0 : fresh / 100);
+    const total = await servedRequests(server);
+    expect(total).toBeGreaterThanOrEqual(kept + fresh);
+    expect(total).toBeLessThanOrEqual(kept + fresh + failures.length);
+  });
+
+  test("ends a request under way with its response, and an idle connection serves one more", async () => {
+    await shop.must(["site", "add", "main", "--default"]);
+    const key = (await shop.must(["key", "create", "--site", "main"])).trim();
+    const server = await shop.serve(["--workers", "2"]);
+    const port = Number(new URL(server.url).port);
+    const slow = await openClient(port);
+    slow.send(toRequest("POST /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${key}`, "Content-Length: 12"], '{"Nam'));
+    const idle = await openClient(port);
+    idle.send(toRequest("GET /healthz HTTP/1.1"));
+    await idle.responses(1);
+    server.kill("SIGHUP");
+    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    const fresh = async () => (await fetch(`${server.url}/healthz`, { headers: { Connection: "close" } })).status;
+    expect(await fresh()).toBe(200);
+    await Bun.sleep(1000);
+    slow.send('e":"x"}');
+    idle.send(toRequest("GET /healthz HTTP/1.1"));
+    expect((await slow.responses(1))[0]?.status).toBe(201);
+    expect((await idle.responses(2))[1]?.status).toBe(200);
+    for (const { socket } of [slow, idle]) socket.destroy();
+    await waitFor(() => server.stderr().includes("replaced 2 processes"), "the end", server.stderr);
+  });
+
+  test("that comes again while workers are replaced is done after that", async () => {
+    const server = await shop.serve(["--workers", "2"]);
+    const before = childrenOf(server.pid);
+    server.kill("SIGHUP");
+    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    for (let count = 0; count < 5; count++) server.kill("SIGHUP");
+    await waitFor(() => server.stderr().split("replaced 2 processes").length > 2, "two reloads", server.stderr);
+    expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  });
+
+  test("and then SIGTERM ends all processes, also those that are being replaced", async () => {
+    const server = await shop.serve(["--workers", "2"]);
+    const client = await openClient(Number(new URL(server.url).port));
+    server.kill("SIGHUP");
+    await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
+    const last = childrenOf(server.pid);
+    server.kill();
+    expect(await server.exited).toBe(0);
+    expect(last.filter(isAlive)).toEqual([]);
+    client.socket.destroy();
+  });
+});
+
+describe("SIGHUP with TLS", () => {
+  let shop: Workshop;
+  useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
+    shop = opened;
+  });
+  const options = ["--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+
+  /** Writes a new certificate, and returns it. */
+  function renewCertificate(): string {
+    const { cert, key } = makeCertificate();
+    writeFileSync(shop.file("cert.pem"), cert);
+    writeFileSync(shop.file("key.pem"), key);
+    return cert;
+  }
+
+  /** Whether a new connection gets this certificate. */
+  const has = ({ url }: Served, ca: string) =>
+    fetch(`${url}/healthz`, { tls: { ca }, headers: { Connection: "close" } }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+
+  test("new connections get the new certificate of one worker, and kept ones continue", async () => {
+    const first = renewCertificate();
+    const server = await shop.serve(options);
+    const socket = connect({ port: Number(new URL(server.url).port), host: "127.0.0.1", ca: first });
+    const kept = await openClient(0, socket);
+    expect(await has(server, first)).toBe(true);
+    const second = renewCertificate();
+    expect(await has(server, second)).toBe(false);
+    await reload(server, /reloaded the certificate/);
+    expect([await has(server, second), await has(server, first)]).toEqual([true, false]);
+    kept.send(toRequest("GET /healthz HTTP/1.1"));
+    expect((await kept.responses(1))[0]?.status).toBe(200);
+    socket.destroy();
+    server.kill();
+    expect(await server.exited).toBe(0);
+  });
+
+  const faults: [string, () => void, RegExp][] = [
+    ["is not PEM", () => writeFileSync(shop.file("cert.pem"), "junk"), /are not a certificate and its key/],
+    ["is empty", () => writeFileSync(shop.file("key.pem"), ""), /are not a certificate and its key/],
+    [
+      "belongs to another key",
+      () => writeFileSync(shop.file("cert.pem"), makeCertificate().cert),
+      /are not a certificate and its key/,
+    ],
+    ["is gone", () => Bun.spawnSync(["rm", shop.file("key.pem")]), /ENOENT|cannot read/],
+  ];
+  test.each(faults)("a file that %s is reported, and the previous certificate stays", async (_, spoil, message) => {
+    const first = renewCertificate();
+    const server = await shop.serve(options);
+    spoil();
+    await reload(server, message);
+    expect(server.stderr()).toContain("the previous one stays in use");
+    expect(await has(server, first)).toBe(true);
+    const second = renewCertificate();
+    await reload(server, /reloaded the certificate/);
+    expect(await has(server, second)).toBe(true);
+  });
+
+  test("with two workers a bad file is reported, and new workers have the previous certificate", async () => {
+    const first = renewCertificate();
+    const server = await shop.serve([...options, "--workers", "2"]);
+    const before = childrenOf(server.pid);
+    writeFileSync(shop.file("cert.pem"), "junk");
+    process.kill(before[0] as number, "SIGKILL");
+    await waitFor(() => childrenOf(server.pid).filter((pid) => !before.includes(pid)).length === 1, "a new worker");
+    await reload(
+      server,
+      /are not a certificate and its key[\s\S]*previous one stays in use[\s\S]*replaced 2 processes/,
+    );
+    for (let count = 0; count < 20; count++) expect(await has(server, first)).toBe(true);
+    const second = renewCertificate();
+    await reload(server, /replaced 2 processes/);
+    expect([await has(server, second), await has(server, first)]).toEqual([true, false]);
+  });
+});
+
+function isMigrating(): boolean {
+  try {
+    return readFileSync("/proc/sys/net/ipv4/tcp_migrate_req", "utf8").trim() === "1";
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** All requests that the metrics count. */
+async function servedRequests({ adminUrl }: Served): Promise<number> {
+  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const counts = text.matchAll(/^storefront_http_requests_total\{.*\} (\d+)$/gm);
+  return [...counts].reduce((total, [, count]) => total + Number(count), 0);
+}

@@ -1,0 +1,38 @@
+// Sends requests with Node's HTTP client until its input ends, and prints what happened as JSON: responses over kept and over new connections,
+// and each failure. Arguments: a URL, and how many clients keep their connection, and how many open a new one for each request.
+
+import http from "node:http";
+
+const [url, kept, fresh] = process.argv.slice(2);
+const counts = { kept: 0, fresh: 0, closes: 0, failures: [] };
+let isRunning = true;
+process.stdin.resume().on("end", () => {
+  isRunning = false;
+});
+
+function request(kind, agent) {
+  return new Promise((resolve) => {
+    const fail = (reason) => resolve(void counts.failures.push(`${kind}: ${reason}`));
+    const sent = http.get(url, { agent }, (response) => {
+      if (kind === "kept" && response.headers.connection === "close") counts.closes++;
+      response.resume();
+      response.on("error", ({ code }) => fail(code));
+      response.on("end", () => {
+        if (response.statusCode !== 200) return fail(response.statusCode);
+        counts[kind]++;
+        resolve();
+      });
+    });
+    sent.on("error", ({ code }) => fail(code));
+  });
+}
+
+async function run(kind) {
+  const agent = new http.Agent({ keepAlive: kind === "kept", maxSockets: 1 });
+  while (isRunning) await request(kind, agent);
+  agent.destroy();
+}
+
+const clients = [...Array(Number(kept)).fill("kept"), ...Array(Number(fresh)).fill("fresh")];
+await Promise.all(clients.map(run));
+console.log(JSON.stringify(counts));
