@@ -5,6 +5,7 @@ import { version } from "../package.json" with { type: "json" };
 import { printMessage, UsageError } from "./commands/common.ts";
 import { databaseCommands } from "./commands/database.ts";
 import { healthCommand } from "./commands/health.ts";
+import { completeHelp } from "./commands/help.ts";
 import { historyCommands } from "./commands/history.ts";
 import { keyCommand } from "./commands/key.ts";
 import { recordCommands } from "./commands/records.ts";
@@ -46,6 +47,7 @@ for (const command of [
 ]) {
   program.addCommand(command);
 }
+completeHelp(program);
 configure(program);
 
 try {

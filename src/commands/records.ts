@@ -56,10 +56,7 @@ function importCommand(): Command {
       `
 The first line of a CSV file names the columns: ID, and fields such as Name or Address.Town. JSON and XML files
 have the form that \`export\` writes. A row with an ID updates that record, or creates it with that ID; a row
-without an ID creates a record. With --match, the ID is ignored. Fields that a row does not have keep their value.
-
-Example:
-  storefront import --site shop brands brands.csv --match Name --dry-run`,
+without an ID creates a record. With --match, the ID is ignored. Fields that a row does not have keep their value.`,
     )
     .action(runImport);
 }

@@ -12,8 +12,9 @@ import { runWorkers } from "./workers.ts";
 type ServeOptions = CommonOptions & Record<string, string | true>;
 
 const notes = `
---memory limits what the records and lists of all sites keep together. Not in it: a single site that is larger, while it is in use; sites
-while they are loaded; lists while they are sorted; and connections, which may take as much again, at least 64 MiB.
+--memory limits what the records and lists of all sites keep together. Not in it: a single site that is larger, while
+it is in use; sites while they are loaded; lists while they are sorted; and connections, which may take as much again,
+at least 64 MiB.
 
 Every option can also be set in the environment, --tls-cert as STOREFRONT_TLS_CERT; the option takes precedence.`;
 

@@ -1,5 +1,6 @@
 // Matches the rows of an import with records.
 
+import { nearestPath } from "../lib/nearest.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
@@ -29,8 +30,10 @@ const maxNewId = 999_999_999_999_999;
 export function findMatchField(resource: Resource, field = "ID"): Leaf | undefined {
   const leaf = findLeaf(resource, field);
   if (leaf || field === "ID") return leaf;
-  const paths = resource.leaves.map(({ path }) => path).join(", ");
-  throw new Refusal("bad-request", `invalid --match \`${field}\`: the fields of ${resource.plural} are ID, ${paths}`);
+  const paths = ["ID", ...resource.leaves.map(({ path }) => path)];
+  const meant = nearestPath(field, paths);
+  const hint = meant ? `did you mean \`${meant}\`?` : `the fields of ${resource.plural} are ${paths.join(", ")}`;
+  throw new Refusal("bad-request", `invalid --match \`${field}\`: ${hint}`);
 }
 
 /**

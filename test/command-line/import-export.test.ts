@@ -201,7 +201,7 @@ describe("--match", () => {
     const misspelt = await load(site, "Name\nX\n", "--match", "Nmae");
     expect([misspelt.code, misspelt.stderr]).toEqual([
       2,
-      expect.stringMatching(/invalid --match `Nmae`: the fields of brands are ID, Name/),
+      expect.stringMatching(/invalid --match `Nmae`: did you mean `Name`\?/),
     ]);
   });
 

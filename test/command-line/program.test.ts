@@ -11,47 +11,65 @@ beforeAll(() => {
 });
 afterAll(() => shop.close());
 
-const commands = [
-  "serve",
-  "site add",
-  "site list",
-  "site show",
-  "site set",
-  "site remove",
-  "key create",
-  "key list",
-  "key set",
-  "key revoke",
-  "key rotate",
-  "import",
-  "export",
-  "journal",
-  "restore-record",
-  "backup",
-  "restore",
-  "check",
-];
+/** The names that the help of a command lists, in its groups of commands. */
+async function listed(...command: string[]): Promise<string[]> {
+  const help = await shop.must([...command, "--help"]);
+  const groups = help.split("\n\n").filter((part) => !/^(?:Usage|Options|Arguments|Examples?|To begin)/.test(part));
+  return groups.flatMap((part) => [...part.matchAll(/^ {2}([a-z][a-z-]+) /gm)].map(([, name]) => name as string));
+}
 
 describe("help", () => {
-  test("names every command, and ends with 0", async () => {
-    const { code, stdout } = await shop.run(["--help"]);
-    expect(code).toBe(0);
-    for (const command of commands) expect(stdout).toContain(`  ${command.split(" ")[0]} `);
+  test("groups all commands, on stdout", async () => {
+    const { code, stdout, stderr } = await shop.run(["--help"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect([...stdout.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, heading]) => heading)).toEqual([
+      "Options",
+      "Serving",
+      "Sites and keys",
+      "Records",
+      "History and the whole database",
+      "Help",
+    ]);
   });
 
-  test.each(commands)("of %s is on stdout, ends with 0 and fits a terminal", async (command) => {
-    const { code, stdout, stderr } = await shop.run([...command.split(" "), "--help"]);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toContain("--database <url>");
-    expect(stdout.split("\n").filter((line) => line.length > 120)).toEqual([]);
+  test("of every command is on stdout, fits a terminal, and ends with an example that has only options of the command", async () => {
+    const names = await listed();
+    expect(names.length).toBeGreaterThan(10);
+    const inside = await Promise.all(["site", "key"].map(async (group) => [group, await listed(group)] as const));
+    const nested = inside.flatMap(([group, all]) => all.filter((name) => name !== "help").map((name) => [group, name]));
+    expect(nested.length).toBeGreaterThan(8);
+    for (const path of [...names.map((name) => [name]), ...nested]) {
+      const { code, stdout, stderr } = await shop.run([...path, "--help"]);
+      expect([path, code, stderr]).toEqual([path, 0, ""]);
+      expect([path, stdout.split("\n").filter((line) => line.length > 120)]).toEqual([path, []]);
+      const last = stdout.trimEnd().split("\n\n").at(-1) ?? "";
+      expect(last).toMatch(new RegExp(`^Examples?:(?:\\n {2}storefront ${path.join(" ")}\\b.*)+$`));
+      if (path.length > 1 || !["site", "key"].includes(path[0] as string))
+        expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !stdout.includes(` ${option}`))).toEqual([]);
+    }
+  }, 60_000);
+
+  test("is also the command `help`", async () => {
+    expect(await shop.must(["help"])).toBe(await shop.must(["--help"]));
+    expect(await shop.must(["help", "site", "add"])).toBe(await shop.must(["site", "add", "--help"]));
   });
 });
 
 describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
   const calls: [string, string[], RegExp][] = [
     ["no command", [], /Usage: storefront/],
-    ["an unknown command", ["serv"], /unknown command 'serv'\n\(Did you mean serve\?\)/],
-    ["an unknown command of a group", ["site", "ad"], /Did you mean add\?/],
+    ["a misspelt command", ["serv"], /^storefront: unknown command `serv`: did you mean `serve`\?\n$/],
+    ["a misspelt command of a group", ["site", "ad"], /unknown command `site ad`: did you mean `site add`\?/],
+    ["a command by another word", ["start"], /did you mean `serve`\?/],
+    ["a command of a group by another word", ["key", "delete", "x"], /did you mean `key revoke`\?/],
+    ["a command with a hyphen for a space", ["create-site", "x"], /did you mean `site add`\?/],
+    ["a command in the other order", ["list", "keys"], /did you mean `key list`\?/],
+    ["a command that may be several", ["list"], /did you mean `site list` or `key list`\?/],
+    ["a command like no other", ["frobnicate"], /unknown command `frobnicate`: `storefront --help` lists all commands/],
+    ["a command with a name of the prototype", ["constructor"], /unknown command `constructor`/],
+    ["a very long command", ["x".repeat(100_000)], /^storefront: unknown command `x{200}`: `storefront --help`/],
+    ["the help of a misspelt command", ["help", "site", "remvoe"], /`site remvoe`: did you mean `site remove`\?/],
+    ["a misspelt field", ["import", "--site", "x", "brands", "-", "--match", "Town"], /did you mean `Address.Town`\?/],
     ["an unknown option", ["check", "--jsno"], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
     ["an argument too few", ["backup"], /missing required argument 'file'/],
     ["an argument too many", ["check", "twice"], /too many arguments/],

@@ -1,0 +1,93 @@
+// What `--help` shows beyond the options of a command: the groups of commands, and examples.
+
+import { Command } from "commander";
+import { UsageError } from "./common.ts";
+import { suggestCommands } from "./suggest.ts";
+
+/** The groups of `storefront --help`, and their commands. */
+const groups: Record<string, readonly string[]> = {
+  "Serving:": ["serve", "health"],
+  "Sites and keys:": ["site", "key"],
+  "Records:": ["import", "export", "restore-record"],
+  "History and the whole database:": ["journal", "backup", "restore", "copy", "check"],
+  "Help:": ["help"],
+};
+
+/** Examples for each command, without the name of the program. */
+const examples: Record<string, readonly string[]> = {
+  serve: ["serve --demo", "serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem --workers 4"],
+  health: ["health --url http://127.0.0.1:8080"],
+  site: ["site add garden --hostname garden.example", "site list"],
+  "site add": ["site add garden --hostname garden.example --hostname www.garden.example"],
+  "site list": ["site list --json"],
+  "site show": ["site show garden"],
+  "site set": ["site set garden --add-hostname shop.garden.example", "site set garden --suspend"],
+  "site remove": ["site remove garden --yes"],
+  key: ['key create --site garden --label "warehouse till"', "key list --site garden"],
+  "key create": ['key create --site garden --label "warehouse till" --scope read --expires 90d'],
+  "key list": ["key list --site garden"],
+  "key set": ["key set sfk_AbCd1234 --rate 50 --expires 30d"],
+  "key revoke": ["key revoke sfk_AbCd1234"],
+  "key rotate": ["key rotate sfk_AbCd1234 --overlap 24h"],
+  import: [
+    "import --site garden brands brands.csv --match Name --dry-run",
+    "import --site garden locations shops.csv --map mapping.json --rejects refused.csv",
+  ],
+  export: ["export --site garden brands brands.csv", "export --site garden locations --format json"],
+  journal: ["journal --site garden --since 1200", "journal --site garden --follow --json"],
+  "restore-record": ["restore-record --site garden brands 12 --revision 345"],
+  backup: ["backup garden-2026-01-31.backup", "backup - | gzip > garden.backup.gz"],
+  restore: ["restore garden-2026-01-31.backup"],
+  copy: ["copy --from sqlite:./data/storefront.db --to postgres://storefront@db.example/storefront"],
+  help: ["help site add"],
+  check: ["check --database sqlite:./data/storefront.db"],
+};
+
+/** Adds groups, examples and suggestions for unknown commands to `program`, which has all its commands. */
+export function completeHelp(program: Command): void {
+  program.helpCommand(false).addCommand(helpCommand(program));
+  for (const [heading, names] of Object.entries(groups))
+    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
+  for (const command of program.commands) addExamples(command, []);
+  suggestInstead(program, program, []);
+}
+
+function helpCommand(program: Command): Command {
+  return new Command("help")
+    .description("show the help of a command")
+    .argument("[command...]", "its name, such as `site add` (default: all commands)")
+    .action((names: string[]) => {
+      let command = program;
+      for (const [index, name] of names.entries()) {
+        const child = command.commands.find((one) => one.name() === name);
+        if (!child) throw unknownCommand(program, names.slice(0, index), names.slice(index));
+        command = child;
+      }
+      command.help();
+    });
+}
+
+function addExamples(command: Command, above: readonly string[]): void {
+  const path = [...above, command.name()];
+  const lines = examples[path.join(" ")] ?? [];
+  const title = lines.length > 1 ? "Examples:" : "Example:";
+  if (lines.length > 0)
+    command.addHelpText("after", ["", title, ...lines.map((line) => `  storefront ${line}`)].join("\n"));
+  for (const child of command.commands) addExamples(child, path);
+}
+
+/** Makes the commands below `command` report an unknown one with the commands that were probably meant. */
+function suggestInstead(program: Command, command: Command, path: readonly string[]): void {
+  command.on("command:*", (operands: readonly string[]) => {
+    throw unknownCommand(program, path, operands);
+  });
+  for (const child of command.commands)
+    if (child.commands.length > 0) suggestInstead(program, child, [...path, child.name()]);
+}
+
+/** @param operands what follows the group of commands at `path`; the first is unknown */
+function unknownCommand(program: Command, path: readonly string[], operands: readonly string[]): UsageError {
+  const meant = suggestCommands(program, [...path, ...operands]).map((one) => `\`${one}\``);
+  const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : "`storefront --help` lists all commands";
+  return new UsageError(`unknown command \`${[...path, operands[0]].join(" ").slice(0, 200)}\`: ${hint}`);
+}
