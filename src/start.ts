@@ -15,6 +15,7 @@ import { Refusal } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 import { startResponseExpiry } from "./store/expired-responses.ts";
+import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/snapshots.ts";
@@ -83,7 +84,8 @@ async function openStore({ database, memory }: Config, resources: readonly Resou
   await engine
     .openForWriting?.()
     .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
-  return { engine, engineCalls: calls, snapshots, writeQueue: new WriteQueue(engine, snapshots) };
+  const writeQueue = new WriteQueue(engine, snapshots);
+  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue };
 }
 
 /**

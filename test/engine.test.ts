@@ -335,6 +335,24 @@ for (const kind of engineKinds) {
       ]);
     });
 
+    test("when the last backup was made is kept, never goes back, and is no part of a backup or a restore", async () => {
+      const address = await kind.newDatabase();
+      const [one, other] = [await open(address), await open(address)];
+      expect(await one.lastBackup()).toBeUndefined();
+      await Promise.all([one.noteBackup(2000), other.noteBackup(3000), one.noteBackup(1000)]);
+      expect([await one.lastBackup(), await other.lastBackup()]).toEqual([3000, 3000]);
+      await one.commit([create(1, "a")]);
+      const dumped: DumpedRow[] = [];
+      for await (const row of one.dump()) dumped.push(row);
+      expect(dumped.map(({ table }) => table)).toEqual(["sites", "records", "journal"]);
+      await other.refill(
+        (async function* () {
+          yield* dumped;
+        })(),
+      );
+      expect([await one.lastBackup(), await one.check()]).toEqual([3000, []]);
+    });
+
     test("a dropped site is empty and takes no more writes, also under an idempotency key that it knew", async () => {
       const [number, other] = [newSite(), newSite()];
       const keyed = { ...create(number, "a"), idempotency: { keyId: 1, name: "once", digest: "d" } };

@@ -2,12 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { version } from "../package.json" with { type: "json" };
+import { readConfig } from "../src/config.ts";
 import { Histogram } from "../src/lib/histogram.ts";
 import { histogram } from "../src/lib/metric-families.ts";
 import { toMetricsText } from "../src/lib/metric-samples.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
+import { start } from "../src/start.ts";
 import { measureEngine } from "../src/store/measured-engine.ts";
+import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 import { openClient } from "./support/wire-client.ts";
@@ -147,6 +150,22 @@ for (const kind of engines) {
       );
       const own = ["storefront_sqlite_wal_bytes", "storefront_postgres_connections_max"];
       expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
+    });
+
+    test("the time of the last backup is shown, 0 when there is none", async () => {
+      const name = "storefront_last_backup_timestamp_seconds";
+      const shown = async () => (await metricsOf(server)).get(name);
+      expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
+      expect(await shown()).toBe(0);
+      await server.engine.noteBackup(1_700_000_000_500);
+      // Another server asks at once; this one does so some seconds later.
+      const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
+      const seen = await waitFor(
+        async () => valuesIn(await (await fetch(`${other.url}/metrics`)).text()).get(name),
+        "the time",
+      );
+      await other.stop();
+      expect(seen).toBe(1_700_000_000.5);
     });
 
     test("every metric is in the manual, and the alert rules name no others", async () => {

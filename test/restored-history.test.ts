@@ -11,6 +11,7 @@ import { backUp, restore } from "../src/operator/backup.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
+import { LastBackup } from "../src/store/last-backup.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { WriteQueue } from "../src/store/write-queue.ts";
@@ -54,6 +55,7 @@ beforeEach(async () => {
     {
       engine,
       engineCalls: new Map(),
+      lastBackup: new LastBackup(engine),
       build: async () => ({ version: "", commit: "" }),
       snapshots,
       writeQueue: new WriteQueue(delayed, snapshots),

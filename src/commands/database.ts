@@ -20,9 +20,10 @@ function backupCommand(): Command {
     .description("write the whole database to a file; servers may keep running")
     .argument("<file>", "file to write, such as storefront-2026-01-31.backup, or - for standard output")
     .action(async (file: string, options: CommonOptions) => {
-      const rows = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
+      const { rows, notNoted } = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
       if (!isStandardOutput(file)) printResult(options, { file, rows }, []);
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
+      if (notNoted) printMessage(`the time of this backup could not be stored, for the metrics: ${notNoted}`);
     });
 }
 

@@ -3,6 +3,7 @@ import type { Build } from "../build.ts";
 import type { LineWriter } from "../lib/line-writer.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
+import type { LastBackup } from "../store/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
@@ -10,6 +11,7 @@ import type { WriteQueue } from "../store/write-queue.ts";
 export interface HttpDependencies {
   readonly engine: Engine;
   readonly engineCalls: MeasuredCalls;
+  readonly lastBackup: LastBackup;
   readonly snapshots: Snapshots;
   readonly writeQueue: WriteQueue;
   readonly resources: readonly Resource[];

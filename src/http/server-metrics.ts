@@ -22,6 +22,7 @@ export async function serverFamilies(dependencies: HttpDependencies, listener: L
     ...writeFamilies(writeQueue),
     ...callFamilies(engineCalls),
     ...usageFamilies(usageOf(engine)),
+    ...backupFamilies(dependencies.lastBackup.at),
     counter("storefront_log_lines_lost_total", "Lines that the access log lost.", accessLog?.lost ?? 0),
   ];
 }
@@ -61,6 +62,13 @@ function callFamilies(calls: MeasuredCalls): MetricFamily[] {
       [...calls].map(([call, { errors }]) => [{ call }, errors]),
     ),
   ];
+}
+
+/** @param at undefined when it is not known yet */
+function backupFamilies(at: number | undefined): MetricFamily[] {
+  if (at === undefined) return [];
+  const help = "As of when the last backup was made with `storefront backup`; 0 when there is none.";
+  return [gauge("storefront_last_backup_timestamp_seconds", help, at / 1000, "max")];
 }
 
 /** What `engine` uses; nothing when it cannot be found out, as with a lost file. The other metrics are shown nevertheless. */

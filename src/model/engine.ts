@@ -192,6 +192,15 @@ export interface Engine {
   /** Checks the stored data. Returns what is wrong, in sentences. */
   check(): MaybePromise<readonly string[]>;
 
+  /**
+   * Notes that a backup was made of everything as of `at` (milliseconds since 1970). This is not part of what is stored: a backup, a restore
+   * and a copy leave it out.
+   */
+  noteBackup(at: number): Promise<void>;
+
+  /** As of when the last backup was made; undefined when there is none. */
+  lastBackup(): MaybePromise<number | undefined>;
+
   /** What it uses now. Only engines for servers have it. */
   usage?(): EngineUsage;
 

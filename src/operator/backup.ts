@@ -12,9 +12,21 @@ import { isStandardInput } from "./standard-streams.ts";
 /** Only the owner may read a file that contains everything. */
 const mode = 0o600;
 
-/** Writes everything that is stored, as of one moment, to `file` (see writeFile). Returns the number of rows. */
-export function backUp(engine: Engine, file: string, now: number): Promise<number> {
-  return writeBackup(engine.dump(), file, now);
+interface BackedUp {
+  readonly rows: number;
+  /** Why the time of the backup could not be stored, for the metrics; undefined when it was. The backup is complete in either case. */
+  readonly notNoted?: string;
+}
+
+/** Writes everything that is stored, as of one moment, to `file` (see writeFile), and notes in the database that it was done. */
+export async function backUp(engine: Engine, file: string, now: number): Promise<BackedUp> {
+  const rows = await writeBackup(engine.dump(), file, now);
+  try {
+    await engine.noteBackup(now);
+    return { rows };
+  } catch (error) {
+    return { rows, notNoted: messageOf(error) };
+  }
 }
 
 /**

@@ -96,7 +96,7 @@ async function upgrade(connection: PostgresConnection, resources: readonly Resou
 }
 
 /** The errors of PostgreSQL when another session makes the same table at the same moment. */
-const madeByAnother = ["23505", "42710", "42P07", "XX000"];
+export const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 
 /** Makes the table with the lock, and tries again when another process makes it at the same moment. */
 async function makeLock(connection: PostgresConnection): Promise<void> {

@@ -81,6 +81,7 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
     tryWrite: () => run({ name: "tryWrite" }),
     deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
     noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
+    noteBackup: (at) => run({ name: "noteBackup", at }),
     noteKeyUse: (uses) => run({ name: "noteKeyUse", uses }),
     dropSite: async (site) => {
       while (await hasMore({ name: "dropPortion", site })) await giveWay();

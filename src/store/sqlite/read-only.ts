@@ -43,6 +43,7 @@ export function openReadOnly(path: string): Engine {
       tryWrite: refuse,
       deleteExpiredResponses: refuse,
       noteKeyUse: refuse,
+      noteBackup: refuse,
       noteCounts: refuse,
       dropSite: refuse,
       // They cannot be dropped here.

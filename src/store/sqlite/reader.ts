@@ -5,6 +5,7 @@ import type { Change } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
 import { operationColumn } from "../journal.ts";
+import { lastBackupTable, selectLastBackup } from "../last-backup.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
 import { following, requireReached } from "../since.ts";
@@ -14,7 +15,16 @@ import { createSiteReads } from "./site-reads.ts";
 
 type Reader = Pick<
   Engine,
-  "heads" | "readRecord" | "readPage" | "readSite" | "since" | "keyUses" | "undroppedSites" | "dump" | "check"
+  | "heads"
+  | "readRecord"
+  | "readPage"
+  | "readSite"
+  | "since"
+  | "keyUses"
+  | "lastBackup"
+  | "undroppedSites"
+  | "dump"
+  | "check"
 >;
 
 /**
@@ -54,6 +64,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
           }) as readonly Change[] | undefined,
       ),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
     check: () => read(() => [...integrity(database), ...checkRows(dump()), ...leftovers(tableNamesIn(database))]),
@@ -69,6 +80,11 @@ function statements(database: Database) {
     undropped: database.query<{ id: number }, []>(selectUndropped),
     uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
   };
+}
+
+function lastBackupIn(database: Database): number | undefined {
+  if (!tableNamesIn(database).includes(lastBackupTable)) return undefined;
+  return database.query<{ at: number }, []>(selectLastBackup).get()?.at;
 }
 
 function integrity(database: Database): string[] {

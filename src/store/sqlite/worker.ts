@@ -28,6 +28,7 @@ export type WorkerCall =
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
+  | { readonly name: "noteBackup"; readonly at: number }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "close" };
 
@@ -70,6 +71,7 @@ function carryOut(target: Writer, call: WorkerCall): string {
   else if (call.name === "endBatches") target.endBatches(call.isCommitted);
   else if (call.name === "noteKeyUse") target.noteKeyUse(call.uses);
   else if (call.name === "noteCounts") target.noteCounts(call.site, call.head, call.counts);
+  else if (call.name === "noteBackup") target.noteBackup(call.at);
   else if (call.name === "deleteExpiredResponses")
     return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";

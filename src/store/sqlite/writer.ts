@@ -15,6 +15,7 @@ import {
 } from "../batch.ts";
 import type { StoredRow } from "../decide.ts";
 import { lastAt, putCounts, type StoredTime } from "../journal.ts";
+import { createLastBackup, putLastBackup } from "../last-backup.ts";
 import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
 import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
@@ -77,6 +78,13 @@ export class Writer {
   /** Stores the counts of a site, unless its head is another one by now. */
   noteCounts(id: number, { epoch, revision }: Head, counts: RecordCounts): void {
     this.#transact(() => this.#sql.setCounts.run({ id, epoch, revision, live: writeCounts(revision, counts).live }));
+  }
+
+  noteBackup(at: number): void {
+    this.#transact(() => {
+      this.#database.run(createLastBackup);
+      this.#database.run(putLastBackup(at));
+    });
   }
 
   /** Closes a site whose record is deleted to writes, and deletes a portion of its rows. Returns whether there may be more. */
