@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
+import { toMetricsText } from "../src/lib/metric-samples.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { start } from "../src/start.ts";
@@ -30,7 +31,7 @@ async function metrics(database: string): Promise<string> {
   for (const path of ["brands.json", "brands/1.xml", "brands/9.xml"])
     await fetch(`${server.url}/restapi/${path}`, { headers });
   await fetch(`${server.url}/restapi/brands.json`);
-  const text = await (await fetch(`${server.url}/metrics`)).text();
+  const text = await toMetricsText([await server.sample()]);
   await server.stop();
   return text;
 }

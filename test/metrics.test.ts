@@ -161,7 +161,7 @@ for (const kind of engines) {
       // Another server asks at once; this one does so some seconds later.
       const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
       const seen = await waitFor(
-        async () => valuesIn(await (await fetch(`${other.url}/metrics`)).text()).get(name),
+        async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
         "the time",
       );
       await other.stop();

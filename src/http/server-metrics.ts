@@ -2,7 +2,8 @@
 
 import { counter, gauge, histogram } from "../lib/metric-families.ts";
 import type { MetricFamily } from "../lib/metric-samples.ts";
-import type { Engine, EngineUsage } from "../model/engine.ts";
+import type { Engine } from "../model/engine.ts";
+import type { EngineUsage } from "../model/watched-engine.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { WriteQueue } from "../store/write-queue.ts";

@@ -1,6 +1,7 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change } from "./change.ts";
 import type { Intent, Outcome } from "./intent.ts";
+import type { WatchedEngine } from "./watched-engine.ts";
 
 /** The end of a site's journal. */
 export interface Head {
@@ -56,14 +57,6 @@ export interface DumpedRow {
 /** Saves all rows that a refill has replaced, in the order of a dump. */
 export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
-/** What a database uses at this moment. Each engine has its own members. */
-export interface EngineUsage {
-  /** Connections to a database server: in use, the calls that wait for one, and how many there may be. */
-  readonly connections?: { readonly inUse: number; readonly waiting: number; readonly max: number };
-  /** Bytes of the write-ahead log, when that is a file on this machine. */
-  readonly logBytes?: number;
-}
-
 /**
  * The port to a database. Nothing outside `store/` depends on which one it is.
  *
@@ -71,7 +64,7 @@ export interface EngineUsage {
  * then the call had no effect. Only when the connection is lost during a commit is the outcome unknown: all of it was done,
  * or nothing.
  */
-export interface Engine {
+export interface Engine extends WatchedEngine {
   /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
   heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 
@@ -191,18 +184,6 @@ export interface Engine {
 
   /** Checks the stored data. Returns what is wrong, in sentences. */
   check(): MaybePromise<readonly string[]>;
-
-  /**
-   * Notes that a backup was made of everything as of `at` (milliseconds since 1970). This is not part of what is stored: a backup, a restore
-   * and a copy leave it out.
-   */
-  noteBackup(at: number): Promise<void>;
-
-  /** As of when the last backup was made; undefined when there is none. */
-  lastBackup(): MaybePromise<number | undefined>;
-
-  /** What it uses now. Only engines for servers have it. */
-  usage?(): EngineUsage;
 
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
-import { readLastBackup, writeLastBackup } from "./last-backup.ts";
+import { createBackupTimes } from "./last-backup.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
@@ -57,8 +57,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
-    noteBackup: (at) => pool.use((connection) => writeLastBackup(connection, at)),
-    lastBackup: () => pool.read(readLastBackup),
+    ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),
     dropSite: (site) => dropSite(primary, site),
     undroppedSites: () => pool.read(readUndroppedSites),

@@ -1,16 +1,25 @@
+import type { Engine } from "../../model/engine.ts";
 import { createLastBackup, lastBackupTable, putLastBackup, selectLastBackup } from "../last-backup.ts";
 import { codeOf } from "./errors.ts";
 import { madeByAnother } from "./migrate.ts";
+import type { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 
-export async function readLastBackup(connection: PostgresConnection): Promise<number | undefined> {
+/** The calls of an engine about its backups. */
+export function createBackupTimes(pool: Pool): Pick<Engine, "noteBackup" | "lastBackup"> {
+  return {
+    noteBackup: (at) => pool.use((connection) => writeLastBackup(connection, at)),
+    lastBackup: () => pool.read(readLastBackup),
+  };
+}
+
+async function readLastBackup(connection: PostgresConnection): Promise<number | undefined> {
   if (!(await hasTable(connection))) return undefined;
   const [rows = []] = await connection.script(selectLastBackup);
   return rows[0]?.at;
 }
 
-/** @param at milliseconds since 1970 */
-export async function writeLastBackup(connection: PostgresConnection, at: number): Promise<void> {
+async function writeLastBackup(connection: PostgresConnection, at: number): Promise<void> {
   if (!(await hasTable(connection))) await createTable(connection);
   await connection.script(putLastBackup(at));
 }
