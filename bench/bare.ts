@@ -1,10 +1,11 @@
 // Measures this server, servers that do nothing, and one written by hand. Writes `bench/results.md`.
 
 import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { measureAfterWrite } from "./after-write.ts";
 import type { Request } from "./load.ts";
-import { measure, type Setting } from "./measure.ts";
+import { type Contender, measure, type Setting } from "./measure.ts";
 import { type Measured, startServer } from "./process.ts";
 import { type Figures, printFigures, writeReport } from "./report.ts";
 import { checkSame, recordResponses } from "./responses.ts";
@@ -20,7 +21,7 @@ export interface Choice {
 
 const servers = join(import.meta.dir, "servers");
 const introduction = `CPU is the CPU time of the server's whole process tree per request, which varies least between runs; \`x\` is the CPU time of this server divided by that of the other.
-The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
+A server is kept on one core with all its threads, the load on another; "on all cores" it may use each. The bare servers send constant bytes with the same headers; they check nothing and store nothing.`;
 
 /** @returns how many requests failed */
 export async function benchBare({ smoke, only }: Choice, setting: Setting): Promise<number> {
@@ -75,15 +76,31 @@ async function benchSite(
         server,
         request: scenario.request,
       }));
-      const found = await measure(scenario.name, scenario.connections, contenders, setting);
-      printFigures(found);
-      figures.push(...found);
+      const runs = [await measure(scenario.name, scenario.connections, contenders, setting)];
+      if (scenario.onAllCores) runs.push(await measureOnAllCores(scenario, contenders, setting));
+      runs.forEach(printFigures);
+      figures.push(...runs.flat());
     }
     if (notes && count === 1000)
       notes.push(...(await describeUnderWrites([product, ...bare, byHand], [...responses.keys()], setting)));
     return figures;
   } finally {
     for (const server of [product, ...bare, byHand]) await server.stop();
+  }
+}
+
+/** All other measurements keep a server with all its threads on one core. */
+async function measureOnAllCores(
+  { name, connections }: Scenario,
+  contenders: readonly Contender[],
+  setting: Setting,
+): Promise<Figures[]> {
+  const useCores = (count: number) => contenders.forEach(({ server }) => void server.useCores(count));
+  useCores(availableParallelism());
+  try {
+    return await measure(`${name}, on all cores`, connections, contenders, setting);
+  } finally {
+    useCores(1);
   }
 }
 

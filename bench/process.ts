@@ -14,6 +14,8 @@ export interface Measured {
   usage(): Usage;
   /** Resident memory of the largest process, in bytes: the server, not its launcher. */
   memory(): number;
+  /** Lets all its threads run on the first `count` cores. A server starts with one. Does nothing where `taskset` is missing. */
+  useCores(count: number): void;
   stop(): Promise<void>;
 }
 
@@ -103,6 +105,10 @@ function toMeasured(name: string, url: string, child: Bun.Subprocess): Measured 
       return user + system;
     },
     memory: () => Math.max(...tree().map(memoryOf)),
+    useCores(count) {
+      if (!canPin) return;
+      for (const pid of tree()) Bun.spawnSync(["taskset", "-a", "-c", "-p", `0-${count - 1}`, String(pid)]);
+    },
     async stop() {
       child.kill("SIGTERM");
       const timer = setTimeout(() => kill(tree()), 5000);

@@ -7,6 +7,8 @@ export interface Scenario {
   readonly connections: number;
   /** Whether the servers written by hand support it. */
   readonly byHand: boolean;
+  /** Whether it is measured again with the server on all cores. */
+  readonly onAllCores?: true;
   /** Whether it is part of the short run. */
   readonly smoke?: true;
 }
@@ -81,8 +83,22 @@ export function scenariosFor(count: number, key: string): Scenario[] {
   });
   const list = `list of ${count}`;
   const small: Scenario[] = [
-    { name: "look-up, JSON", request: get("/restapi/brands/500.json"), connections: 32, byHand: true, smoke: true },
-    { name: "look-up, XML", request: get("/restapi/brands/500.xml"), connections: 32, byHand: false, smoke: true },
+    {
+      name: "look-up, JSON",
+      request: get("/restapi/brands/500.json"),
+      connections: 32,
+      byHand: true,
+      smoke: true,
+      onAllCores: true,
+    },
+    {
+      name: "look-up, XML",
+      request: get("/restapi/brands/500.xml"),
+      connections: 32,
+      byHand: false,
+      smoke: true,
+      onAllCores: true,
+    },
   ];
   const lists: Scenario[] = [
     { name: `${list}, JSON`, request: get("/restapi/brands.json"), connections: 32, byHand: true, smoke: true },
