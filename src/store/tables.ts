@@ -84,8 +84,30 @@ export type TableName = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as TableName[];
 
-/** Tables have the columns of `002-added-columns.sql` when this table has this column. */
-export const lastAdded = { table: "sites", column: "live_revision" } as const;
+interface LastAdded {
+  readonly table: TableName;
+  readonly column: string;
+}
+
+/** A migration that only adds columns. A database needs it unless the table has the column, the last one that it adds. */
+export interface Addition extends LastAdded {
+  readonly file: string;
+  readonly sql: string;
+}
+
+/**
+ * The files that only add columns, in order, each with the last column that it adds. An older program leaves these columns empty, and on
+ * SQLite empties those of each `sites` row that it writes. So no value may be trusted unless it states the revision for which it is valid.
+ */
+const lastAdded = {
+  "002-added-columns.sql": { table: "sites", column: "live_revision" },
+} as const satisfies Record<string, LastAdded>;
+
+/** @param sqls the text of each file, as an engine has it */
+export function additionsOf(sqls: Readonly<Record<keyof typeof lastAdded, string>>): readonly Addition[] {
+  const files = Object.keys(lastAdded) as (keyof typeof lastAdded)[];
+  return files.map((file) => ({ ...lastAdded[file], file, sql: sqls[file] }));
+}
 
 /** The columns of a table without those of `except`, in the order of a dump. */
 export function columnsOf(table: TableName, except: readonly string[] = []): string[] {

@@ -190,7 +190,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as has_added_columns from storefront_schema where id = <number>;
+select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql" from storefront_schema where id = <number>;
 
 set local idle_in_transaction_session_timeout = 10000;
 

@@ -1,17 +1,20 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
 import type { Resource } from "../../model/resource.ts";
-import { lastAdded, madeByNewer } from "../tables.ts";
+import { type Addition, additionsOf, madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import { codeOf } from "./errors.ts";
 import { Pool } from "./pool.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { areViewsCurrent, makeViews } from "./views.ts";
 
-/** Migrations that raise the version: programs that do not know it refuse the database. Adding columns does not raise it. */
+/** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];
+
+/** Migrations that do not raise it. */
+const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns });
 
 /** The row of `storefront_schema`. */
 interface Schema {
@@ -19,16 +22,24 @@ interface Schema {
   readonly version: number;
   /** The definitions of the reporting views, a line each. */
   readonly views: string;
-  /** Whether the tables have the columns of `002-added-columns.sql`. */
-  readonly has_added_columns: boolean;
+  readonly missing: readonly Addition[];
+}
+
+/** What this program makes of a database. */
+interface Latest {
+  readonly additions: readonly Addition[];
+  readonly resources: readonly Resource[];
 }
 
 /** How long a process waits for another one that is migrating, in milliseconds. */
 const timeout = 60_000;
 
-const selectSchema = `select version, views, exists (
-  select 1 from pg_attribute where attrelid = to_regclass('${lastAdded.table}') and attname = '${lastAdded.column}'
-) as has_added_columns from storefront_schema where id = 1`;
+const selectSchema = (additions: readonly Addition[]) =>
+  `select version, views${additions.map(hasColumn).join("")} from storefront_schema where id = 1`;
+
+const hasColumn = ({ file, table, column }: Addition) => `, exists (
+  select 1 from pg_attribute where attrelid = to_regclass('${table}') and attname = '${column}'
+) as "${file}"`;
 
 const lockSchema = "select id from storefront_schema where id = 1 for update";
 
@@ -40,33 +51,43 @@ const lockTimeout = 500;
 const pause = 1500;
 
 /** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
-export async function migrate(pool: Pool, primary: Primary, resources: readonly Resource[]): Promise<void> {
-  if (isCurrent(await pool.read(readSchema), resources)) return;
+export async function migrate(
+  pool: Pool,
+  primary: Primary,
+  resources: readonly Resource[],
+  additions = knownAdditions,
+): Promise<void> {
+  const latest: Latest = { additions, resources };
+  if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return;
   const migrating = new Pool(primary, 1, timeout);
   try {
-    await migrating.use((connection) => upgradeBetweenOthers(connection, resources));
+    await migrating.use((connection) => upgradeBetweenOthers(connection, latest));
   } finally {
     await migrating.close();
   }
 }
 
-async function readSchema(connection: PostgresConnection): Promise<Schema | undefined> {
+async function readSchema(connection: PostgresConnection, { additions }: Latest): Promise<Schema | undefined> {
   const [found] = await connection.script("select to_regclass('storefront_schema') is not null as is_there");
   if (!found?.[0]?.is_there) return undefined;
-  const [rows] = await connection.script(selectSchema);
-  return rows?.[0] as Schema | undefined;
+  const [rows] = await connection.script(selectSchema(additions));
+  return rows?.[0] && toSchema(rows[0], additions);
 }
 
-function isCurrent(schema: Schema | undefined, resources: readonly Resource[]): boolean {
+function toSchema(row: ResultRow, additions: readonly Addition[]): Schema {
+  return { version: row.version, views: row.views, missing: additions.filter(({ file }) => !row[file]) };
+}
+
+function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
   if (schema && schema.version > migrations.length) throw madeByNewer(schema.version, migrations.length);
-  if (schema?.version !== migrations.length || !schema.has_added_columns) return false;
+  if (schema?.version !== migrations.length || schema.missing.length > 0) return false;
   return areViewsCurrent(schema.views, resources);
 }
 
-async function upgradeBetweenOthers(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
+async function upgradeBetweenOthers(connection: PostgresConnection, latest: Latest): Promise<void> {
   for (const end = performance.now() + timeout - lockTimeout - pause; ; ) {
     try {
-      return await upgrade(connection, resources);
+      return await upgrade(connection, latest);
     } catch (error) {
       if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
       await connection.script("rollback");
@@ -76,20 +97,18 @@ async function upgradeBetweenOthers(connection: PostgresConnection, resources: r
 }
 
 /** The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. */
-async function upgrade(connection: PostgresConnection, resources: readonly Resource[]): Promise<void> {
+async function upgrade(connection: PostgresConnection, latest: Latest): Promise<void> {
   await makeLock(connection);
   // In a second statement: the one that waits for the lock reads what was there before the wait.
-  const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema}`);
-  const schema = rows?.[0] as Schema;
-  if (!isCurrent(schema, resources)) {
+  const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
+  const schema = toSchema(rows?.[0] as ResultRow, latest.additions);
+  if (!isCurrent(schema, latest)) {
     for (const text of migrations.slice(schema.version)) await connection.script(text);
-    if (!schema.has_added_columns) {
-      await connection.script(`set local lock_timeout = ${lockTimeout}`);
-      await connection.script(addedColumns);
-    }
+    if (schema.missing.length > 0) await connection.script(`set local lock_timeout = ${lockTimeout}`);
+    for (const { sql } of schema.missing) await connection.script(sql);
     await connection.query(
       `update storefront_schema set version = ${migrations.length}, views = $1 where id = 1`,
-      await makeViews(connection, schema.views, resources),
+      await makeViews(connection, schema.views, latest.resources),
     );
   }
   await connection.script("commit");

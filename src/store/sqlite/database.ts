@@ -3,12 +3,15 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
-import { lastAdded, madeByNewer } from "../tables.ts";
+import { type Addition, additionsOf, madeByNewer } from "../tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 
-/** Migrations that raise the version, which older programs refuse. Those that only add columns do not. */
+/** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];
+
+/** Migrations that do not raise it. */
+const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns });
 
 /** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
 export const logLimit = 16 * 1024 * 1024;
@@ -41,13 +44,13 @@ function open(path: string, busyTimeout: number): Database {
 }
 
 /** Migrates the tables to the version of this program, under a lock, so that processes can start concurrently. */
-export function migrate(database: Database): void {
+export function migrate(database: Database, additions = knownAdditions): void {
   translated(() => {
-    if (isUpToDate(database)) return;
+    if (version(database) === migrations.length && missing(database, additions).length === 0) return;
     inTransaction(database, () => {
       const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
-      if (!hasAddedColumns(database)) database.run(addedColumns);
+      for (const { sql } of missing(database, additions)) database.run(sql);
       if (from !== migrations.length) database.run(`pragma user_version = ${migrations.length}`);
     });
   });
@@ -55,17 +58,14 @@ export function migrate(database: Database): void {
 
 /** @throws Refusal `unavailable` if the tables do not have the version of this program */
 export function requireVersion(database: Database): void {
-  if (knownVersion(database) === migrations.length && hasAddedColumns(database)) return;
+  if (knownVersion(database) === migrations.length && missing(database, knownAdditions).length === 0) return;
   throw new Refusal("unavailable", "the database was made by an older program and cannot be upgraded: it is read-only");
 }
 
-function isUpToDate(database: Database): boolean {
-  return version(database) === migrations.length && hasAddedColumns(database);
-}
-
-function hasAddedColumns(database: Database): boolean {
-  const { table, column } = lastAdded;
-  return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
+/** The additions whose columns the tables do not have. */
+function missing(database: Database, additions: readonly Addition[]): readonly Addition[] {
+  const find = database.query("select 1 from pragma_table_info(?) where name = ?");
+  return additions.filter(({ table, column }) => find.get(table, column) === null);
 }
 
 /** The version of the tables. @throws Refusal `unavailable` if this program did not make them or cannot upgrade them */

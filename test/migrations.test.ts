@@ -1,0 +1,50 @@
+// A migration that only adds columns runs on a database that has those of the migrations before it.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { allResources } from "../src/resources/all.ts";
+import { readAddress } from "../src/store/postgres/address.ts";
+import { migrate as migratePostgres } from "../src/store/postgres/migrate.ts";
+import { Pool } from "../src/store/postgres/pool.ts";
+import { createPrimary } from "../src/store/postgres/primary.ts";
+import { migrate as migrateSqlite } from "../src/store/sqlite/database.ts";
+import type { Addition } from "../src/store/tables.ts";
+import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+
+const latest: Addition[] = [
+  { file: "002-added-columns.sql", table: "sites", column: "live_revision", sql: "this must not run again" },
+  { file: "003-shade.sql", table: "records", column: "shade", sql: "alter table records add column shade text" },
+  { file: "004-shape.sql", table: "records", column: "shape", sql: "alter table records add column shape text" },
+];
+
+let folder: string;
+let server: TestPostgres;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
+  server = await startPostgres();
+});
+afterAll(async () => {
+  await server.remove();
+  rmSync(folder, { recursive: true });
+});
+
+test("SQLite: each migration that is missing runs, once", () => {
+  using database = new Database(join(folder, "sites.db"), { create: true });
+  migrateSqlite(database);
+  for (const known of [latest.slice(0, 2), latest, latest]) migrateSqlite(database, known);
+  expect(database.query("select shade, shape from records").all()).toEqual([]);
+});
+
+test("PostgreSQL: each migration that is missing runs, once, also with two processes", async () => {
+  const primary = createPrimary(readAddress(await server.createDatabase()));
+  const pool = new Pool(primary, 1);
+  await migratePostgres(pool, primary, allResources);
+  for (const known of [latest.slice(0, 2), latest, latest]) {
+    await Promise.all([1, 2].map(() => migratePostgres(pool, primary, allResources, known)));
+  }
+  expect(await pool.read((connection) => connection.script("select shade, shape from records"))).toEqual([[]]);
+  await pool.close();
+});
