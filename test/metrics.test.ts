@@ -111,6 +111,14 @@ for (const kind of engines) {
       expect(buckets).toEqual(bounds);
     });
 
+    test("no metric makes the runtime stop for the time that a walk over its heap takes", async () => {
+      const names = [...(await metricsOf(server)).keys()];
+      expect(names.filter((name) => name.startsWith("nodejs_heap_"))).toEqual([
+        "nodejs_heap_size_total_bytes",
+        "nodejs_heap_size_used_bytes",
+      ]);
+    });
+
     test("refused keys are counted by reason", async () => {
       const reader = await server.issueKey({ scope: "read" });
       const grown = await growth(async () => {

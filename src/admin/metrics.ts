@@ -1,9 +1,12 @@
 // `/metrics`, for Prometheus.
 
+import { coalesced } from "../lib/coalesced.ts";
 import { type MetricsSample, metricsType, toMetricsText } from "../lib/metric-samples.ts";
 import type { AdminRoute } from "./handler.ts";
 
 export function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
-  const respond = async () => ({ type: metricsType, body: await toMetricsText(await samples()) });
+  // Each scrape costs every worker some milliseconds, so scrapes at the same time share one.
+  const text = coalesced(async () => toMetricsText(await samples()));
+  const respond = async () => ({ type: metricsType, body: await text() });
   return ["/metrics", { methods: ["GET", "HEAD"], respond }];
 }

@@ -6,6 +6,8 @@ import type { Listening } from "./messages.ts";
 const minUptime = 1000;
 /** Milliseconds in which a process must stop; it stops waiting for its clients after 10 seconds by itself. */
 const stopTimeout = 15_000;
+/** Milliseconds in which a successor must listen. */
+const startTimeout = 60_000;
 /** Milliseconds in which a process must have left its port to its successor: idle connections end after 15 seconds, and then it stops. */
 const retireTimeout = 30_000;
 
@@ -41,13 +43,19 @@ export class Slot {
    * @throws Refusal `unavailable` if the successor does not listen; the process then stays
    */
   async replace(): Promise<void> {
-    const predecessor = this.#current;
+    if (this.#isStopping) return;
     const successor = this.#start();
-    await successor.listening;
+    const timer = setTimeout(() => successor.kill("SIGKILL"), startTimeout);
+    try {
+      await successor.listening;
+    } finally {
+      clearTimeout(timer);
+    }
+    // The predecessor may have ended meanwhile, or even its own replacement.
+    const predecessor = this.#current;
     this.#keep(successor);
-    if (!predecessor) return;
-    predecessor.retire();
-    await this.#ended([predecessor], retireTimeout);
+    predecessor?.retire();
+    if (predecessor) await this.#ended([predecessor], retireTimeout);
   }
 
   /** Ends all processes: at first gently. */

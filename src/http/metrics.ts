@@ -56,6 +56,9 @@ async function createRegistry(): Promise<Registry> {
   collectDefaultMetrics({ register: registry });
   // Gauges with the names of counters. The metrics without `_total` have the same values by type.
   for (const kind of ["handles", "requests", "resources"]) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+  // The runtime walks its whole heap for them, and all but one are 0.
+  for (const part of ["total", "used", "available"])
+    registry.removeSingleMetric(`nodejs_heap_space_size_${part}_bytes`);
   return registry;
 }
 
