@@ -1,5 +1,7 @@
 // The settings and their defaults. Only this file reads the environment.
 
+import { userInfo } from "node:os";
+import { escapeControls } from "./lib/escape-controls.ts";
 import { messageOf } from "./lib/thrown.ts";
 import { Refusal } from "./model/errors.ts";
 import { readHostname } from "./model/hostname.ts";
@@ -116,6 +118,34 @@ function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
     return text === undefined ? [] : text.split(",").map(readHostname);
   } catch (error) {
     throw new Refusal("bad-request", `${named("ADMIN_HOST")}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * The name of the person or program that runs a command, for the journal: `given`, or the name of the user.
+ * @throws Refusal `bad-request` when `given` is not 1 to 64 characters without controls
+ */
+export function operatorName(given: string | undefined): string {
+  if (given !== undefined) {
+    if (isOperatorName(given)) return given;
+    throw new Refusal("bad-request", "--as must be a name of 1 to 64 characters without controls");
+  }
+  const { SUDO_USER, USER } = process.env;
+  return [SUDO_USER, USER, systemUser()].find(isOperatorName) ?? "unknown";
+}
+
+/** A name of 1 to 64 characters that no terminal or log can misread. */
+function isOperatorName(name = ""): name is string {
+  const length = [...name].length;
+  return length >= 1 && length <= 64 && escapeControls(name) === name && !/[\t\n]/.test(name);
+}
+
+/** The name of the user ID; the ID itself if it has none, as in a container. */
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.() ?? "unknown"}`;
   }
 }
 

@@ -12,6 +12,7 @@ import { recordCommands } from "./commands/records.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { siteCommand } from "./commands/site.ts";
 import { printError, printText } from "./commands/stdout.ts";
+import { undoCommands } from "./commands/undo.ts";
 import { Refusal } from "./model/errors.ts";
 import { servedOf } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
@@ -43,6 +44,7 @@ for (const command of [
   keyCommand(),
   ...recordCommands(),
   ...historyCommands(),
+  ...undoCommands(),
   ...databaseCommands(),
 ]) {
   program.addCommand(command);

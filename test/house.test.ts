@@ -52,6 +52,7 @@ const exportExceptions: Record<string, string> = {
   "operator/import.ts ImportOptions": "tests import with part of the options",
   "operator/keys.ts KeyRecord": "tests read the records of keys",
   "operator/keys.ts KeySettings": "the test server issues keys",
+  "operator/undo.ts UndoOptions": "tests take back with part of the options",
   "start.ts StartOptions": "the test server starts with options",
   "store/postgres/pool.ts Work": "tests run work on a pool",
   "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",

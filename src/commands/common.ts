@@ -1,12 +1,15 @@
 // What the commands share: options and arguments, access to the database, and output.
 
 import { Argument, type Command, InvalidArgumentError } from "commander";
-import { type Config, type ConfigSources, environment, readConfig } from "../config.ts";
+import { type Config, type ConfigSources, environment, operatorName, readConfig } from "../config.ts";
+import { randomText } from "../lib/base62.ts";
 import { escapeControls } from "../lib/escape-controls.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
+import { toId } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
+import { actingAs } from "../operator/acting.ts";
 import { finishRemovals } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
@@ -15,6 +18,7 @@ import { printError, printText } from "./stdout.ts";
 export interface CommonOptions {
   readonly database?: string;
   readonly json?: true;
+  readonly as?: string;
 }
 
 /** Adds the options that every command has. */
@@ -24,6 +28,7 @@ export function withCommonOptions(command: Command): Command {
       "--database <url>",
       "sqlite:<file> or postgres://user@host/database (default: STOREFRONT_DATABASE, else sqlite:./data/storefront.db)",
     )
+    .option("--as <name>", "name for the journal, as operator:<name> (default: SUDO_USER, else USER, else the user)")
     .option("--json", "print the result as JSON");
 }
 
@@ -33,8 +38,11 @@ const timeout = 60_000;
 /** An option or argument that is wrong: the process exits with status 2. */
 export class UsageError extends Error {}
 
+/** What a command does with the database. `run` is the ID that all of its changes have in the journal. */
+type Work<T> = (engine: Engine, run: string) => Promise<T>;
+
 /** Runs `work` on an existing database. @throws Refusal `not-found` when there is no database */
-export async function withEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+export async function withEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   const { database } = configOf(options);
   if (!databaseExists(database)) {
     throw new Refusal("not-found", `there is no database ${database}; create it with \`site add\` or \`serve\``);
@@ -43,21 +51,19 @@ export async function withEngine<T>(options: CommonOptions, work: (engine: Engin
 }
 
 /** Runs `work` on the database, which is created if there is none. */
-export function withNewEngine<T>(options: CommonOptions, work: (engine: Engine) => Promise<T>): Promise<T> {
+export function withNewEngine<T>(options: CommonOptions, work: Work<T>): Promise<T> {
   return withOpened(options, {}, work);
 }
 
-async function withOpened<T>(
-  options: CommonOptions,
-  how: OpenOptions,
-  work: (engine: Engine) => Promise<T>,
-): Promise<T> {
+async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Work<T>): Promise<T> {
+  const actor = `operator:${asUsageError(() => operatorName(options.as))}`;
   const engine = await openEngine(configOf(options).database, allResources, { ...how, timeout }).catch((error) => {
     throw toUsageError(error);
   });
   try {
     for (const site of await finishRemovals(engine)) printMessage(`finished the interrupted removal of site ${site}`);
-    return await work(engine);
+    const run = randomText(8);
+    return await work(actingAs(engine, actor, run), run);
   } finally {
     await engine.close();
   }
@@ -94,6 +100,11 @@ export function printResult(options: CommonOptions, value: unknown, lines: reado
 /** Prints a line for a person to stderr, so that stdout holds nothing but the result. */
 export function printMessage(line: string): void {
   printError(`${escapeControls(line)}\n`);
+}
+
+/** The options of a command on one website. */
+export interface SiteOptions extends CommonOptions {
+  readonly site: string;
 }
 
 /** Adds `--site`, which every command on the records or keys of one website requires. */
@@ -142,6 +153,19 @@ export function toTable(header: readonly string[], rows: readonly (readonly stri
 /** A time such as `2026-01-31 12:00` from its ISO 8601 form; empty from the empty text. */
 export function toMinute(instant: string): string {
   return instant.slice(0, 16).replace("T", " ");
+}
+
+/** @throws UsageError */
+export function readId(text: string): number {
+  const id = toId(text);
+  if (id !== undefined) return id;
+  throw new UsageError(`invalid ID \`${text}\`: an ID is a whole number from 1`);
+}
+
+/** @param name of the option. @throws UsageError */
+export function readRevision(name: string, text: string): number {
+  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
+  throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
 }
 
 const maxDuration = 36_525 * 86_400_000;

@@ -14,8 +14,8 @@ interface DemoSite {
 }
 
 /** Creates the sample site if the database has no site. Returns the site to try. */
-export function prepareDemo({ database }: Config): Promise<DemoSite> {
-  return withNewEngine({ database }, async (engine) => {
+export function prepareDemo({ database }: Config, as: string | undefined): Promise<DemoSite> {
+  return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
     const key = await makeDemo(engine, Date.now());
     const sites = await listSites(engine);
     return { key, site: sites.find((site) => site.Default === "yes") ?? sites[0] };

@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { escapeControls } from "../lib/escape-controls.ts";
-import type { Change } from "../model/change.ts";
+import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { toDeclared, toId } from "../model/record.ts";
+import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { journal, restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
@@ -11,8 +11,9 @@ import {
   type CommonOptions,
   printMessage,
   printResult,
+  readId,
+  readRevision,
   resourceArgument,
-  UsageError,
   withEngine,
   withSiteOption,
 } from "./common.ts";
@@ -43,7 +44,7 @@ function journalCommand(): Command {
     .option("--follow", "then print new changes as they are made, until Ctrl-C")
     .addHelpText(
       "after",
-      "\nEach line holds the revision, time (UTC), key prefix, operation, resource, ID and the record's name, separated by tabs.\nWith --json, each line is a JSON object with the record after the change as well.",
+      "\nEach line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,\nand the ID that all changes of one command share (its run), separated by tabs.\nWith --json, each line is a JSON object with the record after and before the change as well.",
     )
     .action(async (options: JournalFlags) => {
       const since = options.since === undefined ? 0 : readRevision("--since", options.since);
@@ -56,7 +57,7 @@ function journalCommand(): Command {
 }
 
 /** The entries after `since`, then new ones as they are made, until the site is removed. */
-async function* follow(engine: Engine, site: number, since: number): AsyncGenerator<Change> {
+async function* follow(engine: Engine, site: number, since: number): AsyncGenerator<JournalEntry> {
   let revision = since;
   let [head] = await engine.heads([site]);
   while (true) {
@@ -98,26 +99,20 @@ function restoreRecordCommand(): Command {
     });
 }
 
-async function* lines(entries: AsyncIterable<Change>, toText: (change: Change) => string): AsyncGenerator<string> {
+async function* lines(
+  entries: AsyncIterable<JournalEntry>,
+  toText: (change: JournalEntry) => string,
+): AsyncGenerator<string> {
   for await (const change of entries) yield `${escapeControls(toText(change))}\n`;
 }
 
-function readId(text: string): number {
-  const id = toId(text);
-  if (id !== undefined) return id;
-  throw new UsageError(`invalid ID \`${text}\`: an ID is a whole number from 1`);
-}
-
-function readRevision(name: string, text: string): number {
-  if (/^[0-9]{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`invalid ${name} \`${text}\`: a revision is a whole number from 0`);
-}
-
-function toLine({ revision, at, actor, operation, resource, id, body }: Change): string {
+function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
   const { Name = "" } = JSON.parse(body);
-  return [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(Name)].join("\t");
+  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(Name)];
+  return [...shown, ...(run === null ? [] : [run])].join("\t");
 }
 
-function toJsonLine({ at, body, ...change }: Change): string {
-  return JSON.stringify({ ...change, at: new Date(at).toISOString(), record: JSON.parse(body) });
+function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
+  const records = { record: JSON.parse(body), before: before === null ? null : JSON.parse(before) };
+  return JSON.stringify({ ...entry, at: new Date(at).toISOString(), ...records });
 }

@@ -7,8 +7,9 @@ const repeatTime = 1000;
 
 /**
  * Runs `work`, and aborts its signal at Ctrl-C, SIGTERM or SIGHUP. A second one ends the process at once.
+ * @param onStop called before the process ends
  */
-export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>, onStop: () => void): Promise<T> {
   const controller = new AbortController();
   let first = 0;
   const onSignal = () => {
@@ -19,6 +20,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
       controller.abort();
     } else if (now - first > repeatTime) {
       printMessage("stopped; the rows that were being stored may or may not have been stored");
+      onStop();
       process.exit(1);
     }
   };

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { Command, Option } from "commander";
+import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { exportRecords } from "../operator/export.ts";
 import { importRecords } from "../operator/import.ts";
@@ -24,6 +25,7 @@ import { type CsvFlags, readCsvFlags, withCsvOptions } from "./csv-options.ts";
 import { openInput } from "./input.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
+import { printUndo, type UndoOf, undoLine, undoOf } from "./undo.ts";
 
 interface ImportFlags extends CommonOptions, CsvFlags {
   readonly site: string;
@@ -67,16 +69,26 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const csv = await readCsvFlags(resource, file, format, options);
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
   const progress = await openProgress(file);
-  const work = interruptible((signal) =>
-    withEngine(options, async (engine) => {
-      const site = await findSite(engine, options.site);
-      const bytes = untilAborted(progress.watch(openInput(file)), signal);
-      const rows = readRows(resource, bytes, format, csv);
-      const onRejected = rejects?.add;
-      return importRecords(engine, site.ID, resource, rows, { ...options, signal, onRejected, now: Date.now });
-    }),
+  let undo: string | undefined;
+  const printUndoLine = () => {
+    if (undo) printMessage(`to take back what was stored: ${undo}`);
+  };
+  const work = async (engine: Engine, run: string, signal: AbortSignal) => {
+    const site = await findSite(engine, options.site);
+    const rows = readRows(resource, untilAborted(progress.watch(openInput(file)), signal), format, csv);
+    const onStore = (revision: number) => {
+      undo = undoLine(options.site, revision, run);
+    };
+    const how = { ...options, signal, onStore, onRejected: rejects?.add, now: Date.now };
+    const summary = await importRecords(engine, site.ID, resource, rows, how);
+    return { ...summary, ...undoOf(options.site, summary.revisions, run) };
+  };
+  const storing = interruptible(
+    (signal) => withEngine(options, (engine, run) => work(engine, run, signal)),
+    printUndoLine,
   ).finally(progress.stop);
-  const summary = await work.catch(async (error) => {
+  const summary = await storing.catch(async (error) => {
+    printUndoLine();
     await rejects?.abandon();
     throw error;
   });
@@ -101,7 +113,7 @@ function exportCommand(): Command {
     });
 }
 
-function report(options: ImportFlags, summary: ImportSummary): void {
+function report(options: ImportFlags, summary: ImportSummary & UndoOf): void {
   const { rows, created, updated, unchanged, rejected, interrupted, faults } = summary;
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
@@ -111,6 +123,7 @@ function report(options: ImportFlags, summary: ImportSummary): void {
     printMessage(
       `the refused rows are in ${options.rejects}: correct them, and import that file with the same options`,
     );
+  printUndo(summary);
   if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;
   if (interrupted)

@@ -100,7 +100,7 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   const onReload = reloadSignal();
   const certificate = config.tls && readCertificate(config.tls);
   const admin = await claimAdmin(config);
-  const sample = config.demo ? await prepareDemo(config) : undefined;
+  const sample = config.demo ? await prepareDemo(config, options.as) : undefined;
   const server =
     config.workers > 1
       ? await runWorkers(config, admin, certificate, toEnvironment(settings))

@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Change } from "./change.ts";
+import type { Change, JournalEntry } from "./change.ts";
 import type { Intent, Outcome } from "./intent.ts";
 import type { WatchedEngine } from "./watched-engine.ts";
 
@@ -34,6 +34,14 @@ export interface SinceOptions {
   readonly limit?: number;
   /** The last head of the site that the caller knows. */
   readonly minHead?: Head;
+}
+
+/** Entries of a site's journal, read in one transaction. */
+export interface JournalPage {
+  readonly head: Head;
+  /** The revision before the first entry that the journal still has; 0 if none was pruned. */
+  readonly floor: number;
+  readonly entries: readonly JournalEntry[];
 }
 
 /** The moment to which what was read of a site belongs. */
@@ -121,6 +129,9 @@ export interface Engine extends WatchedEngine {
    * @param options.minHead as for `readRecord`
    */
   since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
+
+  /** At most `limit` entries of a site's journal after `revision`, in order. If those that follow it were pruned, the first that there are. */
+  journal(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
 
   /**
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.

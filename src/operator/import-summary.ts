@@ -1,5 +1,6 @@
 import { type Fault, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
+import type { RevisionRange } from "./revisions.ts";
 
 /** A fault and the number of its row. */
 interface RowFault {
@@ -17,11 +18,22 @@ export interface ImportSummary {
   rejected: number;
   /** Whether it was stopped before the last row. */
   interrupted: boolean;
+  /** The journal entries of this import; undefined if there are none. */
+  revisions: RevisionRange | undefined;
   faults: RowFault[];
 }
 
 export function emptySummary(): ImportSummary {
-  return { rows: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, interrupted: false, faults: [] };
+  return {
+    rows: 0,
+    created: 0,
+    updated: 0,
+    unchanged: 0,
+    rejected: 0,
+    interrupted: false,
+    revisions: undefined,
+    faults: [],
+  };
 }
 
 /** Counts the outcome of a row that was not refused. */

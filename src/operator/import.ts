@@ -15,6 +15,7 @@ import {
   withProgress,
 } from "./import-summary.ts";
 import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
+import { revisionsOf } from "./revisions.ts";
 import type { NumberedRow } from "./rows.ts";
 import { type CommitEngine, simulatedEngine } from "./simulated-engine.ts";
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
@@ -30,6 +31,8 @@ export interface ImportOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called for each row that is refused; the import waits for it. */
   readonly onRejected?: ((row: NumberedRow, faults: readonly Fault[]) => Promise<void>) | undefined;
+  /** Called before rows are stored, with the revision after which all journal entries of this import are. */
+  readonly onStore?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
 
@@ -60,7 +63,7 @@ export async function importRecords(
     else throw dryRun || atomic ? error : withProgress(error, summary);
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
-  return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0 } : summary;
+  return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0, revisions: undefined } : summary;
 }
 
 interface ImportContext {
@@ -81,9 +84,12 @@ class ImportRun {
   #pendingKeys = new Set<string>();
   /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
   #epoch: string | undefined;
+  /** The revision of the site before the import. */
+  readonly #start: number;
 
   constructor(context: ImportContext, head: Head) {
     this.#context = context;
+    this.#start = head.revision;
     this.#epoch = head.revision === 0 ? undefined : head.epoch;
   }
 
@@ -126,6 +132,7 @@ class ImportRun {
     const batch = this.#pending;
     this.#pending = [];
     this.#pendingKeys = new Set();
+    this.#noteStore();
     if (batch.length > 0) await this.#countOutcomes(batch, await this.#context.engine.commit(this.#intentsOf(batch)));
   }
 
@@ -137,6 +144,7 @@ class ImportRun {
 
   async #storeTogether(): Promise<void> {
     this.#spool();
+    this.#noteStore();
     let batch: readonly PendingRow[] = [];
     const batches = function* (this: ImportRun) {
       for (batch of this.#spooled.take()) {
@@ -147,11 +155,17 @@ class ImportRun {
     await this.#context.engine.commitTogether(batches.call(this), (outcomes) => this.#countOutcomes(batch, outcomes));
   }
 
+  #noteStore(): void {
+    const { dryRun, onStore } = this.#context.options;
+    if (!dryRun) onStore?.(this.#start);
+  }
+
   #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
     return batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
   }
 
   async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[]): Promise<void> {
+    if (!this.#context.options.dryRun) this.summary.revisions = revisionsOf(outcomes, this.summary.revisions);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
       if (outcome.kind === "refused") await this.#reject(row, [storeFault(outcome, intent)]);

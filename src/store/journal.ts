@@ -3,6 +3,16 @@
 /** A column for every engine. Older versions of the program called an update or create that put a record back `restore`. */
 export const operationColumn = "case operation when 'restore' then 'update' else operation end as operation";
 
+/** The columns of an entry as `Engine.journal` returns it. */
+export const entryColumns = `revision, at, actor, resource, id, ${operationColumn}, body, run, before`;
+
+/**
+ * A column of a site's row for every engine: the revision before the first entry of its journal. Older versions of the program do not
+ * store it, and no version deletes entries but from the beginning.
+ */
+export const floorColumn =
+  "coalesce(floor, (select min(revision) from journal where site_id = sites.id) - 1, revision) as floor";
+
 /** The columns of a site's row with the time of the last entry. */
 export interface StoredTime {
   readonly revision: number;

@@ -33,16 +33,16 @@ describe.each(engines)("the journal on $name", (kind) => {
     const backup = await Array.fromAsync(engine.dump());
     const rename = (Name: string) => createIntent({ operation: "update", id: 1, values: { Name } });
     await engine.commit([rename("second"), rename("third")]);
-    const since: Engine["since"] = async (...range) => {
-      const changes = await engine.since(...range);
+    const slow: Engine["journal"] = async (...range) => {
+      const page = await engine.journal(...range);
       await engine.refill(
         (async function* () {
           yield* backup;
         })(),
       );
-      return changes;
+      return page;
     };
-    const thrown = await restoreRecord({ ...engine, since }, 1, brand, 1, undefined, 1).catch((error) => error);
+    const thrown = await restoreRecord({ ...engine, journal: slow }, 1, brand, 1, undefined, 1).catch((error) => error);
     expect(thrown).toMatchObject({ code: "conflict" });
     const { rows } = await loadSite(engine, 1);
     expect(JSON.parse(rows[0]?.body as string).Name).toBe("from the backup");

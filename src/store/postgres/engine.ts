@@ -1,5 +1,5 @@
-import type { Change } from "../../model/change.ts";
-import type { Engine, Head, RecordCounts, SinceOptions } from "../../model/engine.ts";
+import type { Change, JournalEntry } from "../../model/change.ts";
+import type { Engine, Head, JournalPage, RecordCounts, SinceOptions } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
@@ -51,6 +51,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createSiteReads(pool),
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
+    journal: (site, revision, limit) => pool.read((connection) => readJournal(connection, site, revision, limit)),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     commitTogether: (batches, onOutcomes) => commitTogether(pool, timeout, batches, onOutcomes),
     tryWrite: () => tryCommit(trials, timeout),
@@ -91,6 +92,17 @@ async function readChanges(
   const head = toHead(heads?.[0]);
   requireReached(head, options.minHead);
   return following(rows as Change[], head, revision, options);
+}
+
+async function readJournal(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  limit: number,
+): Promise<JournalPage> {
+  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.end];
+  const [sites, rows = []] = await connection.script(texts.join("; "));
+  return { head: toHead(sites?.[0]), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }
 
 /** A site that was never written to has no row. */

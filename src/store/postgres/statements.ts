@@ -5,7 +5,7 @@
 // statement that touches a site names it.
 
 import { systemSite } from "../../model/system-site.ts";
-import { operationColumn, putCounts } from "../journal.ts";
+import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, keyOf, type TableName } from "../tables.ts";
 
@@ -43,6 +43,12 @@ export const sql = {
 
   since: (site: number, revision: number, limit: number) =>
     `select revision, at, actor, resource, id, ${operationColumn}, body from journal
+where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
+
+  floor: (site: number) => `select revision, epoch, ${floorColumn} from sites where id = ${list([site])}`,
+
+  entries: (site: number, revision: number, limit: number) =>
+    `select ${entryColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
   /** Every row of a table, or of one like it that is named `from`. */

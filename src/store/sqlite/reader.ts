@@ -1,16 +1,14 @@
 // The read side of the SQLite engine, on one connection.
 
 import type { Database } from "bun:sqlite";
-import type { Change } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
-import { operationColumn } from "../journal.ts";
 import { lastBackupTable, selectLastBackup } from "../last-backup.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
-import { following, requireReached } from "../since.ts";
 import { tableNamesIn, translated } from "./database.ts";
 import { dumpRows } from "./dump.ts";
+import { createJournalReads } from "./journal-reads.ts";
 import { createSiteReads } from "./site-reads.ts";
 
 type Reader = Pick<
@@ -20,6 +18,7 @@ type Reader = Pick<
   | "readPage"
   | "readSite"
   | "since"
+  | "journal"
   | "keyUses"
   | "lastBackup"
   | "undroppedSites"
@@ -53,16 +52,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
     // All as of one moment, so that the epoch of a site belongs to that of the system site.
     heads: (sites) => read(() => atOnce(() => heads(sites)) as Head[]),
     ...createSiteReads(database, open, guard),
-    since: (site, revision, options = {}) =>
-      read(
-        () =>
-          atOnce(() => {
-            const [head] = heads([site]) as [Head];
-            requireReached(head, options.minHead);
-            const changes = sql.since.all(site, revision, options.limit ?? -1) as Change[];
-            return following(changes, head, revision, options);
-          }) as readonly Change[] | undefined,
-      ),
+    ...createJournalReads(database, guard),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
@@ -74,9 +64,6 @@ export function createReader(database: Database, open: () => Database, guard: ()
 function statements(database: Database) {
   return {
     head: database.query("select revision, epoch from sites where id = ?"),
-    since: database.query(
-      `select revision, at, actor, resource, id, ${operationColumn}, body from journal where site_id = ? and revision > ? order by revision limit ?`,
-    ),
     undropped: database.query<{ id: number }, []>(selectUndropped),
     uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
   };

@@ -1,0 +1,136 @@
+// Deleting records, and taking changes back.
+
+import { Command } from "commander";
+import { toDeclared } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { deleteRecords } from "../operator/delete.ts";
+import type { RevisionRange } from "../operator/revisions.ts";
+import { findSite } from "../operator/sites.ts";
+import { type UndoSummary, undo } from "../operator/undo.ts";
+import { allResources } from "../resources/all.ts";
+import {
+  printMessage,
+  printResult,
+  readId,
+  readRevision,
+  resourceArgument,
+  type SiteOptions,
+  UsageError,
+  withEngine,
+  withSiteOption,
+} from "./common.ts";
+
+interface UndoFlags extends SiteOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly run?: string;
+  readonly force?: true;
+  readonly dryRun?: true;
+}
+
+export function undoCommands(): Command[] {
+  return [deleteCommand(), undoCommand()];
+}
+
+/** The command that takes back the changes of a run. */
+export function undoLine(site: string, since: number, run: string): string {
+  return `storefront undo --site ${site} --since ${since} --run ${run}`;
+}
+
+function deleteCommand(): Command {
+  return withSiteOption(new Command("delete"))
+    .description("delete records, all of them or none")
+    .addArgument(resourceArgument())
+    .argument("<id...>", "IDs of the records", (text, before: number[] | undefined) => [
+      ...(before ?? []),
+      readId(text),
+    ])
+    .addHelpText(
+      "after",
+      "\nThe deleted records are printed.\n\nExample:\n  storefront delete --site shop locations 7 12",
+    )
+    .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
+      const { records, revisions, run } = await withEngine(options, async (engine, run) => {
+        const site = await findSite(engine, options.site);
+        return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
+      });
+      const shown = records.map((record) => toDeclared(resource, record));
+      const back = undoOf(options.site, revisions, run);
+      printResult(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
+      printMessage(`deleted ${records.length} ${records.length === 1 ? resource.singular : resource.plural}`);
+      printUndo(back);
+    });
+}
+
+function undoCommand(): Command {
+  return withSiteOption(new Command("undo"))
+    .description(
+      "take back changes: what was created is deleted, what was updated or deleted gets its earlier contents",
+    )
+    .requiredOption("--since <revision>", "take back the changes after this revision, see `journal`")
+    .option("--until <revision>", "up to and including this one (default: the last)")
+    .option("--run <id>", "only the changes of this run, such as one import (default: all)")
+    .option("--dry-run", "report what would change, and change nothing")
+    .option("--force", "also take back changes to records that others have changed later; the later changes are lost")
+    .addHelpText(
+      "after",
+      `
+All or nothing, in one transaction that can itself be taken back. Records that others
+have changed later are left alone and listed.
+
+Example:
+  storefront undo --site shop --since 345 --run k3f9a1Xb`,
+    )
+    .action(async (options: UndoFlags) => {
+      const since = readRevision("--since", options.since);
+      const until = options.until === undefined ? undefined : readRevision("--until", options.until);
+      if (until !== undefined && until <= since) throw new UsageError("--until must be greater than --since");
+      const { summary, run } = await withEngine(options, async (engine, run) => {
+        const site = await findSite(engine, options.site);
+        const range = { since, until, run: options.run };
+        return { run, summary: await undo(engine, site.ID, range, { ...options, at: Date.now() }) };
+      });
+      report(options, summary, run);
+    });
+}
+
+function report(options: UndoFlags, summary: UndoSummary, run: string): void {
+  const { deleted, restored, unchanged, left } = summary;
+  for (const { resource, id, changed } of left) {
+    const why = changed
+      ? `${changed.actor} changed it at revision ${changed.revision}`
+      : "the journal no longer has its earlier contents";
+    printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
+  }
+  const back = undoOf(options.site, summary.revisions, run);
+  const total = deleted + restored + unchanged + left.length;
+  const would = options.dryRun ? "would be " : "";
+  const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${left.length} left alone`;
+  printResult(options, { ...summary, ...back }, [line]);
+  printUndo(back);
+}
+
+/** A resource may be one of a newer program. */
+function pathOf(name: string): string {
+  return allResources.find((resource) => resource.name === name)?.path ?? name;
+}
+
+/** How to take back a command, as `--json` prints it. */
+export interface UndoOf {
+  readonly revisions: RevisionRange | undefined;
+  readonly run?: string;
+  readonly undo?: string;
+}
+
+/** How to take back a command that wrote `revisions`. */
+export function undoOf(site: string, revisions: RevisionRange | undefined, run: string): UndoOf {
+  if (!revisions) return { revisions };
+  return { revisions, run, undo: undoLine(site, revisions.first - 1, run) };
+}
+
+/** Prints which revisions a command wrote, and how to take them back. */
+export function printUndo({ revisions, undo }: UndoOf): void {
+  if (!revisions) return;
+  const { first, last } = revisions;
+  printMessage(`${first === last ? `revision ${first}` : `revisions ${first} to ${last}`}; to take this back: ${undo}`);
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import { ask, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+describe.each(engines)("on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop(kind, (opened) => {
+    shop = opened;
+  });
+
+  const names = async (resource = "brands") =>
+    JSON.parse(await shop.must(["export", "--site", "main", resource, "--json"])).map(
+      ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`,
+    );
+  const load = (text: string, ...more: string[]) =>
+    shop.run(["import", "--site", "main", "brands", "-", ...more], { stdin: text });
+  /** Runs the command that another one printed. */
+  const runPrinted = (stderr: string) => {
+    const [, line = ""] = /storefront (undo [^\n]*)/.exec(stderr) ?? [];
+    return shop.run(line.split(" "));
+  };
+
+  test("an import says what it wrote and how to take it back, and that takes back nothing else", async () => {
+    await shop.must(["site", "add", "main", "--default"]);
+    const key = (await shop.must(["key", "create", "--site", "main"])).trim();
+    await load("Name,AccountNumber\nA,1\nB,2\nC,3\n");
+    const bad = await load("Name,AccountNumber\nWrong,1\nWrong,2\nNew,4\n", "--match", "AccountNumber");
+    expect(bad.stderr).toMatch(
+      /^revisions 4 to 6; to take this back: storefront undo --site main --since 3 --run \w{8}$/m,
+    );
+    const server = await shop.serve();
+    const url = `${server.url}/restapi/brands`;
+    await ask(`${url}/2.json`, key, { method: "PUT", body: '{"Name":"By a client"}' });
+    await ask(`${url}.json`, key, { method: "POST", body: '{"Name":"From a client"}' });
+    const undone = await runPrinted(bad.stderr);
+    expect([undone.code, undone.stdout]).toEqual([0, "3 records: 1 deleted, 1 restored, 0 unchanged, 1 left alone\n"]);
+    expect(undone.stderr).toContain(`left alone: brands 2: ${key.slice(0, 12)} changed it at revision 7`);
+    expect(await names()).toEqual(["1 A", "2 By a client", "3 C", "5 From a client"]);
+    const read = await ask(`${url}/1.json`, key);
+    expect(await read.json()).toMatchObject({ Name: "A", AccountNumber: "1" });
+    await runPrinted(undone.stderr);
+    expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
+  });
+
+  test("an import that is interrupted says how to take back what it has stored", async () => {
+    await shop.must(["site", "add", "main"]);
+    const started = shop.start(["import", "--site", "main", "brands", "-"]);
+    started.write(`Name\n${"Bad\n".repeat(700)}`);
+    await waitFor(async () => (await names()).length === 500, "the first 500 rows");
+    started.kill("SIGINT");
+    expect(await started.exited).toBe(1);
+    const { code, stdout } = await runPrinted(started.stderr());
+    expect([code, stdout]).toEqual([0, "500 records: 500 deleted, 0 restored, 0 unchanged, 0 left alone\n"]);
+    expect(await names()).toEqual([]);
+  });
+
+  test("delete removes records, locations too, all or none, and says how to take that back", async () => {
+    await shop.must(["site", "add", "main"]);
+    await shop.run(["import", "--site", "main", "locations", "-"], { stdin: "Name\nNorth\nSouth\nWest\n" });
+    const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
+    const missing = await remove("1", "7");
+    expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
+    expect((await remove("1", "x")).code).toBe(2);
+    expect((await remove()).code).toBe(2);
+    const removed = await remove("1", "3", "1");
+    expect(removed.stdout.split("\n").map((line) => line && JSON.parse(line).Name)).toEqual(["North", "West", ""]);
+    expect(removed.stderr).toMatch(/^deleted 2 locations\nrevisions 4 to 5; to take this back: storefront undo/);
+    expect(await names("locations")).toEqual(["2 South"]);
+    await runPrinted(removed.stderr);
+    expect(await names("locations")).toEqual(["1 North", "2 South", "3 West"]);
+  });
+
+  test("changes are journaled with the name of the operator and the run of the command", async () => {
+    await shop.must(["site", "add", "main"]);
+    await load("Name\nA\nB\n", "--as", "Zoë O'Neil");
+    await shop.must(["delete", "--site", "main", "brands", "1"], { env: { SUDO_USER: "root-for-anna", USER: "root" } });
+    const entries = (await shop.must(["journal", "--site", "main", "--json"])).trim().split("\n");
+    const [first, second, third] = entries.map((line) => JSON.parse(line));
+    expect([first.actor, third.actor]).toEqual(["operator:Zoë O'Neil", "operator:root-for-anna"]);
+    expect([first.run === second.run, first.run === third.run, first.run]).toEqual([
+      true,
+      false,
+      expect.stringMatching(/^\w{8}$/),
+    ]);
+    for (const name of ["", "a\nb", "\u009b31m", "x".repeat(65)])
+      expect((await load("Name\nA\n", "--as", name)).code).toBe(2);
+  });
+
+  test("undo says what is wrong with its options", async () => {
+    await shop.must(["site", "add", "main"]);
+    await load("Name\nA\n");
+    const undo = async (...more: string[]) => {
+      const { code, stderr } = await shop.run(["undo", "--site", "main", ...more]);
+      return `${code} ${stderr.split("\n")[0]}`;
+    };
+    expect(await undo()).toStartWith("2 storefront: required option '--since <revision>'");
+    expect(await undo("--since", "x")).toStartWith("2 storefront: invalid --since `x`");
+    expect(await undo("--since", "3", "--until", "3")).toBe("2 storefront: --until must be greater than --since");
+    expect(await undo("--since", "1")).toBe("1 storefront: there are no changes after revision 1");
+    expect(await undo("--since", "0", "--run", "nope")).toBe(
+      "1 storefront: there are no changes after revision 0 of the run nope",
+    );
+    expect(await undo("--since", "0", "--dry-run")).toBe("0 ");
+    expect(await names()).toEqual(["1 A"]);
+  });
+});

@@ -1,0 +1,179 @@
+import { describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { actingAs } from "../../src/operator/acting.ts";
+import { type UndoOptions, undo } from "../../src/operator/undo.ts";
+import { loadSite } from "../../src/store/load-site.ts";
+import { engines, useEngine } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+describe.each(engines)("undo on $name", (kind) => {
+  let engine: Engine;
+  let url = "";
+  let site = 100;
+  useEngine({ ...kind, newDatabase: async () => (url = await kind.newDatabase()) }, (opened) => {
+    engine = opened;
+  });
+
+  const create = (Name: string, run?: string) => createIntent({ site, values: { Name }, run });
+  const update = (id: number, Name: string, run?: string) =>
+    createIntent({ site, operation: "update", id, values: { Name }, run });
+  const remove = (id: number, run?: string) => createIntent({ site, operation: "delete", id, values: {}, run });
+  /** The names of the site's records, by ID. */
+  const stored = async () =>
+    Object.fromEntries(
+      (await loadSite(engine, site)).rows.flatMap(({ id, body }) => (body ? [[id, JSON.parse(body).Name]] : [])),
+    );
+  const takeBack = (range: Parameters<typeof undo>[2], options: Partial<UndoOptions> = {}) =>
+    undo(actingAs(engine, "operator:test", "undo"), site, range, { at: 1, ...options });
+
+  test("deletes what was created, and puts back what was updated or deleted", async () => {
+    site++;
+    await engine.commit([create("A"), create("B")]);
+    await engine.commit([update(1, "A2"), remove(2), create("C"), update(1, "A3"), update(3, "C2")]);
+    expect(await takeBack({ since: 2 })).toEqual({
+      deleted: 1,
+      restored: 2,
+      unchanged: 0,
+      left: [],
+      revisions: { first: 8, last: 10 },
+    });
+    expect(await stored()).toEqual({ 1: "A", 2: "B" });
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("can itself be taken back, and again", async () => {
+    site++;
+    await engine.commit([create("A"), create("B")]);
+    await engine.commit([update(1, "A2"), remove(2), create("C")]);
+    const after = await stored();
+    await takeBack({ since: 2 });
+    await takeBack({ since: 5, run: "undo" });
+    expect(await stored()).toEqual(after);
+    await takeBack({ since: 8 });
+    expect(await stored()).toEqual({ 1: "A", 2: "B" });
+  });
+
+  test("of one run leaves the changes of others in between alone", async () => {
+    site++;
+    await engine.commit([create("A"), create("B"), create("C")]);
+    await engine.commit([update(1, "bad", "r"), create("from a client"), create("bad", "r"), update(2, "by a client")]);
+    expect(await takeBack({ since: 3, run: "r" })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await stored()).toEqual({ 1: "A", 2: "by a client", 3: "C", 4: "from a client" });
+  });
+
+  test("leaves records alone that others changed later, unless forced, and says who", async () => {
+    site++;
+    await engine.commit([create("A"), create("B")]);
+    await engine.commit([update(1, "bad", "r"), update(2, "bad", "r"), create("bad", "r")]);
+    await engine.commit([{ ...update(1, "good"), actor: "sfk_12345678" }, update(3, "useful")]);
+    const left = [
+      { resource: "brand", id: 1, changed: { revision: 6, actor: "sfk_12345678" } },
+      { resource: "brand", id: 3, changed: { revision: 7, actor: "test" } },
+    ];
+    expect(await takeBack({ since: 2, run: "r" })).toMatchObject({ deleted: 0, restored: 1, left });
+    expect(await stored()).toEqual({ 1: "good", 2: "B", 3: "useful" });
+    expect(await takeBack({ since: 2, run: "r" }, { force: true })).toMatchObject({
+      deleted: 1,
+      restored: 1,
+      unchanged: 1,
+      left: [],
+    });
+    expect(await stored()).toEqual({ 1: "A", 2: "B" });
+  });
+
+  test("leaves a record alone that others changed between two changes of the run", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "bad", "r"), update(1, "good"), update(1, "worse", "r")]);
+    expect(await takeBack({ since: 1, run: "r" })).toMatchObject({ restored: 0, left: [{ id: 1 }] });
+  });
+
+  test("up to a revision takes back no later change", async () => {
+    site++;
+    await engine.commit([create("A"), create("B"), update(1, "A2"), create("C"), update(2, "B2")]);
+    expect(await takeBack({ since: 2, until: 4 })).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await stored()).toEqual({ 1: "A", 2: "B2" });
+  });
+
+  test("finds nothing to do the second time", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "bad", "r"), create("bad", "r")]);
+    await takeBack({ since: 1, run: "r" });
+    expect(await takeBack({ since: 1, run: "r" })).toMatchObject({ unchanged: 2, left: [], revisions: undefined });
+    expect((await engine.heads([site]))[0]?.revision).toBe(5);
+  });
+
+  test("as a trial changes nothing and reports the same", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "bad"), create("bad")]);
+    expect(await takeBack({ since: 1 }, { dryRun: true })).toMatchObject({ deleted: 1, restored: 1 });
+    expect(await stored()).toEqual({ 1: "bad", 2: "bad" });
+  });
+
+  test("keeps members that this version of the program does not declare", async () => {
+    site++;
+    const text = '{"Name":"A","Colour":"red"}';
+    await engine.commit([{ ...create("A"), text }, update(1, "bad")]);
+    await takeBack({ since: 1 });
+    expect((await loadSite(engine, site)).rows[0]?.body).toBe('{"ID":1,"Name":"A","Colour":"red"}');
+  });
+
+  test("works with the entries of an older program, which lack the record before", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "B"), remove(1), create("C"), update(2, "D")]);
+    await engine.commit([{ ...remove(1), operation: "restore", text: '{"ID":1,"Name":"back"}' }]);
+    await kind.select(url, `update journal set before = null where site_id = ${site}`);
+    await kind.select(url, `update journal set operation = 'restore' where site_id = ${site} and revision = 6`);
+    expect(await takeBack({ since: 5 })).toMatchObject({ deleted: 1, restored: 0 });
+    expect(await stored()).toEqual({ 2: "D" });
+    expect(await takeBack({ since: 4, until: 5 })).toMatchObject({ restored: 1 });
+    expect(await stored()).toEqual({ 2: "C" });
+  });
+
+  test("begins again when a record changes while it is taken back", async () => {
+    site++;
+    await engine.commit([create("A"), create("B"), update(1, "bad"), update(2, "bad")]);
+    let isFirst = true;
+    const disturbed: Engine = {
+      ...engine,
+      commit: async (intents, atomic) => {
+        if (isFirst) await engine.commit([update(1, "good")]);
+        isFirst = false;
+        return engine.commit(intents, atomic);
+      },
+    };
+    const summary = await undo(disturbed, site, { since: 2, until: 4 }, { at: 1 });
+    expect(summary).toMatchObject({ restored: 1, left: [{ id: 1, changed: { revision: 5 } }] });
+    expect(await stored()).toEqual({ 1: "good", 2: "B" });
+  });
+
+  test("gives up without a change when others change the records all the time, or the site is removed", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "bad")]);
+    let n = 0;
+    const disturb = (before: () => Promise<unknown>): Engine => ({
+      ...engine,
+      commit: async (intents, atomic) => {
+        await before();
+        return engine.commit(intents, atomic);
+      },
+    });
+    const busy = disturb(() => engine.commit([update(1, `good ${++n}`)]));
+    expect(await undo(busy, site, { since: 1 }, { at: 1, force: true }).catch((error) => error)).toMatchObject({
+      code: "conflict",
+    });
+    const gone = disturb(() => kind.select(url, `update sites set epoch = 'another' where id = ${site}`));
+    expect(await undo(gone, site, { since: 1 }, { at: 1, force: true }).catch((error) => error)).toMatchObject({
+      code: "conflict",
+      message: "the site was restored or removed at the same time; nothing was changed",
+    });
+    expect(await stored()).toEqual({ 1: `good ${n}` });
+  });
+
+  test("is refused when there is nothing in the range", async () => {
+    site++;
+    await engine.commit([create("A", "r")]);
+    for (const range of [{ since: 1 }, { since: 0, run: "other" }, { since: 5, until: 9 }])
+      expect(await takeBack(range).catch((error) => error)).toMatchObject({ code: "not-found" });
+    expect(await stored()).toEqual({ 1: "A" });
+  });
+});
