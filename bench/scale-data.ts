@@ -1,6 +1,6 @@
 // Sample rows for a database of any size.
 
-import type { DumpedRow } from "../src/model/engine.ts";
+import type { DumpedRow } from "../src/model/dump.ts";
 import { makeKey } from "../src/model/key.ts";
 import { sampleBrand } from "./scenarios.ts";
 

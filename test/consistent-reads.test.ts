@@ -1,7 +1,8 @@
 // A read in several steps is consistent: it includes no commit that happens between the steps.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { DumpedRow } from "../src/model/dump.ts";
+import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { checkRows } from "../src/store/check.ts";
 import { loadSite } from "../src/store/load-site.ts";

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { DumpedRow } from "../src/model/dump.ts";
+import type { Engine } from "../src/model/engine.ts";
 import type { Intent } from "../src/model/intent.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";

@@ -2,7 +2,8 @@
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
+import type { DumpedRow } from "../src/model/dump.ts";
+import type { Engine, Head } from "../src/model/engine.ts";
 import { headVersion, type Intent, type Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { idempotencyLifetime } from "../src/store/batch.ts";

@@ -1,7 +1,8 @@
 // What an entry of the journal has besides the change, and what the row of a site says about its journal.
 
 import { describe, expect, test } from "bun:test";
-import type { DumpedRow, Engine } from "../src/model/engine.ts";
+import type { DumpedRow } from "../src/model/dump.ts";
+import type { Engine } from "../src/model/engine.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 

@@ -8,7 +8,7 @@ import { suggestCommands } from "./suggest.ts";
 const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
   "Sites and keys:": ["site", "key"],
-  "Records:": ["import", "export", "restore-record"],
+  "Records:": ["import", "export", "delete", "restore-record", "undo"],
   "History and the whole database:": ["journal", "backup", "restore", "copy", "check"],
   "Help:": ["help"],
 };
@@ -35,6 +35,8 @@ const examples: Record<string, readonly string[]> = {
   ],
   export: ["export --site garden brands brands.csv", "export --site garden locations --format json"],
   journal: ["journal --site garden --since 1200", "journal --site garden --follow --json"],
+  delete: ["delete --site garden locations 7 12"],
+  undo: ["undo --site garden --since 345 --run k3f9a1Xb", "undo --site garden --since 345 --until 400 --dry-run"],
   "restore-record": ["restore-record --site garden brands 12 --revision 345"],
   backup: ["backup garden-2026-01-31.backup", "backup - | gzip > garden.backup.gz"],
   restore: ["restore garden-2026-01-31.backup"],

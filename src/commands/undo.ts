@@ -45,10 +45,7 @@ function deleteCommand(): Command {
       ...(before ?? []),
       readId(text),
     ])
-    .addHelpText(
-      "after",
-      "\nThe deleted records are printed.\n\nExample:\n  storefront delete --site shop locations 7 12",
-    )
+    .addHelpText("after", "\nThe deleted records are printed.")
     .action(async (resource: Resource, ids: number[], options: SiteOptions) => {
       const { records, revisions, run } = await withEngine(options, async (engine, run) => {
         const site = await findSite(engine, options.site);
@@ -76,10 +73,7 @@ function undoCommand(): Command {
       "after",
       `
 All or nothing, in one transaction that can itself be taken back. Records that others
-have changed later are left alone and listed.
-
-Example:
-  storefront undo --site shop --since 345 --run k3f9a1Xb`,
+have changed later are left alone and listed.`,
     )
     .action(async (options: UndoFlags) => {
       const since = readRevision("--since", options.since);

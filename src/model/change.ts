@@ -32,5 +32,14 @@ export interface JournalEntry extends Change {
   readonly before: string | null;
 }
 
+/** Entries of a site's journal, read in one transaction. */
+export interface JournalPage {
+  /** The end of the journal: its last revision, and the epoch of the history. */
+  readonly head: { readonly revision: number; readonly epoch: string };
+  /** The revision before the first entry that the journal still has; 0 if none was pruned. */
+  readonly floor: number;
+  readonly entries: readonly JournalEntry[];
+}
+
 /** The actor of changes for which no operator is named. */
 export const operatorActor = "operator";

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Change, JournalEntry } from "./change.ts";
+import type { Change, JournalPage } from "./change.ts";
+import type { DumpedRow, SaveReplaced } from "./dump.ts";
 import type { Intent, Outcome } from "./intent.ts";
 import type { WatchedEngine } from "./watched-engine.ts";
 
@@ -36,14 +37,6 @@ export interface SinceOptions {
   readonly minHead?: Head;
 }
 
-/** Entries of a site's journal, read in one transaction. */
-export interface JournalPage {
-  readonly head: Head;
-  /** The revision before the first entry that the journal still has; 0 if none was pruned. */
-  readonly floor: number;
-  readonly entries: readonly JournalEntry[];
-}
-
 /** The moment to which what was read of a site belongs. */
 interface SiteRead {
   readonly head: Head;
@@ -55,15 +48,6 @@ interface SiteRead {
 export interface SiteContents extends SiteRead {
   readonly portions: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
-
-/** A line of a dump: a table's name and one row of it, column by column. */
-export interface DumpedRow {
-  readonly table: string;
-  readonly row: Readonly<Record<string, string | number | null>>;
-}
-
-/** Saves all rows that a refill has replaced, in the order of a dump. */
-export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
 
 /**
  * The port to a database. Nothing outside `store/` depends on which one it is.

@@ -5,7 +5,7 @@ import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
-import type { DumpedRow } from "../model/engine.ts";
+import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, isRequired, type TableName, tables } from "../store/tables.ts";
 import { isStandardInput } from "./standard-streams.ts";

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { createGzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
-import type { DumpedRow, Engine, Head, SaveReplaced } from "../model/engine.ts";
+import type { DumpedRow, SaveReplaced } from "../model/dump.ts";
+import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { removedEpoch } from "../store/removed-sites.ts";

@@ -1,4 +1,5 @@
-import type { DumpedRow, Engine, SaveReplaced } from "../model/engine.ts";
+import type { DumpedRow, SaveReplaced } from "../model/dump.ts";
+import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, type TableName } from "../store/tables.ts";
 import { isEmpty } from "./backup.ts";

@@ -3,7 +3,6 @@ import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { epochOf, type Intent, type Outcome } from "../model/intent.ts";
-import { readNewRecord, readRecord } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { loadSite } from "../store/load-site.ts";
 import {
@@ -14,8 +13,9 @@ import {
   storeFault,
   withProgress,
 } from "./import-summary.ts";
-import { type Match, type Matcher, type RowInput, readMatcher } from "./matcher.ts";
+import { type Matcher, readMatcher } from "./matcher.ts";
 import { revisionsOf } from "./revisions.ts";
+import { readInput, toIntent } from "./row-intent.ts";
 import type { NumberedRow } from "./rows.ts";
 import { type CommitEngine, simulatedEngine } from "./simulated-engine.ts";
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
@@ -115,7 +115,7 @@ class ImportRun {
   async #add(row: NumberedRow): Promise<void> {
     const { decoded } = row;
     const { site, resource, matcher, options } = this.#context;
-    const input = requireObject(decoded);
+    const input = readInput(decoded);
     const key = matcher.keyOf(input);
     if (key !== undefined && this.#pendingKeys.has(key)) {
       if (options.atomic) throw repeatedKey(options.match);
@@ -180,24 +180,6 @@ class ImportRun {
     countRejected(this.summary, row.number, faults);
     await this.#context.options.onRejected?.(row, faults);
   }
-}
-
-/** @throws Refusal `invalid-record` when the row could not be decoded or is not an object */
-function requireObject({ input, faults }: NumberedRow["decoded"]): RowInput {
-  if (faults.some(({ field }) => field === "")) throw invalidRecord(faults);
-  if (isObject(input)) return input;
-  throw invalidRecord([{ field: "", detail: `must be a record, not ${JSON.stringify(input)?.slice(0, 40)}` }]);
-}
-
-function isObject(input: unknown): input is RowInput {
-  return typeof input === "object" && input !== null && !Array.isArray(input);
-}
-
-/** @throws Refusal `invalid-record` */
-function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, faults: readonly Fault[]) {
-  const values =
-    match.kind === "update" ? readRecord(resource, fields, faults).values : readNewRecord(resource, fields, faults);
-  return { resource: resource.name, operation: match.kind, id: match.id, text: JSON.stringify(values) };
 }
 
 function repeatedKey(field = ""): Refusal {

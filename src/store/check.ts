@@ -1,4 +1,5 @@
-import type { DumpedRow, RecordCount, RecordCounts } from "../model/engine.ts";
+import type { DumpedRow } from "../model/dump.ts";
+import type { RecordCount, RecordCounts } from "../model/engine.ts";
 import { readCounts } from "./record-counts.ts";
 import { removedEpoch } from "./removed-sites.ts";
 

@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 import { randomText } from "../lib/base62.ts";
-import type { DumpedRow } from "../model/engine.ts";
+import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
 import { removedEpoch } from "./removed-sites.ts";
 import type { TableName } from "./tables.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import type { DumpedRow } from "../../src/model/dump.ts";
+import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { summarizeSite } from "../../src/operator/site-summary.ts";
 import { addSite, findSite, listSites, removeSite, setSite } from "../../src/operator/sites.ts";

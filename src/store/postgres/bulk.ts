@@ -1,6 +1,6 @@
 // Work that takes longer the larger the database is: each on a separate connection, with a long time limit.
 
-import type { DumpedRow } from "../../model/engine.ts";
+import type { DumpedRow } from "../../model/dump.ts";
 import { type TableName, tableNames } from "../tables.ts";
 import { fromPostgres } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";

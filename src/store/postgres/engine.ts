@@ -1,5 +1,5 @@
-import type { Change, JournalEntry } from "../../model/change.ts";
-import type { Engine, Head, JournalPage, RecordCounts, SinceOptions } from "../../model/engine.ts";
+import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
+import type { Engine, Head, RecordCounts, SinceOptions } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";

@@ -1,6 +1,7 @@
 // Replaces everything that is stored, while others write; see store/refill.ts.
 
-import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
+import type { DumpedRow, SaveReplaced } from "../../model/dump.ts";
+import type { Head } from "../../model/engine.ts";
 import {
   inPortions,
   newTableSetId,

@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import type { DumpedRow } from "../../model/engine.ts";
+import type { DumpedRow } from "../../model/dump.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
 import { fromSqlite } from "./database.ts";
 

@@ -1,7 +1,8 @@
 // Replaces all stored data while others write; see store/refill.ts.
 
 import type { Database } from "bun:sqlite";
-import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
+import type { DumpedRow, SaveReplaced } from "../../model/dump.ts";
+import type { Head } from "../../model/engine.ts";
 import {
   inPortions,
   newTableSetId,
