@@ -1,15 +1,14 @@
-import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
-import type { Engine, Head, RecordCounts, SinceOptions } from "../../model/engine.ts";
+import type { Engine, Head, RecordCounts } from "../../model/engine.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
-import { following, requireReached } from "../since.ts";
 import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
 import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
+import { createJournalReads, toHead } from "./journal-reads.ts";
 import { createBackupTimes } from "./last-backup.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
@@ -18,9 +17,6 @@ import { createPrimary, type Primary } from "./primary.ts";
 import { readTableNames, refillTables } from "./refill.ts";
 import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
-
-/** More than a journal has. */
-const maxChanges = 1_000_000_000;
 
 /**
  * The engine for many processes on many machines.
@@ -49,9 +45,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   return {
     heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool),
-    since: (site, revision, options = {}) =>
-      pool.read((connection) => readChanges(connection, site, revision, options)),
-    journal: (site, revision, limit) => pool.read((connection) => readJournal(connection, site, revision, limit)),
+    ...createJournalReads(pool),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     commitTogether: (batches, onOutcomes) => commitTogether(pool, timeout, batches, onOutcomes),
     tryWrite: () => tryCommit(trials, timeout),
@@ -79,35 +73,6 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
   const [rows = []] = await connection.script(sql.heads(sites));
   const found = new Map(rows.map((row) => [row.id as number, toHead(row)]));
   return sites.map((site) => found.get(site) ?? toHead(undefined));
-}
-
-async function readChanges(
-  connection: PostgresConnection,
-  site: number,
-  revision: number,
-  options: SinceOptions,
-): Promise<readonly Change[] | undefined> {
-  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.end];
-  const [heads, rows = []] = await connection.script(texts.join("; "));
-  const head = toHead(heads?.[0]);
-  requireReached(head, options.minHead);
-  return following(rows as Change[], head, revision, options);
-}
-
-async function readJournal(
-  connection: PostgresConnection,
-  site: number,
-  revision: number,
-  limit: number,
-): Promise<JournalPage> {
-  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.end];
-  const [sites, rows = []] = await connection.script(texts.join("; "));
-  return { head: toHead(sites?.[0]), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
-}
-
-/** A site that was never written to has no row. */
-function toHead(row: { revision?: number; epoch?: string } | undefined): Head {
-  return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "" };
 }
 
 async function writeSiteCounts(
