@@ -4,10 +4,19 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pino from "pino";
+import type { Exchange } from "../src/http/exchange.ts";
+import { reportFailure } from "../src/http/failures.ts";
 import { createLogLimit } from "../src/lib/log-limit.ts";
 import { once } from "../src/lib/once.ts";
 import { toLogged } from "../src/lib/thrown.ts";
+import type { Engine } from "../src/model/engine.ts";
 import { Refusal } from "../src/model/errors.ts";
+import { OtherHistory } from "../src/store/cold-site.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { WriteQueue } from "../src/store/write-queue.ts";
+import { RequestHeaders } from "../src/wire/request-headers.ts";
+import { createIntent } from "./support/intents.ts";
 
 describe("once()", () => {
   test("calls its function on first use, and shares the call while it runs", async () => {
@@ -32,6 +41,40 @@ describe("once()", () => {
     expect(atOnce).toThrow("out of memory");
     fails = false;
     expect([await later(), atOnce()]).toEqual(["made", "made"]);
+  });
+});
+
+describe("a response that the server is unavailable", () => {
+  const exchange = { id: "r1", request: { headers: new RequestHeaders(new Map()) } } as Exchange;
+  const logged: string[] = [];
+  const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
+  const reported = (error: unknown) => {
+    logged.length = 0;
+    return reportFailure(error, exchange, { log, logLimit: createLogLimit(Date.now) });
+  };
+
+  test("shows nothing of a storage that failed, which is logged", () => {
+    const refusal = reported(new Refusal("unavailable", "the database /var/shop.db cannot be used", { retryAfter: 5 }));
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 5 });
+    expect(refusal.message).toMatch(/^the storage does not respond; send the request again/);
+    expect(logged).toEqual(["the storage failed"]);
+  });
+
+  test("says that too many writes are waiting, which is not logged", async () => {
+    const engine = { commit: () => new Promise(() => {}) } as unknown as Engine;
+    const queue = new WriteQueue(engine, new Snapshots(engine, [], 0));
+    for (let i = 0; i <= 10_000; i++) void queue.write(createIntent());
+    const refusal = reported(await queue.write(createIntent()).catch((error) => error));
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
+    expect(refusal.message).toBe("too many writes are waiting; try again");
+    expect(logged).toEqual([]);
+  });
+
+  test("says that the website was restored or removed, which is not logged", () => {
+    const refusal = reported(new OtherHistory());
+    expect(refusal).toMatchObject({ code: "unavailable", retryAfter: 1 });
+    expect(refusal.message).toBe("the website was restored or removed at this moment; try again");
+    expect(logged).toEqual([]);
   });
 });
 

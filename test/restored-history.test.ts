@@ -83,6 +83,7 @@ test("a write whose site is restored before the commit is 503, changes nothing, 
   beforeCommit = () => restore(engine, file, join(folder, "before.backup"), 1);
   const refused = await create("late");
   expect([refused.status, refused.json.type]).toEqual([503, "/docs/problems/unavailable"]);
+  expect(refused.json.detail).toBe("the website was restored or removed at this moment; try again");
   expect(Number(refused.headers.get("Retry-After"))).toBeGreaterThan(0);
   beforeCommit = async () => {};
   const list = async () => (await call(`${server.url}/restapi/brands.json`, "GET", { key })).json;

@@ -2,7 +2,7 @@
 
 import type { LogLimit } from "../lib/log-limit.ts";
 import { AbandonedWork } from "../lib/work-limiter.ts";
-import { type Code, Refusal } from "../model/errors.ts";
+import { type Code, Refusal, TryAgain } from "../model/errors.ts";
 import { RequestError, type RequestErrorReason } from "../wire/request-error.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
@@ -33,7 +33,7 @@ export function reportFailure(
     log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");
     return new Refusal("internal", `the server's log has the details of the request ${id}`);
   }
-  if (error.code !== "unavailable") return error;
+  if (error.code !== "unavailable" || error instanceof TryAgain) return error;
   logLimit(error.message, (suppressed) => log.error({ request: id, err: error, suppressed }, "the storage failed"));
   const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
   return new Refusal("unavailable", detail, { retryAfter: error.retryAfter ?? 1 });

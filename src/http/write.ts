@@ -5,6 +5,7 @@ import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
 import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/record.ts";
+import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
@@ -127,11 +128,7 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: ResourceRoute, i
       "the Idempotency-Key was used for another request; use a new one for each",
     );
   }
-  if (why === "other-history") {
-    return new Refusal("unavailable", "the website was restored or removed in this moment; try again", {
-      retryAfter: 1,
-    });
-  }
+  if (why === "other-history") return new OtherHistory();
   throw new Error(`${intent.operation} was refused: ${why}`);
 }
 

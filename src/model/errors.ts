@@ -19,7 +19,7 @@ export const refusals = {
   "too-many-requests": "Too many requests",
   "not-implemented": "The method does not exist",
   internal: "Something went wrong inside the server",
-  unavailable: "The storage cannot be reached",
+  unavailable: "The server cannot do this now",
 } as const;
 
 export type Code = keyof typeof refusals;
@@ -57,6 +57,14 @@ export class Refusal extends Error {
     this.faults = options.faults ?? [];
     this.retryAfter = options.retryAfter;
     this.headers = options.headers ?? {};
+  }
+}
+
+/** The refusal of a request for which this is the wrong moment, although the storage works. Nothing was changed. The client can try again. */
+export class TryAgain extends Refusal {
+  /** @param detail the reason, without what to do */
+  constructor(detail: string) {
+    super("unavailable", `${detail}; try again`, { retryAfter: 1 });
   }
 }
 

@@ -1,6 +1,6 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { TryAgain } from "../model/errors.ts";
 import { versionOf } from "../model/intent.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
@@ -44,10 +44,10 @@ const maxOffset = 10_000;
 /** What a look-up costs more than it would in memory, as the number of records that are loaded in that time. */
 const recordCost = 10;
 
-/** The site got another history since the request came, as by `restore`. The request is to be begun again. */
-export class OtherHistory extends Refusal {
+/** The site got another history after the request arrived, as by `restore`. A read is begun again before the client gets this. */
+export class OtherHistory extends TryAgain {
   constructor() {
-    super("unavailable", "the site was restored or removed in this moment", { retryAfter: 1 });
+    super("the website was restored or removed at this moment");
   }
 }
 

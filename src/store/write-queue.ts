@@ -3,7 +3,7 @@
 
 import { Histogram } from "../lib/histogram.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { Refusal, TryAgain } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
 import type { Snapshots } from "./snapshots.ts";
 
@@ -48,9 +48,7 @@ export class WriteQueue {
    * @throws Refusal `unavailable` if the store cannot be written to or too many writes wait; then nothing has happened
    */
   write(intent: Intent): Promise<Outcome> {
-    if (this.#queue.length >= maxQueue) {
-      return Promise.reject(new Refusal("unavailable", "too many writes are waiting", { retryAfter: 1 }));
-    }
+    if (this.#queue.length >= maxQueue) return Promise.reject(new TryAgain("too many writes are waiting"));
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     this.#queue.push({ intent, resolve, reject });
     if (!this.#committing) void this.#commitAll();
