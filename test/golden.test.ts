@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { readNewRecord, type Values } from "../src/model/record.ts";
+import { type Resource, servedOf } from "../src/model/resource.ts";
+import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
 import { location } from "../src/resources/location.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
@@ -20,11 +22,19 @@ const contact = {
     Country: "GB",
   },
 };
-const samples: [typeof brand, readonly Values[]][] = [
+const samples: [Resource, readonly Values[]][] = [
   [brand, [{ Name: "Acme & Söhne", AccountNumber: '"ACC"', ...contact }, { Name: "山田 👨‍👩‍👧" }]],
   [orderStatus, [{ Name: "Paid" }, { Name: "  On its way\t" }]],
   [location, [{ Code: "N1", Name: "North", Manager: "Ada", Email: "north@shop.example", ...contact }]],
 ];
+
+test("every resource that clients see has samples", () => {
+  expect(samples.map(([{ name }]) => name).sort()).toEqual(
+    servedOf(allResources)
+      .map(({ name }) => name)
+      .sort(),
+  );
+});
 
 let server: TestServer;
 beforeAll(async () => {

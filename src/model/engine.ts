@@ -52,9 +52,9 @@ export interface SiteContents extends SiteRead {
 /**
  * The port to a database. Nothing outside `store/` depends on which one it is.
  *
- * Every method throws Refusal `unavailable` when the database cannot be reached, is full, or does not respond in time;
- * then the call had no effect. Only when the connection is lost during a commit is the outcome unknown: all of it was done,
- * or nothing.
+ * Every method throws Refusal `unavailable` when the database cannot be reached, is full, or does not respond in time. A read or a refused
+ * write had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced file), its
+ * outcome is unknown: all of it was done, or nothing.
  */
 export interface Engine extends WatchedEngine {
   /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
@@ -102,8 +102,8 @@ export interface Engine extends WatchedEngine {
   readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): MaybePromise<T>;
 
   /**
-   * Stores the record counts of a site that is still at `head`. Called by whoever has read a whole site whose counts were not known. Not
-   * part of the journal.
+   * Stores the record counts of a site that is still at `head`. Called after a whole site was read whose counts were unknown. Not part of
+   * the journal.
    */
   noteCounts(site: number, head: Head, counts: RecordCounts): Promise<void>;
 

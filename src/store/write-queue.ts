@@ -45,7 +45,8 @@ export class WriteQueue {
 
   /**
    * Stores `intent`. Resolves when the outcome is on durable storage and in the snapshot of this process.
-   * @throws Refusal `unavailable` if the store cannot be written to or too many writes wait; then nothing has happened
+   * @throws TryAgain if too many writes are waiting. Nothing was written
+   * @throws Refusal `unavailable` as `Engine.commit`: if its result did not arrive, the outcome is unknown, all of it or nothing
    */
   write(intent: Intent): Promise<Outcome> {
     if (this.#queue.length >= maxQueue) return Promise.reject(new TryAgain("too many writes are waiting"));

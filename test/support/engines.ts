@@ -12,6 +12,8 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 export interface EngineKind {
   readonly name: string;
+  /** Whether it is another way to connect to the engine before it. */
+  readonly isVariant: boolean;
   open(): Promise<void>;
   /** The address of an empty database. */
   newDatabase(): Promise<string>;
@@ -31,7 +33,7 @@ export const engineKinds: readonly EngineKind[] = [
 ];
 
 /** One of each engine, for tests that do not depend on prepared statements. */
-export const engines: readonly EngineKind[] = engineKinds.slice(0, 2);
+export const engines: readonly EngineKind[] = engineKinds.filter(({ isVariant }) => !isVariant);
 
 /** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
 export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void {
@@ -56,6 +58,7 @@ function sqlite(): EngineKind {
   };
   return {
     name: "SQLite",
+    isVariant: false,
     open: async () => {
       folder = mkdtempSync(join(tmpdir(), "storefront-engine-"));
     },
@@ -81,6 +84,7 @@ function postgres(name: string, parameters = ""): EngineKind {
   };
   return {
     name,
+    isVariant: parameters !== "",
     open: async () => {
       server = await startPostgres();
     },
