@@ -69,7 +69,8 @@ function report(error: unknown): number {
   }
   if (error instanceof Refusal) {
     printMessage(`storefront: ${error.message}`);
-    for (const { field, detail } of error.faults.slice(1)) printMessage(`storefront: \`${field}\`: ${detail}`);
+    for (const { field, detail } of error.faults.slice(1))
+      printMessage(`storefront: ${field === "" ? "" : `\`${field}\`: `}${detail}`);
     return failed;
   }
   console.error("storefront: unexpected error; please report it with this text:");

@@ -1,6 +1,6 @@
 // The options of `import` for CSV files that another program wrote.
 
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { isEncoding } from "../formats/charset.ts";
 import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
@@ -42,7 +42,7 @@ export function withCsvOptions(command: Command): Command {
 
 /**
  * The options for reading `file`.
- * @throws UsageError for an option that does not apply to the format, or if the refused rows would go to `file` or standard output
+ * @throws UsageError for an option that does not apply to the format, or when the refused rows cannot go to the file for them
  * @throws Refusal when the mapping cannot be read or has faults
  */
 export async function readCsvFlags(
@@ -54,7 +54,7 @@ export async function readCsvFlags(
   const { delimiter, encoding, map, rejects } = flags;
   const given = Object.entries({ delimiter, encoding, map, rejects }).find(([, value]) => value !== undefined);
   if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
-  if (rejects !== undefined) requireOther(rejects, file);
+  if (rejects !== undefined) requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
 }
 
@@ -80,13 +80,17 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   }
 }
 
-function requireOther(rejects: string, input: string): void {
+/** @throws UsageError when the refused rows cannot be written to this file, or would overwrite one that is read */
+function requireOther(rejects: string, inputs: readonly string[]): void {
   if (rejects === "") throw new UsageError("the file name of --rejects is empty");
   if (isStandardOutput(rejects)) throw new UsageError("--rejects needs a file: the summary is on standard output");
-  if (existsSync(rejects) && statSync(rejects).isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder`);
-  const [to, from] = [rejects, input].map((file) => statSync(file, { throwIfNoEntry: false }));
-  if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
-    throw new UsageError(`--rejects would overwrite ${input}, the file to import; name another file`);
+  const to = statSync(rejects, { throwIfNoEntry: false });
+  if (to?.isDirectory()) throw new UsageError(`--rejects ${rejects} is a folder`);
+  for (const input of inputs) {
+    const from = statSync(input, { throwIfNoEntry: false });
+    if (to?.isFile() && to.ino === from?.ino && to.dev === from.dev)
+      throw new UsageError(`--rejects would overwrite ${input}, which is read; name another file`);
+  }
 }
 
 function readDelimiter(text: string): string {

@@ -119,10 +119,10 @@ function report(options: ImportFlags, summary: ImportSummary & UndoOf): void {
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   printResult(options, summary, [line]);
-  if (rejected > 0 && options.rejects !== undefined)
-    printMessage(
-      `the refused rows are in ${options.rejects}: correct them, and import that file with the same options`,
-    );
+  if (rejected > 0 && options.rejects !== undefined) {
+    const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
+    printMessage(`the refused rows are in ${options.rejects}${hint}`);
+  }
   printUndo(summary);
   if (rejected === 0 && !interrupted) return;
   process.exitCode = 1;

@@ -55,6 +55,8 @@ export function planColumns(resource: Resource, header: readonly string[]): { pl
   const columns = fieldNames(resource);
   const faults = header.flatMap((name, index) => {
     if (isNote(name)) return [];
+    if (name === "")
+      return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
     if (!columns.includes(name)) {
       const meant = nearestPath(name, columns);
       return [{ field: name, detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];

@@ -72,7 +72,7 @@ async function* readCsv(
       if (!plan) {
         plan = readHeader(resource, mapping, cells, fault?.detail);
         table = { header: cells, delimiter: read.delimiter };
-      } else if (fault || cells.length > 1 || cells[0] !== "") {
+      } else if (fault || cells.some((cell) => cell !== "")) {
         const decoded = fault
           ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
           : decodeCsvLine(plan, cells);

@@ -239,6 +239,7 @@ describe("a file", () => {
 
   const good: [string, string, string[]][] = [
     ["with only a header", "Name\n", []],
+    ["with rows without content", "Name;AccountNumber\n\n;\n;;;\n", []],
     ["of JSON with an empty list", "[]", ["--format", "json"]],
     ["of XML with an empty list", "<Results/>", ["--format", "xml"]],
   ];
@@ -264,6 +265,7 @@ describe("a file", () => {
     ["that is empty", "", [], /the file is empty; the first line must name the columns/],
     ["with a misspelt column", "Nmae\nA\n", [], /`Nmae`: no such column; did you mean Name\?/],
     ["with a column like no other", "Qwertyuiop\nA\n", [], /`Qwertyuiop`: no such column$/m],
+    ["with a column without a name", "Name;\nA;\n", [], /column 2 has no name; name it, or choose columns with --map/],
     ["with a repeated column", "Name,Name\nA,B\n", [], /the column appears more than once/],
     ["of UTF-16 without a mark", Buffer.from("Name\nA\n", "utf16le"), [], /for UTF-16, add --encoding utf-16le/],
     [

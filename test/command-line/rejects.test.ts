@@ -75,7 +75,8 @@ test("without refused rows the file is empty; an import that fails leaves it as 
 });
 
 test("a dry run writes the file too", async () => {
-  await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", shop.file("dry.csv"));
+  const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
+  expect(stderr).toEndWith("the refused rows are in dry.csv\n");
   expect(read("dry.csv")).toContain("3,Name: must not be empty,,2");
   expect(await names()).toEqual([]);
 });
@@ -127,6 +128,9 @@ test("the file to import is not overwritten, by whatever name", async () => {
     const { code, stderr } = await shop.run(["import", "--site", site, "brands", "in.csv", "--rejects", name]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("would overwrite in.csv")]);
   }
+  writeFileSync(shop.file("map.json"), "{}");
+  const args = ["import", "--site", site, "brands", "in.csv", "--map", "map.json", "--rejects", "map.json"];
+  expect((await shop.run(args)).stderr).toContain("would overwrite map.json");
   expect(read("in.csv")).toBe("Name,ID\n,1\n");
   expect(existsSync(shop.file("out.csv"))).toBe(false);
 });
