@@ -48,6 +48,9 @@ const examples: Record<string, readonly string[]> = {
 /** Adds groups, examples and suggestions for unknown commands to `program`, which has all its commands. */
 export function completeHelp(program: Command): void {
   program.helpCommand(false).addCommand(helpCommand(program));
+  // Without their arguments, so that the descriptions have room beside the names on a terminal of 80 columns.
+  for (const group of [program, ...program.commands])
+    group.configureHelp({ subcommandTerm: (command) => command.name() });
   for (const [heading, names] of Object.entries(groups))
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   for (const command of program.commands) addExamples(command, []);

@@ -22,6 +22,7 @@ describe("help", () => {
   test("groups all commands, on stdout", async () => {
     const { code, stdout, stderr } = await shop.run(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout.split("\n").filter((line) => line.length > 120)).toEqual([]);
     expect([...stdout.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, heading]) => heading)).toEqual([
       "Options",
       "Serving",
