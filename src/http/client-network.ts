@@ -14,10 +14,10 @@ export function clientNetwork(request: WireRequest, trustProxy: boolean): string
   return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
 }
 
-/** The client's address, as `clientNetwork` finds it; undefined when its connection is closed. */
+/** The client's address, as `clientNetwork` finds it; undefined when it is not known. */
 export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
   const forwarded = forwardedFor(request, trustProxy);
-  return (forwarded && addressIn(forwarded)) || addressIn(request.address ?? "");
+  return (forwarded && addressIn(forwarded)) || addressIn(request.address);
 }
 
 function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {

@@ -104,7 +104,7 @@ export class Connection implements Turn {
 
   /** Ends the connection after a fault of this program or of the runtime. */
   fail(error: unknown): void {
-    this.#context.handler.respondUnreadable(error, this.#socket.remoteAddress);
+    this.#context.handler.respondUnreadable(error, this.#requests.address);
     this.#socket.terminate();
   }
 

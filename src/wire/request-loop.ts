@@ -37,7 +37,8 @@ interface Owner {
 export class RequestLoop {
   readonly input: Input;
   readonly output: Output;
-  readonly #socket: Socket<unknown>;
+  /** The client's. It is read once: a closed socket has none. */
+  readonly address: string;
   readonly #context: ConnectionContext;
   readonly #share: MemoryShare;
   readonly #owner: Owner;
@@ -50,12 +51,12 @@ export class RequestLoop {
   readonly #isClosed = () => this.#state.kind === "closed";
 
   constructor(socket: Socket<unknown>, context: ConnectionContext, share: MemoryShare, owner: Owner) {
-    this.#socket = socket;
     this.#context = context;
     this.#share = share;
     this.#owner = owner;
     this.input = new Input(socket, share);
     this.output = new Output(socket, share);
+    this.address = socket.remoteAddress ?? "";
   }
 
   get state(): ConnectionState {
@@ -91,7 +92,7 @@ export class RequestLoop {
 
   /** Responds to what is not a request. Where the next one begins is unknown, so the response is the last (RFC 9112 section 9.6). */
   refuse(error: unknown): void {
-    this.#send(this.#context.handler.respondUnreadable(error, this.#socket.remoteAddress), {
+    this.#send(this.#context.handler.respondUnreadable(error, this.address), {
       headOnly: false,
       connection: "close",
     });
@@ -146,7 +147,7 @@ export class RequestLoop {
     const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
     this.#enter({ kind: "handling", since, header, body });
     if (body && this.input.bytes) this.#readBody(body, this.input.bytes);
-    const response = handler.respond(new IncomingRequest(header, body, this.#socket, this.#isClosed));
+    const response = handler.respond(new IncomingRequest(header, body, this.address, this.#isClosed));
     if (response instanceof Promise) this.#respondLater(response);
     else this.#respond(response);
   }

@@ -1,6 +1,5 @@
 // What the listener passes to its handler: requests whose header section has arrived, and incidents.
 
-import type { Socket } from "bun";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
@@ -49,26 +48,22 @@ export class IncomingRequest implements WireRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: RequestHeaders;
+  readonly address: string;
   readonly #body: RequestBody | undefined;
-  readonly #socket: Socket<unknown>;
   readonly #isClosed: () => boolean;
 
   constructor(
     { method, target, section }: RequestHeader,
     body: RequestBody | undefined,
-    socket: Socket<unknown>,
+    address: string,
     isClosed: () => boolean,
   ) {
     this.method = method;
     this.target = target;
     this.headers = section.headers;
     this.#body = body;
-    this.#socket = socket;
+    this.address = address;
     this.#isClosed = isClosed;
-  }
-
-  get address(): string {
-    return this.#socket.remoteAddress;
   }
 
   get isAbandoned(): boolean {

@@ -89,6 +89,19 @@ describe("--access-log", () => {
     expect(logged(server, "request")).toMatchObject([{ client: "127.0.0.1", method: "", path: "", status: 400 }]);
   });
 
+  test("has the address of a client that went away before the response", async () => {
+    const server = await shop.serve(["--access-log"]);
+    const client = await openClient(Number(new URL(server.url).port));
+    const lines = ["POST /restapi/brands.json HTTP/1.1", "Host: x", `X-API-AUTH: ${key}`, "Content-Length: 99"];
+    client.send(`${lines.join("\r\n")}\r\n\r\n{`);
+    await waitFor(async () => (await fetch(`${server.url}/healthz`)).ok, "a turn");
+    client.socket.resetAndDestroy();
+    await waitFor(() => logged(server, "request").some(({ method }) => method === "POST"), "the line", server.stderr);
+    await end(server);
+    const [line] = logged(server, "request").filter(({ method }) => method === "POST");
+    expect(line).toMatchObject({ client: "127.0.0.1", status: 400 });
+  });
+
   test("cannot be forged by names with line breaks or terminal escapes", async () => {
     const server = await shop.serve(["--access-log", "--log", "info"]);
     const client = await openClient(Number(new URL(server.url).port));
