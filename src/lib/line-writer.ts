@@ -49,7 +49,7 @@ export class LineWriter {
   /** Writes what waits, for at most `milliseconds`. */
   async stop(milliseconds: number): Promise<void> {
     const deadline = performance.now() + milliseconds;
-    while (this.#blocks.length > 0 && performance.now() < deadline) {
+    while (this.#bytes > 0 && performance.now() < deadline) {
       this.#write();
       await Bun.sleep(5);
     }
