@@ -92,7 +92,11 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     await rejects?.abandon();
     throw error;
   });
-  await rejects?.close();
+  await rejects?.close().catch((error) => {
+    const { rejects: _, ...others } = options;
+    report(others, summary);
+    throw error;
+  });
   report(options, summary);
 }
 

@@ -90,6 +90,14 @@ test("a full disk under the file stops the import, which reports what was stored
   );
 });
 
+test("a full disk at the end of an import is an error after its summary", async () => {
+  const { code, stdout, stderr } = await load("Name,ID\nA,1\n,2\n", "--rejects", "/dev/full");
+  expect([code, stdout]).toEqual([1, "2 rows: 1 created, 0 updated, 0 unchanged, 1 rejected\n"]);
+  expect(stderr).toMatch(
+    /^row 3: Name: must not be empty\n.* storefront undo .*\nstorefront: cannot write \/dev\/full: .*no space.*\n$/,
+  );
+});
+
 test("Ctrl-C keeps the rows that were refused so far", async () => {
   const started = shop.start([
     "import",
