@@ -1,6 +1,8 @@
 // Common mistakes, and what the response says to end them. Each is made in both formats where both have it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { hintFor } from "../src/http/path-hints.ts";
+import { publicRoute, type Route, siteRoute } from "../src/http/route.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;
@@ -304,6 +306,24 @@ describe("a path", () => {
     ["/restapi/brands.csv", "/restapi/brands.json"],
   ])("%s leads to %s", async (path, meant) => {
     await expectProblem("GET", path, {}, 404, `did you mean \`${meant}\`?`);
+  });
+
+  test.each([
+    ["/restapi/change.json", "did you mean `/restapi/changes.json`?"],
+    ["/changes", "did you mean `/restapi/changes.json`?"],
+    ["/restapi/changes/7.xml", "did you mean `/restapi/changes.json`?"],
+    ["/api/reports/12", "did you mean `/restapi/report/12.json`?"],
+    ["/restapi/report.json", "did you mean `/restapi/report/1.json`?"],
+    ["/healt", "there is `/restapi/changes.json`"],
+  ])("%s leads to a route of a site that is no resource", (path, hint) => {
+    const respond = () => Promise.reject(new Error("not called"));
+    const route = { reading: "", methods: ["GET"], respond };
+    const routes = new Map<string, Route>([
+      siteRoute("/restapi/changes.json", route),
+      siteRoute("/restapi/report/{id}.json", route),
+      publicRoute("/health", respond),
+    ]);
+    expect(hintFor(path, [], routes)).toBe(hint);
   });
 
   test.each([

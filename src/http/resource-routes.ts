@@ -14,7 +14,7 @@ import type { Exchange } from "./exchange.ts";
 import { Idempotencies } from "./idempotency.ts";
 import { read } from "./read.ts";
 import { readBody } from "./record-body.ts";
-import { basePath, type ResourceRoute } from "./route.ts";
+import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
 import { write } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
@@ -25,19 +25,17 @@ interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" |
 export function resourceRoutes(dependencies: ResourceRouteDependencies): [path: string, route: ResourceRoute][] {
   const endpoint = new ResourceEndpoint(dependencies);
   const toRoute = (isList: boolean, resource: Resource, format: Format): [string, ResourceRoute] => {
-    const label = `${basePath}${resource.path}${isList ? "" : "/{id}"}.${format.name}`;
-    const route: ResourceRoute = {
-      kind: "site",
+    const path = `${basePath}${resource.path}${isList ? "" : "/{id}"}.${format.name}`;
+    const entry: [string, ResourceRoute] = siteRoute<Omit<ResourceRoute, "kind" | "label">>(path, {
       reading: isList ? "list" : "look-up",
       isList,
       resource,
       format,
-      label,
       methods: methodsOf(isList, resource),
-      whyNot: (method) => whyNot(method, route),
-      respond: (exchange, key, fresh) => endpoint.respond(exchange, route, key, fresh),
-    };
-    return [label, route];
+      whyNot: (method) => whyNot(method, entry[1]),
+      respond: (exchange, key, fresh) => endpoint.respond(exchange, entry[1], key, fresh),
+    });
+    return entry;
   };
   return servedOf(dependencies.resources).flatMap((resource) =>
     formats.flatMap((format) => [toRoute(true, resource, format), toRoute(false, resource, format)]),

@@ -48,6 +48,14 @@ export function publicRoute(path: string, respond: PublicRoute["respond"]): [pat
   return [path, { kind: "public", label: path, methods: ["GET", "HEAD"], respond }];
 }
 
+/** An endpoint of a site at `path`. */
+export function siteRoute<T extends Omit<SiteRoute, "kind" | "label">>(
+  path: string,
+  route: T,
+): [path: string, route: T & Pick<SiteRoute, "kind" | "label">] {
+  return [path, { ...route, kind: "site", label: path }];
+}
+
 /** The part of a record's path in the place of the ID. It may be invalid. */
 export function idIn(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1, path.lastIndexOf("."));
