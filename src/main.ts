@@ -14,18 +14,16 @@ import { siteCommand } from "./commands/site.ts";
 import { printError, printText } from "./commands/stdout.ts";
 import { undoCommands } from "./commands/undo.ts";
 import { Refusal } from "./model/errors.ts";
-import { servedOf } from "./model/resource.ts";
+import { listOf, servedOf } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
 
 /** Exit statuses. */
 const failed = 1;
 const wrongUsage = 2;
 
-const resourceNames = new Intl.ListFormat("en-GB").format(servedOf(allResources).map(({ plural }) => plural));
-
 const program = new Command("storefront")
   .description(
-    `A server for the storefront REST interface: ${resourceNames} of online shops, in JSON and XML, with API keys for each website.`,
+    `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each website.`,
   )
   .version(version)
   .addHelpText(

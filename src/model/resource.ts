@@ -45,6 +45,11 @@ export function servedOf(resources: readonly Resource[]): readonly Resource[] {
   return resources.filter((resource) => resource.access !== "system");
 }
 
+/** Their names in a sentence: `brands, order statuses and locations`. */
+export function listOf(resources: readonly Resource[]): string {
+  return new Intl.ListFormat("en-GB").format(resources.map(({ plural }) => plural));
+}
+
 /** The text field with this dotted path, or undefined. */
 export function findLeaf(resource: Resource, path: string): Leaf | undefined {
   return resource.leaves.find((leaf) => leaf.path === path);

@@ -2,7 +2,7 @@
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
-import type { Resource } from "../../model/resource.ts";
+import { listOf, type Resource } from "../../model/resource.ts";
 import { type Form, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
 import { tagOf } from "./components.ts";
 import { headerComponents } from "./headers.ts";
@@ -18,8 +18,8 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
     info: {
       title: "Storefront",
       version,
-      summary: "Brands, order statuses and store locations of online shops.",
-      description: about,
+      summary: `${contentOf(resources)}.`,
+      description: `${contentOf(resources)}, in JSON and XML, with an API key per website.\n\n${usage}`,
       contact: { name: "The operator of this server" },
       license: { name: "MIT", identifier: "MIT" },
     },
@@ -41,9 +41,12 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
   };
 }
 
-const about = `Brands, order statuses and store locations of online shops, in JSON and XML, with an API key per website.
+function contentOf(resources: readonly Resource[]): string {
+  const [first = "", ...rest] = `${listOf(resources)} of online shops`;
+  return first.toUpperCase() + rest.join("");
+}
 
-Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
+const usage = `Send your API key in the header field \`X-API-AUTH\` with every request. The suffix of the path, \`.json\` or \`.xml\`, chooses the format of the request
 body and of the response. The guide explains the rest: [getting started](/docs/getting-started), [authentication](/docs/authentication),
 [formats](/docs/formats), [errors](/docs/errors), [paging and filtering](/docs/paging-and-filtering), [safe retries](/docs/safe-retries) and
 [following changes](/docs/following-changes).`;

@@ -1,4 +1,4 @@
-import { type Resource, servedOf } from "../../model/resource.ts";
+import { listOf, type Resource, servedOf } from "../../model/resource.ts";
 import { links } from "./guide.ts";
 import { codeBlock, escapeHtml, toPage } from "./layout.ts";
 
@@ -10,7 +10,7 @@ export function homePage(resources: readonly Resource[], address: string): strin
       `<dt><code>/restapi/${path}.json</code> <code>/restapi/${path}.xml</code></dt><dd>${escapeHtml(description)}</dd>`,
   );
   const content = `<h1>Storefront</h1>
-<p>This is a Storefront server: brands, order statuses and store locations of online shops, in JSON and XML, with an API key per website.</p>
+<p>This is a Storefront server: ${listOf(served)} of online shops, in JSON and XML, with an API key per website.</p>
 <dl>${items.join("")}</dl>
 <p>Send your API key with every request:</p>
 ${codeBlock(`curl -H "X-API-AUTH: $KEY" ${address}/restapi/brands.json`, address)}
