@@ -11,6 +11,7 @@ import { keyCommand } from "./commands/key.ts";
 import { recordCommands } from "./commands/records.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { siteCommand } from "./commands/site.ts";
+import { siteFileCommands } from "./commands/site-files.ts";
 import { printError, printText } from "./commands/stdout.ts";
 import { undoCommands } from "./commands/undo.ts";
 import { Refusal } from "./model/errors.ts";
@@ -43,6 +44,7 @@ for (const command of [
   ...recordCommands(),
   ...historyCommands(),
   ...undoCommands(),
+  ...siteFileCommands(),
   ...databaseCommands(),
 ]) {
   program.addCommand(command);

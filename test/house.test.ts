@@ -50,7 +50,6 @@ const exportExceptions: Record<string, string> = {
   "http/limits.ts maxBuckets": "the test fills the table to its bound",
   "model/resource.ts Declaration": "tests declare resources",
   "operator/import.ts ImportOptions": "tests import with part of the options",
-  "operator/keys.ts KeyRecord": "tests read the records of keys",
   "operator/keys.ts KeySettings": "the test server issues keys",
   "operator/undo.ts UndoOptions": "tests take back with part of the options",
   "start.ts StartOptions": "the test server starts with options",

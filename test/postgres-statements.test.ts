@@ -108,6 +108,15 @@ async function useEverything(url: string): Promise<void> {
       yield* rows;
     })(),
   );
+  await engine.renew();
+  const ofSite = await Array.fromAsync(engine.dump(shop.site.ID));
+  await engine.fillSite(
+    99,
+    (async function* () {
+      for (const { table, row } of ofSite.toReversed())
+        yield { table, row: { ...row, ...(table === "sites" ? { id: 99 } : { site_id: 99 }) } };
+    })(),
+  );
   while (await engine.deleteExpiredResponses(Number.MAX_SAFE_INTEGER, 10));
   await deleteSiteRecord(engine, shop.site.ID);
   await engine.dropSite(shop.site.ID);

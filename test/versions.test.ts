@@ -304,7 +304,7 @@ for (const kind of engines) {
 
       test("can be listed and changed", async () => {
         const { engine } = running;
-        const site = { ID: 2, Name: "old", Hostnames: "", Default: "yes", Suspended: "" } as const;
+        const site = { ID: 2, Name: "old", Hostnames: "", Default: "yes", Suspended: "", Importing: "" } as const;
         expect((await listSites(engine))[1]).toEqual(site);
         expect(await setSite(engine, "old", { isDefault: true }, 1)).toEqual(site);
         const [listed] = await listKeys(engine, site);

@@ -2,7 +2,8 @@
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { revokeKey, rotateKey } from "../src/operator/keys.ts";
-import { addSite, removeSite, setSite } from "../src/operator/sites.ts";
+import { removeSite } from "../src/operator/site-removal.ts";
+import { addSite, setSite } from "../src/operator/sites.ts";
 import { createBrokenResource } from "./support/broken-resource.ts";
 import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestServer } from "./support/server.ts";

@@ -10,7 +10,7 @@ import { Refusal } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { actingAs } from "../operator/acting.ts";
-import { finishRemovals } from "../operator/sites.ts";
+import { finishRemovals } from "../operator/site-removal.ts";
 import { allResources } from "../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
 import { printError, printText } from "./stdout.ts";
@@ -61,7 +61,7 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
     throw toUsageError(error);
   });
   try {
-    for (const site of await finishRemovals(engine)) printMessage(`finished the interrupted removal of site ${site}`);
+    for (const done of await finishRemovals(engine, Date.now())) printMessage(done);
     const run = randomText(8);
     return await work(actingAs(engine, actor, run), run);
   } finally {

@@ -12,7 +12,7 @@ import {
 } from "./common.ts";
 
 export function databaseCommands(): Command[] {
-  return [backupCommand(), restoreCommand(), copyCommand(), checkCommand()];
+  return [backupCommand(), restoreCommand(), renewCommand(), copyCommand(), checkCommand()];
 }
 
 function backupCommand(): Command {
@@ -57,6 +57,20 @@ function consequences({ kept, discarded, otherHistories }: Restored): string[] {
     ...(otherHistories > 0 ? [uncounted] : []),
     `the previous content is in ${kept.join(" and ")}`,
   ];
+}
+
+function renewCommand(): Command {
+  return withCommonOptions(new Command("renew"))
+    .description("start new histories, after the database was restored by other means than `restore`")
+    .addHelpText(
+      "after",
+      "\nNo ETag from before is accepted, for any website: a client that has one reads the record again.",
+    )
+    .action(async (options: CommonOptions) => {
+      const sites = await withEngine(options, async (engine) => engine.renew());
+      printResult(options, { sites }, []);
+      printMessage(`started new histories for ${sites === 1 ? "1 site" : `${sites} sites`}`);
+    });
 }
 
 interface CopyFlags extends CommonOptions {

@@ -9,7 +9,16 @@ const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
   "Sites and keys:": ["site", "key"],
   "Records:": ["import", "export", "delete", "restore-record", "undo"],
-  "History and the whole database:": ["journal", "backup", "restore", "copy", "check"],
+  "History and the whole database:": [
+    "journal",
+    "backup",
+    "restore",
+    "export-site",
+    "import-site",
+    "renew",
+    "copy",
+    "check",
+  ],
   "Help:": ["help"],
 };
 
@@ -40,6 +49,9 @@ const examples: Record<string, readonly string[]> = {
   "restore-record": ["restore-record --site garden brands 12 --revision 345"],
   backup: ["backup garden-2026-01-31.backup", "backup - | gzip > garden.backup.gz"],
   restore: ["restore garden-2026-01-31.backup"],
+  "export-site": ["export-site garden garden.site"],
+  "import-site": ["import-site garden.site", "import-site garden.site --name garden-staging --without-keys"],
+  renew: ["renew"],
   copy: ["copy --from sqlite:./data/storefront.db --to postgres://storefront@db.example/storefront"],
   help: ["help site add"],
   check: ["check --database sqlite:./data/storefront.db"],

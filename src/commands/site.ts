@@ -1,8 +1,9 @@
 import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
 import { servedOf } from "../model/resource.ts";
+import { removeSite } from "../operator/site-removal.ts";
 import { summarizeSite } from "../operator/site-summary.ts";
-import { addSite, findSite, listSites, removeSite, type SiteRecord, setSite } from "../operator/sites.ts";
+import { addSite, listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
@@ -132,7 +133,7 @@ function removeCommand(): Command {
     .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
       const removed = await withEngine(options, async (engine) => {
-        await findSite(engine, name);
+        requireSite(await listSites(engine), name);
         if (!options.yes)
           throw new Refusal(
             "bad-request",
@@ -149,7 +150,8 @@ function toRow(site: SiteRecord): string[] {
   return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
 }
 
-function stateOf({ Suspended }: SiteRecord): string {
+function stateOf({ Suspended, Importing }: SiteRecord): string {
+  if (Importing) return "being imported";
   return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";
 }
 

@@ -1,6 +1,6 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change, JournalPage } from "./change.ts";
-import type { DumpedRow, SaveReplaced } from "./dump.ts";
+import type { EngineMaintenance } from "./engine-maintenance.ts";
 import type { Intent, Outcome } from "./intent.ts";
 import type { WatchedEngine } from "./watched-engine.ts";
 
@@ -56,7 +56,7 @@ export interface SiteContents extends SiteRead {
  * write had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced file), its
  * outcome is unknown: all of it was done, or nothing.
  */
-export interface Engine extends WatchedEngine {
+export interface Engine extends EngineMaintenance, WatchedEngine {
   /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
   heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 
@@ -154,31 +154,6 @@ export interface Engine extends WatchedEngine {
 
   /** When each key was last used, by key ID. */
   keyUses(): MaybePromise<ReadonlyMap<number, number>>;
-
-  /**
-   * Removes everything of a site but its number, in portions that delay others no longer than a commit does. From the
-   * first portion on the site is empty and writes to it are refused. If it is interrupted, any process may call it again. It
-   * stops, or does nothing, when the site's record is not deleted: a restore has brought it back.
-   */
-  dropSite(site: number): Promise<void>;
-
-  /** The sites whose record was deleted from the system site and that `dropSite` has not removed completely. */
-  undroppedSites(): MaybePromise<readonly number[]>;
-
-  /** All rows of all tables, as of one moment. */
-  dump(): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
-
-  /**
-   * Replaces everything that is stored by `rows`, in one moment, and starts new epochs. Others read and write until that
-   * moment, which delays them briefly. When `rows` throws, nothing is changed.
-   * @param save gets all that was stored at that moment, after it. Rows that an earlier refill had replaced before it was killed
-   * come first, in a separate call. When `save` throws, so does this, and the replaced rows stay in the database for the next refill
-   * @returns the heads of the sites at that moment
-   */
-  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced): Promise<ReadonlyMap<number, Head>>;
-
-  /** Checks the stored data. Returns what is wrong, in sentences. */
-  check(): MaybePromise<readonly string[]>;
 
   close(): Promise<void>;
 }

@@ -1,35 +1,53 @@
-// A backup is lines of JSON, compressed with gzip: a header, one line for each row of each table, and a last line with the
-// number of rows and their digest. It does not depend on the engine.
+// The files of `backup` and `export-site` are lines of JSON, compressed with gzip: a header, one line for each row of each table,
+// and a last line with the number of rows and their digest. They do not depend on the engine.
 
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
-import { createGunzip } from "node:zlib";
+import { createGunzip, createGzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
-import { columnsOf, isRequired, type TableName, tables } from "../store/tables.ts";
+import { columnsOf, isRequired, isText, type TableName, tables } from "../store/tables.ts";
+import { writeFile } from "./output.ts";
 import { isStandardInput } from "./standard-streams.ts";
 
-const formatVersion = 1;
+/** The kinds of file. The header has the name of the kind with its version, so that a file of one kind is not taken for another. */
+const kinds = {
+  /** Everything that is stored. */
+  storefront: { version: 1, writer: "storefront backup", reader: "restore", done: "restored" },
+  /** One site. */
+  "storefront-site": { version: 1, writer: "storefront export-site", reader: "import-site", done: "imported" },
+} as const;
+
+type FileKind = keyof typeof kinds;
 
 /** Characters of a line: many times those of any row. Bounds the memory that a file without line ends takes. */
 const maxLineLength = 1 << 24;
 
-/** The lines of a backup before compression, several to a string. @param onRow called for each row */
+/** Only the owner may read a file that contains everything. */
+const mode = 0o600;
+
+/** Writes compressed lines to a file (see writeFile). */
+export function writeBackupFile(file: string, lines: AsyncIterable<string>): Promise<void> {
+  return writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
+}
+
+/** The lines of a file before compression, several to a string. @param onRow called for each row */
 export async function* toBackupLines(
+  kind: FileKind,
   rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
   now: number,
-  onRow: () => void,
+  onRow: (row: DumpedRow) => void,
 ): AsyncGenerator<string> {
   const digest = new Bun.CryptoHasher("sha256");
-  yield `${JSON.stringify({ storefront: formatVersion, made: new Date(now).toISOString() })}\n`;
+  yield `${JSON.stringify({ [kind]: kinds[kind].version, made: new Date(now).toISOString() })}\n`;
   let lines: string[] = [];
   let count = 0;
-  for await (const { table, row } of rows) {
-    const line = `${JSON.stringify([table, row])}\n`;
+  for await (const dumped of rows) {
+    const line = `${JSON.stringify([dumped.table, dumped.row])}\n`;
     digest.update(line);
     count++;
-    onRow();
+    onRow(dumped);
     lines.push(line);
     if (lines.length === 256) {
       yield lines.join("");
@@ -40,47 +58,62 @@ export async function* toBackupLines(
 }
 
 /**
- * The rows of the backup in `file`, or from standard input.
- * @throws Refusal `bad-request` when it is not a backup, also after the last row: when their number or digest is wrong
+ * The rows of a file of this kind, or from standard input.
+ * @throws Refusal `bad-request` when it is none, also after the last row: when their number or digest is wrong
  */
-export async function* readBackup(file: string): AsyncGenerator<DumpedRow> {
+export async function* readBackup(kind: FileKind, file: string): AsyncGenerator<DumpedRow> {
+  const unfit = (why: string) => notReadable(kind, file, why);
   const digest = new Bun.CryptoHasher("sha256");
   let rows = 0;
   let isFirst = true;
   let end: { rows?: number; sha256?: string } = {};
-  for await (const line of readLines(file)) {
-    const value = parse(file, line);
+  for await (const line of readLines(file, unfit)) {
+    const value = parse(line, unfit);
     if (isFirst) {
-      if (value.storefront !== formatVersion)
-        throw notABackup(file, "`storefront backup` did not write it, or a newer version did");
+      requireKind(kind, value, unfit);
       isFirst = false;
     } else if (Array.isArray(value)) {
-      if (!isRow(value)) throw notABackup(file, "it has rows that this version does not know");
+      if (!isRow(value)) throw unfit("it has rows that this version does not know");
       digest.update(`${line}\n`);
       rows++;
       yield { table: value[0], row: value[1] };
     } else end = value;
   }
-  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw notABackup(file, "it is damaged or incomplete");
+  if (end.rows !== rows || end.sha256 !== digest.digest("hex")) throw unfit("it is damaged or incomplete");
+}
+
+type Unfit = (why: string) => Refusal;
+
+function requireKind(kind: FileKind, header: Record<string, unknown>, unfit: Unfit): void {
+  const { version, writer } = kinds[kind];
+  if (header[kind] === version) return;
+  const other = (Object.keys(kinds) as FileKind[]).find((name) => name !== kind && Object.hasOwn(header, name));
+  throw unfit(
+    other
+      ? `\`${kinds[other].writer}\` wrote it; read it with \`${kinds[other].reader}\``
+      : `\`${writer}\` did not write it, or a newer version did`,
+  );
 }
 
 function isRow([table, row]: unknown[]): boolean {
   if (typeof table !== "string" || !Object.hasOwn(tables, table) || typeof row !== "object" || !row) return false;
   return columnsOf(table as TableName).every((column) =>
-    Object.hasOwn(row, column) ? isCell(Object(row)[column]) : !isRequired(table as TableName, column),
+    Object.hasOwn(row, column)
+      ? isCell(Object(row)[column], isText(table as TableName, column))
+      : !isRequired(table as TableName, column),
   );
 }
 
-function isCell(value: unknown): boolean {
-  return value === null || typeof value === "string" || typeof value === "number";
+function isCell(value: unknown, isOfText: boolean): boolean {
+  return value === null || (isOfText ? typeof value === "string" : Number.isSafeInteger(value));
 }
 
-async function* readLines(file: string): AsyncGenerator<string> {
+async function* readLines(file: string, unfit: Unfit): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest = "";
   try {
     const unpacked = createGunzip();
-    pipeline(openInput(file), unpacked, () => {
+    pipeline(openInput(file, unfit), unpacked, () => {
       // An error of either stream destroys `unpacked`, and the loop below throws it.
     });
     for await (const chunk of unpacked as AsyncIterable<Uint8Array>) {
@@ -88,33 +121,33 @@ async function* readLines(file: string): AsyncGenerator<string> {
       const lines = [rest + first, ...others];
       rest = lines.pop() ?? "";
       yield* lines;
-      if (rest.length > maxLineLength) throw notABackup(file, "it has a line that is too long");
+      if (rest.length > maxLineLength) throw unfit("it has a line that is too long");
     }
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw notABackup(file, messageOf(error));
+    throw unfit(messageOf(error));
   }
 }
 
-function openInput(file: string): NodeJS.ReadableStream {
+function openInput(file: string, unfit: Unfit): NodeJS.ReadableStream {
   if (isStandardInput(file)) return process.stdin;
   if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
-  if (statSync(file).isDirectory()) throw notABackup(file, "it is a folder");
+  if (statSync(file).isDirectory()) throw unfit("it is a folder");
   return createReadStream(file);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a header, a row or the last line; the caller checks which
-function parse(file: string, line: string): any {
+function parse(line: string, unfit: Unfit): any {
   let value: unknown;
   try {
     value = JSON.parse(line);
   } catch {
-    throw notABackup(file, "it is damaged");
+    throw unfit("it is damaged");
   }
-  if (typeof value !== "object" || value === null) throw notABackup(file, "it is damaged");
+  if (typeof value !== "object" || value === null) throw unfit("it is damaged");
   return value;
 }
 
-function notABackup(file: string, why: string): Refusal {
-  return new Refusal("bad-request", `${file} cannot be restored: ${why}`);
+function notReadable(kind: FileKind, file: string, why: string): Refusal {
+  return new Refusal("bad-request", `${file} cannot be ${kinds[kind].done}: ${why}`);
 }

@@ -1,17 +1,13 @@
 import { existsSync, statSync } from "node:fs";
-import { createGzip } from "node:zlib";
 import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow, SaveReplaced } from "../model/dump.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { removedEpoch } from "../store/removed-sites.ts";
-import { readBackup, toBackupLines } from "./backup-format.ts";
-import { requireFolder, writeFile } from "./output.ts";
+import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
+import { requireFolder } from "./output.ts";
 import { isStandardInput } from "./standard-streams.ts";
-
-/** Only the owner may read a file that contains everything. */
-const mode = 0o600;
 
 interface BackedUp {
   readonly rows: number;
@@ -37,7 +33,7 @@ export async function backUp(engine: Engine, file: string, now: number): Promise
  */
 export async function verifyBackup(file: string): Promise<void> {
   if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return;
-  for await (const _ of readBackup(file));
+  for await (const _ of readBackup("storefront", file));
 }
 
 /** The result of a restore. */
@@ -63,7 +59,7 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
   let count = 0;
   let isRestored = false;
   async function* rows(): AsyncGenerator<DumpedRow> {
-    for await (const row of readBackup(file)) {
+    for await (const row of readBackup("storefront", file)) {
       count++;
       if (row.table === "sites") noteHead(heads, row);
       yield row;
@@ -108,8 +104,10 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 /** Returns the number of rows. */
 async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now: number): Promise<number> {
   let count = 0;
-  const lines = toBackupLines(rows, now, () => count++);
-  await writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
+  await writeBackupFile(
+    file,
+    toBackupLines("storefront", rows, now, () => count++),
+  );
   return count;
 }
 

@@ -56,6 +56,11 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
+/** The record of a key as it is stored. */
+export function toKeyRecord({ siteName: _, endsAt: __, lastUsed: ___, ...record }: ListedKey): KeyRecord {
+  return record;
+}
+
 /** Creates a key for `site`. @throws Refusal `invalid-record`, or `not-found` when the site was removed */
 export async function createKey(
   engine: Engine,

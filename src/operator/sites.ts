@@ -1,13 +1,11 @@
 import { nearest } from "../lib/nearest.ts";
-import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
 import type { Intent } from "../model/intent.ts";
 import { toDeclared, type Values } from "../model/record.ts";
-import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { changeSystem, readSystem, type System, toCreate, toDelete, toInstant, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "./system.ts";
 
 export interface SiteRecord {
   readonly ID: number;
@@ -17,6 +15,8 @@ export interface SiteRecord {
   readonly Default: "" | "yes";
   /** Since when it is suspended, as an ISO 8601 time; empty if it is served. */
   readonly Suspended: string;
+  /** Until when an import keeps it for itself, as an ISO 8601 time; empty if it is complete. */
+  readonly Importing: string;
 }
 
 interface SiteSettings {
@@ -34,9 +34,9 @@ export async function listSites(engine: Engine): Promise<SiteRecord[]> {
   return (await readSystem(engine)).records<SiteRecord>(siteResource);
 }
 
-/** The site of this name. @throws Refusal `not-found` that suggests the nearest name */
+/** The site of this name. @throws Refusal `not-found` that suggests the nearest name, or `conflict` while it is imported */
 export async function findSite(engine: Engine, name: string): Promise<SiteRecord> {
-  return requireSite(await listSites(engine), name);
+  return requireComplete(requireSite(await listSites(engine), name));
 }
 
 /** Creates a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
@@ -54,48 +54,15 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
  */
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return changeSites(engine, (sites) => {
-    const site = requireSite(sites, name);
+    const site = requireComplete(requireSite(sites, name));
     const values = toValues(settings, site, now);
     requireFree(sites, site.ID, values);
     return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
   });
 }
 
-/**
- * Removes a site with its keys, records and history. Its ID is never used again. When its record is deleted, the site is out
- * of use; if the removal of the rest is interrupted, `finishRemovals` completes it.
- * @throws Refusal `not-found`, or `unavailable` when the removal of the rest failed
- */
-export async function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
-  const removed = await changeSites(engine, (sites, system) => {
-    const site = requireSite(sites, name);
-    const keys = system
-      .records<{ ID: number; Site: string }>(keyResource)
-      .filter((key) => Number(key.Site) === site.ID);
-    return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
-  });
-  try {
-    await engine.dropSite(removed.ID);
-  } catch (error) {
-    const why = messageOf(error);
-    throw new Refusal(
-      "unavailable",
-      `the site \`${name}\` is out of use, but not all of its data is deleted yet: ${why}; the next command continues`,
-      { cause: error },
-    );
-  }
-  return removed;
-}
-
-/** Completes removals that were interrupted. Returns the IDs of the sites. */
-export async function finishRemovals(engine: Engine): Promise<readonly number[]> {
-  const sites = await engine.undroppedSites();
-  for (const site of sites) await engine.dropSite(site);
-  return sites;
-}
-
 /** Stores the changes that `decide` returns, that of the site last. Returns the site. */
-async function changeSites(
+export async function changeSites(
   engine: Engine,
   decide: (sites: readonly SiteRecord[], system: System) => readonly Intent[],
 ): Promise<SiteRecord> {
@@ -103,7 +70,15 @@ async function changeSites(
   return JSON.parse(toDeclared(siteResource, bodies.at(-1) as string));
 }
 
-function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
+/** @throws Refusal `conflict` while it is imported */
+function requireComplete(site: SiteRecord): SiteRecord {
+  if (!site.Importing) return site;
+  const how = "if the import was interrupted, the first command after that time removes it";
+  throw new Refusal("conflict", `the site \`${site.Name}\` is imported until ${site.Importing}; ${how}`);
+}
+
+/** @throws Refusal `not-found` that suggests the nearest name */
+export function requireSite(sites: readonly SiteRecord[], name: string): SiteRecord {
   const site = sites.find(({ Name }) => Name === name);
   if (site) return site;
   const names = sites.map(({ Name }) => Name);
@@ -144,17 +119,20 @@ function hostnamesAfter(
   return [...after].join(" ");
 }
 
-function hostnamesOf(site: { Hostnames?: string } | undefined): string[] {
+/** The hostnames of a site in their normal form. */
+export function hostnamesOf(site: { Hostnames?: string } | undefined): string[] {
   return site?.Hostnames ? site.Hostnames.split(" ").map(hostnameOf) : [];
 }
 
-function requireFree(
+/** @param own the ID of the site that is changed. @throws Refusal `conflict` when the name or a hostname is taken */
+export function requireFree(
   sites: readonly SiteRecord[],
   own: number | undefined,
   wanted: { Name?: string; Hostnames?: string },
 ) {
   for (const other of sites) {
     if (other.ID === own) continue;
+    if (other.Name === wanted.Name) requireComplete(other);
     if (other.Name === wanted.Name) throw new Refusal("conflict", `the site \`${other.Name}\` exists already`);
     const hosts = hostnamesOf(other);
     const taken = hostnamesOf(wanted).find((host) => hosts.includes(host));

@@ -13,6 +13,8 @@ import { loadSite } from "../store/load-site.ts";
 export interface System {
   /** The records of a system resource, in ID order. */
   records<T>(resource: Resource): T[];
+  /** The ID that the next record of a system resource gets. */
+  nextId(resource: Resource): number;
 }
 
 /** How often a decision is repeated when others write at the same time. */
@@ -38,10 +40,10 @@ export async function changeSystem(engine: Engine, decide: (system: System) => r
   throw new Refusal("conflict", "others are changing sites and keys all the time; try again");
 }
 
-/** The intent to create a record. @throws Refusal `invalid-record` */
-export function toCreate(resource: Resource, values: Values, at: number): Intent {
+/** The intent to create a record. @param id an ID that was never used; by default the next one. @throws Refusal `invalid-record` */
+export function toCreate(resource: Resource, values: Values, at: number, id?: number): Intent {
   const text = JSON.stringify(readNewRecord(resource, values));
-  return { site: systemSite, resource: resource.name, operation: "create", text, actor: operatorActor, at };
+  return { site: systemSite, resource: resource.name, operation: "create", id, text, actor: operatorActor, at };
 }
 
 /** The intent to change the fields in `values`. @throws Refusal `invalid-record` */
@@ -65,7 +67,10 @@ async function load(engine: Engine): Promise<{ system: System; ifHead: string }>
     rows.flatMap((row) =>
       row.resource === resource.name && row.body !== null ? [JSON.parse(toDeclared(resource, row.body)) as T] : [],
     );
-  return { system: { records }, ifHead: headVersion(head) };
+  // Deleted records keep their rows, so the highest ID is the last one that was given.
+  const nextId = ({ name }: Resource) =>
+    1 + rows.reduce((last, row) => (row.resource === name ? Math.max(last, row.id) : last), 0);
+  return { system: { records, nextId }, ifHead: headVersion(head) };
 }
 
 function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "refused" }> {

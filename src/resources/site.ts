@@ -29,5 +29,10 @@ export const site = defineResource({
     }),
     Default: choice(["yes"], { description: "`yes` if it also serves all hosts that no site has.", example: "yes" }),
     Suspended: instant({ description: "Time since when it is suspended. Empty if it is served.", example: "" }),
+    Importing: instant({
+      description:
+        "Time until which an `import-site` that is under way keeps the site for itself. Empty if it is complete.",
+      example: "",
+    }),
   },
 });

@@ -7,7 +7,7 @@ import type { RecordCounts } from "../model/engine.ts";
 import { type Aftermath, headVersion, type Intent, type Outcome, versionOf } from "../model/intent.ts";
 import { decide, type StoredRow } from "./decide.ts";
 import { withChange } from "./record-counts.ts";
-import { removedEpoch } from "./removed-sites.ts";
+import { hasHistory } from "./site-fill.ts";
 
 /** Lifetime of an idempotency key in milliseconds. */
 export const idempotencyLifetime = 24 * 60 * 60 * 1000;
@@ -89,7 +89,9 @@ function requireConsecutive(changes: readonly SiteChange[], revisions: Map<numbe
 }
 
 function refuseRemoved({ site }: Intent, stored: Stored): Outcome | undefined {
-  return stored.sites.get(site)?.epoch === removedEpoch ? { kind: "refused", why: "other-history" } : undefined;
+  return !hasHistory((stored.sites.get(site) as SiteState).epoch)
+    ? { kind: "refused", why: "other-history" }
+    : undefined;
 }
 
 function replay(intent: Intent, stored: Stored): Outcome | undefined {

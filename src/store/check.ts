@@ -1,7 +1,7 @@
 import type { DumpedRow } from "../model/dump.ts";
 import type { RecordCount, RecordCounts } from "../model/engine.ts";
 import { readCounts } from "./record-counts.ts";
-import { removedEpoch } from "./removed-sites.ts";
+import { hasHistory, isFillingEpoch } from "./site-fill.ts";
 
 /**
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal. Returns what is wrong, in sentences: records
@@ -25,11 +25,21 @@ export class Checker {
     else if (table === "journal") this.#addChange(row);
   }
 
+  /** The first fault so far, undefined if there is none. */
+  get firstFault(): string | undefined {
+    return this.#faults[0];
+  }
+
   /** What is wrong, after the last row. */
   end(): string[] {
-    for (const [id, { isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
+    for (const [id, { isFilling, isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
       if (counts && !isRemoved) this.#faults.push(...wrongCounts(id, counts, found));
-      if (isRemoved && rowsLeft > 0) this.#faults.push(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+      if (isFilling)
+        this.#faults.push(
+          `site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`,
+        );
+      else if (isRemoved && rowsLeft > 0)
+        this.#faults.push(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
       if (journalEnd < revision) this.#faults.push(gap(id, journalEnd + 1, revision));
       else if (journalEnd > revision)
         this.#faults.push(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
@@ -47,7 +57,8 @@ export class Checker {
     const isDamaged = live !== null && !parse(live);
     if (isDamaged) this.#faults.push(`site ${id} is damaged: its counts are no JSON`);
     this.#sites.set(id, {
-      isRemoved: epoch === removedEpoch,
+      isFilling: isFillingEpoch(epoch),
+      isRemoved: !hasHistory(epoch),
       revision,
       counters: counters ?? {},
       counts: isDamaged ? undefined : readCounts({ revision, live, live_revision }),
@@ -91,6 +102,8 @@ export class Checker {
 }
 
 interface CheckedSite {
+  readonly isFilling: boolean;
+  /** Whether it was removed, or is being filled: what is stored of it is no site yet, or no longer. */
   readonly isRemoved: boolean;
   readonly revision: number;
   readonly counters: Cells;

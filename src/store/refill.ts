@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { randomText } from "../lib/base62.ts";
 import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
-import { removedEpoch } from "./removed-sites.ts";
+import { hasHistory } from "./site-fill.ts";
 import type { TableName } from "./tables.ts";
 
 /** Bounds of what one transaction stores, in rows and, about, in characters: writers wait no longer than that takes. */
@@ -67,7 +67,7 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
       if (table !== undefined) yield { table: table as TableName, rows: portion };
       [table, portion, text] = [next.table, [], 0];
     }
-    const isSite = "epoch" in next.row && next.row.epoch !== removedEpoch;
+    const isSite = "epoch" in next.row && hasHistory(String(next.row.epoch));
     portion.push(isSite ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }

@@ -119,6 +119,17 @@ export function keyOf(table: TableName): readonly string[] {
   return tables[table].key;
 }
 
+/** The column with the ID of the site that a row belongs to; undefined if it belongs to none. */
+export function siteColumnOf(table: TableName): string | undefined {
+  if (table === "sites") return "id";
+  return keyOf(table).find((column) => column === "site_id");
+}
+
+/** All tables, or those with rows of the site. @param site undefined for all */
+export function tablesWith(site: number | undefined): TableName[] {
+  return tableNames.filter((table) => site === undefined || siteColumnOf(table));
+}
+
 /** Whether a column holds text, or otherwise whole numbers. */
 export function isText(table: TableName, column: string): boolean {
   return typeOf(table, column).endsWith("text");

@@ -50,7 +50,7 @@ create or replace view "location" as select site_id, id, revision, coalesce(body
 
 create or replace view "order_status" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name" from records where resource = 'order-status' and body is not null;
 
-create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default", coalesce(body::json #>> '{Suspended}', '') as "suspended" from records where resource = 'site' and body is not null;
+create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default", coalesce(body::json #>> '{Suspended}', '') as "suspended", coalesce(body::json #>> '{Importing}', '') as "importing" from records where resource = 'site' and body is not null;
 
 create or replace view brand as <definition>;
 
@@ -86,15 +86,23 @@ create table storefront_unused_<run>_sites (like sites including all);
 
 declare pages no scroll cursor for select id, epoch, revision, counters, floor, last_at, live, live_revision from sites order by id;
 
+declare pages no scroll cursor for select id, epoch, revision, counters, floor, last_at, live, live_revision from sites where id = <number> order by id;
+
 declare pages no scroll cursor for select key_id, at from key_uses order by key_id;
 
 declare pages no scroll cursor for select resource, id, revision, body from records where site_id = <number> order by resource, id;
 
 declare pages no scroll cursor for select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency order by site_id, key_id, name;
 
+declare pages no scroll cursor for select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency where site_id = <number> order by site_id, key_id, name;
+
 declare pages no scroll cursor for select site_id, resource, id, revision, body from records order by site_id, resource, id;
 
+declare pages no scroll cursor for select site_id, resource, id, revision, body from records where site_id = <number> order by site_id, resource, id;
+
 declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body, run, before from journal order by site_id, revision;
+
+declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body, run, before from journal where site_id = <number> order by site_id, revision;
 
 delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
@@ -120,6 +128,8 @@ drop view if exists "site";
 
 fetch <number> from pages;
 
+insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text);
+
 insert into idempotency (site_id, key_id, name, digest, at, operation, id, revision, body) select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text, digest text, at bigint, operation text, id bigint, revision bigint, body text) on conflict (site_id, key_id, name) do update set digest = excluded.digest, at = excluded.at, operation = excluded.operation, id = excluded.id, revision = excluded.revision, body = excluded.body;
 
 insert into journal (site_id, revision, at, actor, resource, id, operation, body, run, before) select site_id, revision, at, actor, resource, id, operation, body, run, before from json_to_recordset($1::json) as given (site_id bigint, revision bigint, at bigint, actor text, resource text, id bigint, operation text, body text, run text, before text);
@@ -127,6 +137,8 @@ insert into journal (site_id, revision, at, actor, resource, id, operation, body
 insert into journal (site_id, revision, at, actor, resource, id, operation, body, run, before) values (<number>, floor(random() * 9e15)::bigint, <number>, '', '', <number>, '', repeat('x', <number>), '', '');
 
 insert into key_uses (key_id, at) select key_id, at from json_to_recordset($1::json) as given (key_id bigint, at bigint) order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at);
+
+insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text);
 
 insert into records (site_id, resource, id, revision, body) select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint, revision bigint, body text) on conflict (site_id, resource, id) do update set revision = excluded.revision, body = excluded.body;
 
@@ -159,6 +171,8 @@ select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.r
 select id from storefront_schema where id = <number> for update;
 
 select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;
+
+select id, epoch from sites order by id for update;
 
 select id, epoch, revision, counters, floor, last_at, live, live_revision from sites where id in (<number>) order by id for update;
 
@@ -203,6 +217,8 @@ set local statement_timeout = 0;
 set local statement_timeout = 2000;
 
 set local synchronous_commit = off;
+
+update sites set epoch = $2 where sites.id = $1;
 
 update sites set last_at = (select at from journal where site_id = sites.id and journal.revision = sites.revision);
 

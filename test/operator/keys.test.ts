@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
-import { addSite, removeSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { changeSystem, readSystem, toCreate } from "../../src/operator/system.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { DumpedRow } from "../../src/model/dump.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
 import { summarizeSite } from "../../src/operator/site-summary.ts";
-import { addSite, findSite, listSites, removeSite, setSite } from "../../src/operator/sites.ts";
+import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { loadSite } from "../../src/store/load-site.ts";
 import { openEngine } from "../../src/store/open.ts";

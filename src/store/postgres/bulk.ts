@@ -1,7 +1,7 @@
 // Work that takes longer the larger the database is: each on a separate connection, with a long time limit.
 
 import type { DumpedRow } from "../../model/dump.ts";
-import { type TableName, tableNames } from "../tables.ts";
+import { type TableName, tablesWith } from "../tables.ts";
 import { fromPostgres } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
@@ -13,19 +13,23 @@ const pageSize = 1000;
 /** Milliseconds for one step of such work. */
 const timeout = 15 * 60_000;
 
-/**
- * Every row of every table as of one moment, read on a separate connection.
- * @param nameOf the name of the table that has the rows, if it is another one
- */
+interface DumpOptions {
+  /** The name of the table that has the rows, if it is another one. */
+  readonly nameOf?: (table: TableName) => string;
+  /** Only the rows of this site. */
+  readonly site?: number | undefined;
+}
+
+/** Every row of every table as of one moment, read on a separate connection. */
 export async function* dumpRows(
   primary: Primary,
-  nameOf: (table: TableName) => string = (table) => table,
+  { nameOf = (table) => table, site }: DumpOptions = {},
 ): AsyncGenerator<DumpedRow> {
   const connection = await openConnection(primary);
   try {
     await step(connection, connection.script(sql.beginRead));
-    for (const table of tableNames) {
-      const pages = connection.pages(sql.dump(table, nameOf(table)), pageSize);
+    for (const table of tablesWith(site)) {
+      const pages = connection.pages(sql.dump(table, nameOf(table), site), pageSize);
       for (;;) {
         const page = await step(connection, pages.next());
         if (page.done) break;

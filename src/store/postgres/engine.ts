@@ -1,4 +1,5 @@
 import type { Engine, Head, RecordCounts } from "../../model/engine.ts";
+import type { EngineMaintenance } from "../../model/engine-maintenance.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Checker } from "../check.ts";
 import { leftovers } from "../refill.ts";
@@ -15,6 +16,8 @@ import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { createPrimary, type Primary } from "./primary.ts";
 import { readTableNames, refillTables } from "./refill.ts";
+import { renewHistories } from "./renew.ts";
+import { fillSite } from "./site-fill.ts";
 import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
 
@@ -54,11 +57,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),
-    dropSite: (site) => dropSite(primary, site),
-    undroppedSites: () => pool.read(readUndroppedSites),
-    dump: () => dumpRows(primary),
-    refill: (rows, save) => refillTables(primary, rows, save),
-    check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
+    ...createMaintenance(primary, pool),
     usage: () => ({ connections: { ...sumOf([barrier.usage, pool.usage]), max: address.poolSize } }),
     close,
   };
@@ -67,6 +66,18 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 function sumOf(usages: readonly PoolUsage[]): PoolUsage {
   const sum = (count: (usage: PoolUsage) => number) => usages.reduce((total, usage) => total + count(usage), 0);
   return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
+}
+
+function createMaintenance(primary: Primary, pool: Pool): EngineMaintenance {
+  return {
+    dropSite: (site) => dropSite(primary, site),
+    undroppedSites: () => pool.read(readUndroppedSites),
+    dump: (site) => dumpRows(primary, { site }),
+    fillSite: (site, rows) => fillSite(primary, site, rows),
+    renew: () => renewHistories(primary),
+    refill: (rows, save) => refillTables(primary, rows, save),
+    check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
+  };
 }
 
 async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {

@@ -35,7 +35,7 @@ export async function refillTables(
   save?: SaveReplaced,
 ): Promise<ReadonlyMap<number, Head>> {
   const connection = await openConnection(primary);
-  const dumpTableSet = (set: TableSet) => dumpRows(primary, (table) => tableNameIn(set, table));
+  const dumpTableSet = (set: TableSet) => dumpRows(primary, { nameOf: (table) => tableNameIn(set, table) });
   try {
     await requireOwnViews(connection);
     for (const unused of await tableSets(connection, "unused")) await dropTables(connection, unused);

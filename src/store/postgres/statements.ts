@@ -7,7 +7,7 @@
 import { systemSite } from "../../model/system-site.ts";
 import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
-import { columnsOf, isText, keyOf, type TableName } from "../tables.ts";
+import { columnsOf, isText, keyOf, siteColumnOf, type TableName } from "../tables.ts";
 
 /** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
 const minIdleTimeout = 10_000;
@@ -51,9 +51,11 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
     `select ${entryColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
-  /** Every row of a table, or of one like it that is named `from`. */
-  dump: (table: TableName, from: string) =>
-    `select ${columnsOf(table).join(", ")} from ${from} order by ${keyOf(table).join(", ")}`,
+  /** Every row of a table, or of one like it that is named `from`; only those of `site` if there is one. */
+  dump: (table: TableName, from: string, site?: number) => {
+    const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${list([site])} `;
+    return `select ${columnsOf(table).join(", ")} from ${from} ${where}order by ${keyOf(table).join(", ")}`;
+  },
 
   /** Begins a transaction whose wait for others ends a little before this program's wait for it. */
   begin: (timeout: number) =>
@@ -61,6 +63,10 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   lockSites: (sites: readonly number[]) =>
     `select ${columnsOf("sites").join(", ")} from sites where id in (${list(sites)}) order by id for update`,
+
+  lockAllSites: "select id, epoch from sites order by id for update",
+
+  putEpoch: "update sites set epoch = $2 where sites.id = $1",
 
   addSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 

@@ -1,23 +1,28 @@
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/dump.ts";
-import { columnsOf, type TableName, tableNames } from "../tables.ts";
+import { columnsOf, siteColumnOf, type TableName, tablesWith } from "../tables.ts";
 import { fromSqlite } from "./database.ts";
 
 type Cell = string | number | null;
 
-/**
- * Every row of every table as of one moment, read on a separate connection, which `open` makes.
- * @param nameOf the name of the table that has the rows of a table, if it differs
- */
+interface DumpOptions {
+  /** The name of the table that has the rows of a table, if it differs. */
+  readonly nameOf?: (table: TableName) => string;
+  /** Only the rows of this site. */
+  readonly site?: number | undefined;
+}
+
+/** Every row of every table as of one moment, read on a separate connection, which `open` makes. */
 export function* dumpRows(
   open: () => Database,
-  nameOf: (table: TableName) => string = (table) => table,
+  { nameOf = (table) => table, site }: DumpOptions = {},
 ): Generator<DumpedRow> {
   const database = open();
   try {
     database.run("begin");
-    for (const table of tableNames) {
-      const text = `select ${columnsOf(table).join(", ")} from ${nameOf(table)}`;
+    for (const table of tablesWith(site)) {
+      const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${site}`;
+      const text = `select ${columnsOf(table).join(", ")} from ${nameOf(table)} ${where}`;
       for (const row of database.query<Record<string, Cell>, []>(text).iterate()) yield { table, row };
     }
   } catch (error) {

@@ -11,6 +11,8 @@ import { giveWay } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
 import { createReader } from "./reader.ts";
 import { refillTables } from "./refill.ts";
+import { renewHistories } from "./renew.ts";
+import { fillSite } from "./site-fill.ts";
 import { makeViews } from "./views.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -86,11 +88,20 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
     dropSite: async (site) => {
       while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
-    refill: (rows, save) => refillTables(openAgain, rows, save),
+    ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
       await writer.stop();
       database.close();
     },
+  };
+}
+
+/** What is stored by a connection of its own, portion by portion. */
+function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "renew" | "refill"> {
+  return {
+    fillSite: (site, rows) => fillSite(open, site, rows),
+    renew: () => renewHistories(open),
+    refill: (rows, save) => refillTables(open, rows, save),
   };
 }

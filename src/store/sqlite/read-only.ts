@@ -48,6 +48,8 @@ export function openReadOnly(path: string): Engine {
       dropSite: refuse,
       // They cannot be dropped here.
       undroppedSites: () => [],
+      fillSite: refuse,
+      renew: refuse,
       refill: refuse,
       close: async () => database.close(),
     };

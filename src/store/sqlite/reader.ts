@@ -43,8 +43,8 @@ export function createReader(database: Database, open: () => Database, guard: ()
     return result;
   }
 
-  function* dump() {
-    yield* dumpRows(open);
+  function* dump(site?: number) {
+    yield* dumpRows(open, { site });
     guard();
   }
 

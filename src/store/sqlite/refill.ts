@@ -57,7 +57,7 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Prom
     const schema = version(database);
     makeTables(database, filling);
     for await (const portion of inPortions(rows)) {
-      inTransaction(database, () => insertRows(database, filling, portion));
+      inTransaction(database, () => insertRows(database, portion, tableNameIn(filling, portion.table)));
       await giveWay();
     }
     inTransaction(database, () => {
@@ -91,14 +91,15 @@ function makeTables(database: Database, set: TableSet): void {
   });
 }
 
-function insertRows(database: Database, set: TableSet, { table, rows }: Portion): void {
-  const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), tableNameIn(set, table)));
+/** Inserts rows into their table, or one like it that is named `into`. */
+export function insertRows(database: Database, { table, rows }: Portion, into?: string): void {
+  const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), into));
   const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
   for (const row of rows) query.run({ ...empty, ...row });
 }
 
 function dumpTableSet(open: () => Database, set: TableSet): Iterable<DumpedRow> {
-  return dumpRows(open, (table: TableName) => tableNameIn(set, table));
+  return dumpRows(open, { nameOf: (table: TableName) => tableNameIn(set, table) });
 }
 
 /**

@@ -1,0 +1,70 @@
+// One site as a file: to move it, to copy it, or to restore it alone.
+
+import { Command } from "commander";
+import { exportSite } from "../operator/site-export.ts";
+import { importSite } from "../operator/site-import.ts";
+import { isStandardOutput } from "../operator/standard-streams.ts";
+import {
+  type CommonOptions,
+  fileArgument,
+  printMessage,
+  printResult,
+  withCommonOptions,
+  withEngine,
+  withNewEngine,
+} from "./common.ts";
+import { interruptible } from "./interrupt.ts";
+
+interface ImportSiteOptions extends CommonOptions {
+  readonly name?: string;
+  readonly withoutKeys?: true;
+}
+
+export function siteFileCommands(): Command[] {
+  return [exportSiteCommand(), importSiteCommand()];
+}
+
+function exportSiteCommand(): Command {
+  return withCommonOptions(new Command("export-site"))
+    .description("write one website with its keys, records and history to a file; servers may keep running")
+    .argument("<name>", "name of the website, see `site list`")
+    .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
+    .action(async (name: string, file: string, options: CommonOptions) => {
+      const { site, ...counts } = await withEngine(options, (engine) => exportSite(engine, name, file, Date.now()));
+      if (!isStandardOutput(file)) printResult(options, { file, site: site.Name, ...counts }, []);
+      const where = isStandardOutput(file) ? "standard output" : file;
+      printMessage(`wrote the site ${site.Name} to ${where}: ${toText(counts)}`);
+    });
+}
+
+function importSiteCommand(): Command {
+  return withCommonOptions(new Command("import-site"))
+    .description("create a website from a file of export-site; servers may keep running")
+    .addArgument(fileArgument("<file>", "file of export-site, or - for standard input"))
+    .option("--name <name>", "name of the new website (default: that in the file)")
+    .option("--without-keys", "leave out the keys")
+    .addHelpText(
+      "after",
+      "\nHostnames and keys that another website has are left out and listed.\nIf the import fails or is stopped, nothing of it is left.",
+    )
+    .action(async (file: string, options: ImportSiteOptions) => {
+      const { name, withoutKeys } = options;
+      const imported = await withNewEngine(options, (engine) =>
+        interruptible(
+          (signal) => importSite(engine, file, { name, withoutKeys, signal, now: Date.now }),
+          () => printMessage("a command that runs in a minute or later removes what is left of the site"),
+        ),
+      );
+      const { site, takenHostnames, takenKeys, takenDefault, ...counts } = imported;
+      printResult(options, { ...site, ...counts, takenHostnames, takenKeys, takenDefault }, [`${site.ID}`]);
+      printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${toText(counts)}`);
+      for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
+      for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
+      if (takenDefault) printMessage("it is not the default site: there is one already");
+    });
+}
+
+function toText({ keys, records, changes }: { keys: number; records: number; changes: number }): string {
+  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return [count(keys, "key"), count(records, "record"), count(changes, "change")].join(", ");
+}

@@ -1,0 +1,63 @@
+import type { DumpedRow } from "../model/dump.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
+import { key as keyResource } from "../resources/key.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { hasHistory } from "../store/site-fill.ts";
+import { toBackupLines, writeBackupFile } from "./backup-format.ts";
+import { type ListedKey, listKeys, toKeyRecord } from "./keys.ts";
+import { findSite, type SiteRecord } from "./sites.ts";
+
+/** What a file has of a site. */
+interface ExportedSite {
+  readonly site: SiteRecord;
+  readonly keys: number;
+  /** Including deleted records, of which the number is kept. */
+  readonly records: number;
+  readonly changes: number;
+}
+
+/**
+ * Writes a site with everything to `file` (see writeFile), as of one moment: its record, keys, records, journal, and the responses for
+ * idempotency keys. `importSite` reads it. Only the owner may read the file: it has the digests of the keys.
+ * @throws Refusal `not-found`, or `conflict` when the site is removed meanwhile
+ */
+export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
+  const site = await findSite(engine, name);
+  const keys = await listKeys(engine, site);
+  const counts: Record<string, number> = {};
+  const count = ({ table }: DumpedRow) => {
+    counts[table] = (counts[table] ?? 0) + 1;
+  };
+  await writeBackupFile(file, toBackupLines("storefront-site", rowsOf(engine, site, keys), now, count));
+  const { records = 0, journal: changes = 0 } = counts;
+  return { site, keys: keys.length, records: records - 1 - keys.length, changes };
+}
+
+/** First the row of `sites`, if the site was ever written to, then the records of the system site, then the rest in the order of a dump. */
+async function* rowsOf(engine: Engine, site: SiteRecord, keys: readonly ListedKey[]): AsyncGenerator<DumpedRow> {
+  const rows = iterate(engine.dump(site.ID));
+  const first = await rows.next();
+  if (!first.done) {
+    if (!hasHistory(String(first.value.row.epoch)))
+      throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
+    yield first.value;
+  }
+  yield toSystemRow(siteResource, site);
+  for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));
+  yield* rows;
+  for (const { ID, lastUsed } of keys)
+    if (lastUsed) yield { table: "key_uses", row: { key_id: ID, at: lastUsed.getTime() } };
+}
+
+async function* iterate(rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>): AsyncGenerator<DumpedRow> {
+  yield* rows;
+}
+
+/** The revision of these rows is that of the system site, whose history is not exported. */
+function toSystemRow({ name }: Resource, record: { readonly ID: number }): DumpedRow {
+  const body = JSON.stringify(record);
+  return { table: "records", row: { site_id: systemSite, resource: name, id: record.ID, revision: 0, body } };
+}

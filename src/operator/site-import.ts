@@ -1,0 +1,73 @@
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { readBackup } from "./backup-format.ts";
+import { type ClaimedSite, claimSite, publishSite, readKey, readSettings, whileClaimed } from "./site-claim.ts";
+import { removeImport } from "./site-removal.ts";
+import { readSiteFile, type SiteFile, toSiteRows } from "./site-rows.ts";
+import type { SiteRecord } from "./sites.ts";
+
+interface ImportSiteOptions {
+  /** The name of the new site; by default that in the file. */
+  readonly name?: string | undefined;
+  readonly withoutKeys?: boolean | undefined;
+  /** Ends the import, which then leaves nothing. */
+  readonly signal?: AbortSignal | undefined;
+  /** The present time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface ImportedSite {
+  readonly site: SiteRecord;
+  readonly keys: number;
+  /** Including deleted records, whose IDs are not used again. */
+  readonly records: number;
+  readonly changes: number;
+  /** What is left out, because another site has it. The keys by their prefixes. */
+  readonly takenHostnames: readonly string[];
+  readonly takenKeys: readonly string[];
+  readonly takenDefault: boolean;
+}
+
+/**
+ * Imports the site in `file` (`-` for standard input), with a new ID and a new history: no version of a record from elsewhere is accepted.
+ * @throws Refusal `bad-request` or `invalid-record` when the file is damaged, `conflict` when the name is taken or the site is removed
+ *   meanwhile; then nothing of it is left
+ */
+export async function importSite(engine: Engine, file: string, options: ImportSiteOptions): Promise<ImportedSite> {
+  const { name, withoutKeys, signal, now } = options;
+  const rows = readBackup("storefront-site", file);
+  try {
+    const found = await readSiteFile(rows);
+    const settings = readSettings(found.site, name);
+    const keys = withoutKeys ? [] : found.keys.map(readKey);
+    const claimed = await claimSite(engine, settings.name, keys, now());
+    try {
+      const stored = await whileClaimed(engine, claimed.id, now, () => fill(engine, found, claimed, signal));
+      const published = await publishSite(engine, claimed.id, settings, now());
+      return { ...published, ...stored, keys: claimed.keyIds.size, takenKeys: claimed.takenKeys };
+    } catch (error) {
+      // If it cannot be removed now, `finishRemovals` does that later.
+      await removeImport(engine, claimed.id, now()).catch(() => {});
+      throw error;
+    }
+  } finally {
+    await rows.return(undefined);
+  }
+}
+
+async function fill(engine: Engine, file: SiteFile, { id, keyIds }: ClaimedSite, signal: AbortSignal | undefined) {
+  const uses = new Map<number, number>();
+  const counts = { records: 0, changes: 0 };
+  async function* rows() {
+    for await (const row of toSiteRows(file, id, keyIds, (keyId, at) => void uses.set(keyId, at))) {
+      if (signal?.aborted) throw new Refusal("conflict", "the import was stopped; nothing is left of it");
+      if (row.table === "records") counts.records++;
+      else if (row.table === "journal") counts.changes++;
+      yield row;
+    }
+  }
+  if (file.state) await engine.fillSite(id, rows());
+  else for await (const _ of rows());
+  if (uses.size > 0) await engine.noteKeyUse(uses);
+  return counts;
+}

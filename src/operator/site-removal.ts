@@ -1,0 +1,90 @@
+import { messageOf } from "../lib/thrown.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { key as keyResource } from "../resources/key.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { changeSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
+import { toDelete } from "./system.ts";
+
+/**
+ * Removes a site with its keys, records and history. Its ID is never used again. When its record is deleted, the site is out
+ * of use; if the removal of the rest is interrupted, `finishRemovals` completes it.
+ * @throws Refusal `not-found`, or `unavailable` when the removal of the rest failed
+ */
+export function removeSite(engine: Engine, name: string, now: number): Promise<SiteRecord> {
+  return remove(engine, (sites) => requireSite(sites, name), now);
+}
+
+/** Removes a site that an import has not completed. @throws Refusal as removeSite, `not-found` also when it is complete */
+export function removeImport(engine: Engine, id: number, now: number): Promise<SiteRecord> {
+  return remove(engine, (sites) => requireImport(sites, id), now);
+}
+
+/**
+ * Removes the sites whose import was interrupted, and completes removals that were interrupted. What cannot be removed now is left for the
+ * next call. Returns a sentence for each site.
+ */
+export async function finishRemovals(engine: Engine, now: number): Promise<readonly string[]> {
+  const done: string[] = [];
+  for (const { ID, Name } of (await listSites(engine)).filter((site) => isAbandoned(site, now))) {
+    const isRemoved = await removeAbandoned(engine, ID, now);
+    if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
+  }
+  for (const site of await engine.undroppedSites()) {
+    await engine.dropSite(site);
+    done.push(`finished the interrupted removal of site ${site}`);
+  }
+  return done;
+}
+
+/** Whether an import of the site was interrupted: it no longer renews the time until which it keeps the site. */
+function isAbandoned({ Importing }: SiteRecord, now: number): boolean {
+  return Importing !== "" && Date.parse(Importing) <= now;
+}
+
+async function removeAbandoned(engine: Engine, id: number, now: number): Promise<boolean> {
+  const pick = (sites: readonly SiteRecord[]) => {
+    const site = requireImport(sites, id);
+    if (!isAbandoned(site, now)) throw new Refusal("not-found", "its import goes on");
+    return site;
+  };
+  try {
+    await remove(engine, pick, now);
+    return true;
+  } catch (error) {
+    // Another process has removed it, or nothing can be written here.
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+function requireImport(sites: readonly SiteRecord[], id: number): SiteRecord {
+  const site = sites.find((one) => one.ID === id && one.Importing !== "");
+  if (!site) throw new Refusal("not-found", "the site was removed, or its import is complete");
+  return site;
+}
+
+async function remove(
+  engine: Engine,
+  pick: (sites: readonly SiteRecord[]) => SiteRecord,
+  now: number,
+): Promise<SiteRecord> {
+  const removed = await changeSites(engine, (sites, system) => {
+    const site = pick(sites);
+    const keys = system
+      .records<{ ID: number; Site: string }>(keyResource)
+      .filter((key) => Number(key.Site) === site.ID);
+    return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
+  });
+  try {
+    await engine.dropSite(removed.ID);
+  } catch (error) {
+    const why = messageOf(error);
+    throw new Refusal(
+      "unavailable",
+      `the site \`${removed.Name}\` is out of use, but not all of its data is deleted yet: ${why}; the next command continues`,
+      { cause: error },
+    );
+  }
+  return removed;
+}

@@ -1,0 +1,41 @@
+// Fills a new site, see store/site-fill.ts.
+
+import type { DumpedRow } from "../../model/dump.ts";
+import { newSite } from "../batch.ts";
+import { inPortions, type Portion } from "../refill.ts";
+import { newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
+import { openConnection, step } from "./bulk.ts";
+import { codeOf } from "./errors.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
+import type { Primary } from "./primary.ts";
+import { toSiteRow } from "./site-rows.ts";
+import { sql } from "./statements.ts";
+
+/** See `Engine.fillSite`. */
+export async function fillSite(primary: Primary, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
+  const epoch = newFillingEpoch();
+  const first: Portion = { table: "sites", rows: [toSiteRow(site, { ...newSite(), epoch }) as DumpedRow["row"]] };
+  const connection = await openConnection(primary);
+  try {
+    await store(connection, site, undefined, first);
+    for await (const portion of inPortions(rows)) await store(connection, site, epoch, portion);
+  } catch (error) {
+    throw /^2[23]/.test(codeOf(error)) ? unfitRow(error) : error;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** @param epoch that the site must have; undefined if it must have no row */
+async function store(
+  connection: PostgresConnection,
+  site: number,
+  epoch: string | undefined,
+  { table, rows }: Portion,
+): Promise<void> {
+  // The lock prevents that a restore replaces the tables, or `dropSite` removes rows, before the commit.
+  const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
+  if (found?.epoch !== epoch) throw notFilling();
+  await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));
+  await step(connection, connection.script(sql.commit));
+}

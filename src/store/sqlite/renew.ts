@@ -1,0 +1,23 @@
+import type { Database } from "bun:sqlite";
+import { randomText } from "../../lib/base62.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { hasHistory } from "../site-fill.ts";
+import { inTransaction, translated } from "./database.ts";
+
+/** See `Engine.renew`. On a connection that `open` makes. */
+export function renewHistories(open: () => Database): number {
+  const database = open();
+  try {
+    return translated(() => inTransaction(database, () => renewAll(database)));
+  } finally {
+    database.close();
+  }
+}
+
+function renewAll(database: Database): number {
+  const sites = database.query<{ id: number; epoch: string }, []>("select id, epoch from sites").all();
+  const renewed = sites.filter(({ epoch }) => hasHistory(epoch));
+  const update = database.query("update sites set epoch = ? where id = ?");
+  for (const { id } of renewed) update.run(randomText(8), id);
+  return renewed.filter(({ id }) => id !== systemSite).length;
+}

@@ -1,0 +1,42 @@
+// Fills a new site, see store/site-fill.ts.
+
+import type { Database } from "bun:sqlite";
+import type { DumpedRow } from "../../model/dump.ts";
+import { inPortions } from "../refill.ts";
+import { newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
+import { fromSqlite, inTransaction } from "./database.ts";
+import { giveWay } from "./portions.ts";
+import { insertRows } from "./refill.ts";
+
+/** See `Engine.fillSite`. On a connection that `open` makes. */
+export async function fillSite(open: () => Database, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {
+  const epoch = newFillingEpoch();
+  const database = open();
+  try {
+    inTransaction(database, () => begin(database, site, epoch));
+    for await (const portion of inPortions(rows)) {
+      inTransaction(database, () => {
+        const { changes } = database
+          .query("update sites set epoch = epoch where id = ? and epoch = ?")
+          .run(site, epoch);
+        if (changes === 0) throw notFilling();
+        if (portion.table === "sites") database.query("delete from sites where id = ?").run(site);
+        insertRows(database, portion);
+      });
+      await giveWay();
+    }
+  } catch (error) {
+    throw isUnfit(error) ? unfitRow(error) : fromSqlite(error);
+  } finally {
+    database.close();
+  }
+}
+
+function begin(database: Database, site: number, epoch: string): void {
+  if (database.query("select 1 from sites where id = ?").get(site)) throw notFilling();
+  database.query("insert into sites (id, epoch, revision, counters) values (?, ?, 0, '{}')").run(site, epoch);
+}
+
+function isUnfit(error: unknown): boolean {
+  return /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG)/.test(String((error as { code?: unknown }).code));
+}

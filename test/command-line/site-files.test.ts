@@ -1,0 +1,112 @@
+// Commands on one site as a file, on both engines.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { ask, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+describe.each(engines)("one site as a file on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop(kind, (workshop) => {
+    shop = workshop;
+  });
+
+  const addGarden = async (rows: number) => {
+    await shop.must(["site", "add", "garden", "--hostname", "garden.example"]);
+    const names = Array.from({ length: rows }, (_, index) => `Brand ${index}\n`);
+    await shop.must(["import", "--site", "garden", "brands", "-"], { stdin: `Name\n${names.join("")}` });
+    return (await shop.must(["key", "create", "--site", "garden"])).trim();
+  };
+
+  test("moves with its keys: exported, removed, imported, and served again", async () => {
+    const key = await addGarden(3);
+    const server = await shop.serve();
+    const get = () => ask(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
+    const before = await get();
+    const file = shop.file("garden.site");
+    const exported = await shop.run(["export-site", "garden", file, "--json"]);
+    expect(exported.stderr).toBe(`wrote the site garden to ${file}: 1 key, 3 records, 3 changes\n`);
+    expect(JSON.parse(exported.stdout)).toMatchObject({ site: "garden", keys: 1, records: 3, changes: 3 });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await shop.must(["site", "remove", "garden", "--yes"]);
+    expect((await get()).status).toBe(421);
+    expect(await shop.must(["import-site", file])).toBe("2\n");
+    const after = await get();
+    expect([after.status, await after.text()]).toEqual([200, await before.text()]);
+    expect(after.headers.get("ETag")).not.toBe(before.headers.get("ETag"));
+    expect(await shop.must(["journal", "--site", "garden"])).toMatch(/^1\t.*\n2\t.*\n3\t/);
+    await shop.must(["check"]);
+  });
+
+  test("is copied through a pipe, without its keys, and lists what it cannot have twice", async () => {
+    await addGarden(2);
+    const file = shop.file("garden.site");
+    await shop.must(["export-site", "garden", file]);
+    const taken = await shop.run(["import-site", file]);
+    expect([taken.code, taken.stderr]).toEqual([1, "storefront: the site `garden` exists already\n"]);
+    const staging = await shop.run(["import-site", "-", "--name", "staging", "--without-keys"], {
+      stdin: readFileSync(file),
+    });
+    expect([staging.code, staging.stdout]).toEqual([0, "2\n"]);
+    expect(staging.stderr).toBe(
+      "imported the site staging (ID 2): 0 keys, 2 records, 2 changes\nleft out the hostname garden.example: another site has it\n",
+    );
+    const again = await shop.run(["import-site", file, "--name", "again"]);
+    expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);
+    expect((await shop.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
+    expect((await shop.run(["import-site", shop.file("none")])).stderr).toMatch(/there is no file/);
+    await shop.must(["check"]);
+  });
+
+  /** Starts to import a file whose end does not arrive, and waits until rows are stored. */
+  async function beginImport(file: string) {
+    const lines = gunzipSync(readFileSync(file)).toString().split("\n");
+    writeFileSync(shop.file("part"), gzipSync(lines.slice(0, -3000).join("\n")));
+    await Bun.$`mkfifo ${shop.file("pipe")}`;
+    const writer = Bun.spawn(["sh", "-c", "exec 3>pipe; cat part >&3; exec sleep 30"], { cwd: shop.folder });
+    const started = shop.start(["import-site", shop.file("pipe")]);
+    const stored = () => kind.select(shop.database, "select id from records where site_id = 2 limit 1");
+    await waitFor(async () => (await stored()).length > 0, "stored rows", started.stderr);
+    return { ...started, endInput: () => writer.kill() };
+  }
+
+  test("leaves nothing when its import is killed: the name is free again after a minute, or at once by removing it", async () => {
+    await addGarden(4000);
+    const file = shop.file("garden.site");
+    await shop.must(["export-site", "garden", file]);
+    await shop.must(["site", "set", "garden", "--name", "old"]);
+    const killed = await beginImport(file);
+    killed.kill("SIGKILL");
+    await killed.exited;
+    killed.endInput();
+    expect((await shop.run(["import-site", file])).stderr).toMatch(/the site `garden` is imported until .*Z; if the/);
+    expect((await shop.run(["export", "--site", "garden", "brands"])).code).toBe(1);
+    expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is under way or was interrupted/);
+    expect(await shop.must(["site", "list"])).toMatch(/garden +being imported/);
+    await shop.must(["site", "remove", "garden", "--yes"]);
+    await shop.must(["check"]);
+    expect(await shop.must(["import-site", file])).toBe("3\n");
+    await shop.must(["check"]);
+  }, 60_000);
+
+  test("leaves nothing when its import is stopped", async () => {
+    await addGarden(4000);
+    const file = shop.file("garden.site");
+    await shop.must(["export-site", "garden", file]);
+    await shop.must(["site", "set", "garden", "--name", "old"]);
+    const stopped = await beginImport(file);
+    stopped.kill("SIGINT");
+    stopped.endInput();
+    expect(await stopped.exited).toBe(1);
+    expect(await shop.must(["site", "list"])).not.toContain(" garden ");
+    await shop.must(["check"]);
+  }, 60_000);
+
+  test("renew gives every site a new history", async () => {
+    await addGarden(1);
+    const { stdout, stderr } = await shop.run(["renew", "--json"]);
+    expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "started new histories for 1 site\n"]);
+    await shop.must(["check"]);
+  });
+});

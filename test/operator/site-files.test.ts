@@ -1,0 +1,374 @@
+// One site as a file: it is read back with everything, into any engine, and what is not as `export-site` wrote it is refused.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { DumpedRow } from "../../src/model/dump.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/system-site.ts";
+import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
+import { exportSite } from "../../src/operator/site-export.ts";
+import { importSite } from "../../src/operator/site-import.ts";
+import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+const now = Date.parse("2026-01-31T12:00:00Z");
+const minute = 60_000;
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-site-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A site with two brands, one of them changed, a deleted location, a response for an idempotency key, and three keys. */
+async function makeShop(engine: Engine): Promise<void> {
+  const settings = { hostnames: ["shop.example", "www.shop.example"], isDefault: true };
+  const site = await addSite(engine, "shop", settings, now);
+  const { record } = await createKey(engine, site, { label: "till", rate: 5 }, now);
+  await createKey(engine, site, { scope: "read", expiresAt: now + minute }, now);
+  const lost = await createKey(engine, site, { label: "lost" }, now);
+  await revokeKey(engine, lost.record.Prefix, now);
+  await engine.noteKeyUse(new Map([[record.ID, now + 5]]));
+  const at = (time: number) => ({ site: site.ID, at: now + time });
+  await engine.commit([
+    createIntent({ ...at(1), idempotency: { keyId: record.ID, name: "first", digest: "d" } }),
+    createIntent({ ...at(2), values: { Name: "Bolt" } }),
+    createIntent({ ...at(3), resource: "location", values: { Name: "Closed" } }),
+  ]);
+  await engine.commit([
+    createIntent({ ...at(4), operation: "update", id: 1, values: { Name: "Zürich \u{1f600}" } }),
+    createIntent({ ...at(5), operation: "delete", resource: "location", id: 1, values: {} }),
+  ]);
+  await engine.commit([
+    createIntent({ ...at(6), actor: "sfk_AbCd1234", run: "r1", operation: "update", id: 2, values: { Name: "Nut" } }),
+  ]);
+}
+
+/** What is stored of a site, without what differs in each database: IDs of the site and its keys, and the epoch. */
+async function contentOf(engine: Engine, name: string) {
+  const site = await findSite(engine, name);
+  const rows: DumpedRow[] = await Array.fromAsync(engine.dump(site.ID));
+  const keys = (await listKeys(engine, site)).map(({ ID: _, Site: __, ...key }) => key);
+  const ownRows = rows.map(({ table, row: { id, site_id: _, epoch: __, key_id: ___, ...row } }) => [
+    table,
+    table === "sites" ? row : { ...row, id },
+  ]);
+  return { rows: ownRows, keys, hostnames: site.Hostnames };
+}
+
+const historyOf = async (engine: Engine, name: string) =>
+  (await contentOf(engine, name)).rows.filter(([table]) => table === "records" || table === "journal");
+
+const epochOf = async (engine: Engine, site: number) => (await engine.heads([site]))[0]?.epoch;
+
+const importFile = (engine: Engine, file: string, options: Partial<Parameters<typeof importSite>[2]> = {}) =>
+  importSite(engine, file, { now: () => now, ...options });
+
+describe.each(engines)("a site on $name", (kind) => {
+  let shop: Engine;
+  let file: string;
+  beforeAll(async () => {
+    await kind.open();
+    shop = await openEngine(await kind.newDatabase(), allResources);
+    await makeShop(shop);
+    file = join(folder, `${kind.name}.site`);
+    await exportSite(shop, "shop", file, now);
+  });
+  afterAll(async () => {
+    await shop.close();
+    await kind.close();
+  });
+
+  const openEmpty = async () => openEngine(await kind.newDatabase(), allResources);
+
+  test("is imported with everything, and a new history", async () => {
+    const engine = await openEmpty();
+    await addSite(engine, "first", {}, now);
+    const imported = await importFile(engine, file);
+    const { site, ...counts } = imported;
+    expect(counts).toEqual({ keys: 3, records: 3, changes: 6, takenHostnames: [], takenKeys: [], takenDefault: false });
+    expect(site).toMatchObject({ ID: 2, Name: "shop", Default: "yes", Importing: "" });
+    expect(await contentOf(engine, "shop")).toEqual(await contentOf(shop, "shop"));
+    expect(await epochOf(engine, 2)).not.toBe(await epochOf(shop, 1));
+    expect(await engine.check()).toEqual([]);
+    await engine.close();
+  });
+
+  test("repeats the responses for idempotency keys, and never uses an ID of before again", async () => {
+    const engine = await openEmpty();
+    const { site } = await importFile(engine, file);
+    const keyId = (await listKeys(engine, site))[0]?.ID as number;
+    const outcomes = await engine.commit([
+      createIntent({ site: site.ID, at: now, idempotency: { keyId, name: "first", digest: "d" } }),
+      createIntent({ site: site.ID, at: now, resource: "location" }),
+    ]);
+    expect(outcomes).toMatchObject([
+      { kind: "replayed", id: 1 },
+      { kind: "done", id: 2 },
+    ]);
+    await engine.close();
+  });
+
+  test("is imported beside itself, without what it cannot have twice", async () => {
+    const engine = await openEmpty();
+    await makeShop(engine);
+    expect(await importFile(engine, file).catch(({ code }) => code)).toBe("conflict");
+    await setSite(engine, "shop", { removedHostnames: ["www.shop.example"] }, now);
+    const beside = await importFile(engine, file, { name: "copy" });
+    expect(beside).toMatchObject({ keys: 3, takenHostnames: ["shop.example"], takenDefault: true });
+    expect(beside.site).toMatchObject({ Name: "copy", Hostnames: "www.shop.example", Default: "" });
+    const again = await importFile(engine, file, { name: "again" });
+    expect(again).toMatchObject({ keys: 0, takenHostnames: ["shop.example", "www.shop.example"] });
+    expect(again.takenKeys).toEqual((await listKeys(shop)).map(({ Prefix }) => Prefix));
+    const without = await importFile(engine, file, { name: "without", withoutKeys: true });
+    expect(without).toMatchObject({ keys: 0, takenKeys: [] });
+    expect(await engine.check()).toEqual([]);
+    await engine.close();
+  });
+
+  test("that was never written to, and one that is suspended, are imported as they are", async () => {
+    const engine = await openEmpty();
+    await addSite(engine, "empty", {}, now);
+    await setSite(engine, "empty", { isSuspended: true }, now);
+    const empty = join(folder, "empty.site");
+    await exportSite(engine, "empty", empty, now);
+    const { site, ...counts } = await importFile(engine, empty, { name: "second" });
+    expect(site.Suspended).not.toBe("");
+    expect(counts).toMatchObject({ keys: 0, records: 0, changes: 0 });
+    expect((await engine.commit([createIntent({ site: site.ID })]))[0]).toMatchObject({ kind: "done", id: 1 });
+    await engine.close();
+  });
+
+  test("is imported once under one name, and as often as there are names, at the same time", async () => {
+    const engine = await openEmpty();
+    const one = await Promise.allSettled([1, 2, 3].map(() => importFile(engine, file)));
+    expect(one.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+    const names = ["a", "b", "c"];
+    await Promise.all(names.map((name) => importFile(engine, file, { name })));
+    expect((await listSites(engine)).map(({ Name }) => Name).sort()).toEqual([...names, "shop"]);
+    for (const name of names) expect(await historyOf(engine, name)).toEqual(await historyOf(shop, "shop"));
+    expect(await engine.check()).toEqual([]);
+    await engine.close();
+  });
+
+  /** Leaves what a process leaves that is killed while it imports. */
+  async function interrupt(engine: Engine): Promise<void> {
+    const { promise: never } = Promise.withResolvers<never>();
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const killed: Engine = {
+      ...engine,
+      async fillSite(site, rows) {
+        await engine.fillSite(site, withoutEnd(rows));
+        resolve();
+        await never;
+      },
+    };
+    void importFile(killed, file);
+    await begun;
+  }
+
+  async function* withoutEnd(rows: AsyncIterable<DumpedRow>): AsyncGenerator<DumpedRow> {
+    for await (const row of rows) if (row.table !== "sites") yield row;
+  }
+
+  test("whose import was interrupted is refused for a minute, and then removed by the next command", async () => {
+    const engine = await openEmpty();
+    await addSite(engine, "stays", {}, now);
+    await interrupt(engine);
+    expect((await listSites(engine)).map(({ Name, Hostnames }) => [Name, Hostnames])).toEqual([
+      ["stays", ""],
+      ["shop", ""],
+    ]);
+    expect(await engine.check()).toEqual([expect.stringMatching(/site 2: an `import-site` is under way or was inter/)]);
+    for (const refused of [
+      () => findSite(engine, "shop"),
+      () => setSite(engine, "shop", {}, now),
+      () => importFile(engine, file),
+    ])
+      expect(await refused().catch(({ message }) => message)).toMatch(
+        /the site `shop` is imported until 2026-01-31T12:01/,
+      );
+    expect(await finishRemovals(engine, now + minute - 1)).toEqual([]);
+    expect(await finishRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["stays"]);
+    expect(await listKeys(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+    expect((await importFile(engine, file)).site.ID).toBe(3);
+    await engine.close();
+  });
+
+  test("that is removed while it is imported leaves nothing", async () => {
+    const engine = await openEmpty();
+    const removing: Engine = {
+      ...engine,
+      async fillSite(site, rows) {
+        let isRemoved = false;
+        const removed = async function* () {
+          for await (const row of rows) {
+            if (!isRemoved) await removeSite(engine, "shop", now);
+            isRemoved = true;
+            yield row;
+          }
+        };
+        await engine.fillSite(site, removed());
+      },
+    };
+    expect(await importFile(removing, file).catch(({ code }) => code)).toBe("conflict");
+    expect(await listSites(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+    await engine.close();
+  });
+
+  const damaged: [string, (rows: DumpedRow[]) => void, RegExp][] = [
+    ["without its site", (rows) => rows.splice(1, 1), /it has no site/],
+    [
+      "with a record that is too long",
+      (rows) => edit(rows, "records", { body: brand("x".repeat(256)) }),
+      /`Name` must have at most 255/,
+    ],
+    ["with a record without its name", (rows) => edit(rows, "records", { body: '{"ID":1}' }), /`Name`/],
+    [
+      "with a record of another ID",
+      (rows) => edit(rows, "records", { body: '{"ID":7,"Name":"x"}' }),
+      /brand 1: .* damaged/,
+    ],
+    ["with a record that is a list", (rows) => edit(rows, "records", { body: "[]" }), /brand 1: .* damaged/],
+    ["with a record in another form", (rows) => edit(rows, "records", { body: '{"ID": 1, "Name":"x"}' }), /damaged/],
+    ["with a record of an unknown resource", (rows) => edit(rows, "records", { resource: "theirs" }), /does not know/],
+    ["with a site among the records", (rows) => edit(rows, "records", { resource: "site" }), /does not know/],
+    ["with a record of another site", (rows) => edit(rows, "records", { site_id: 9 }), /of another site/],
+    ["with a record of the system site", (rows) => edit(rows, "records", { site_id: 0 }), /more than one site/],
+    [
+      "with a record that differs from its history",
+      (rows) => edit(rows, "records", { body: brand("Other") }),
+      /differs from its entry/,
+    ],
+    [
+      "with a record of a later revision",
+      (rows) => edit(rows, "records", { revision: 99 }),
+      /records of brand are counted/,
+    ],
+    ["with an ID of zero", (rows) => edit(rows, "records", { id: 0 }), /no whole number from 1/],
+    ["with a record twice", (rows) => rows.splice(5, 0, rows[5] as DumpedRow), /is there twice/],
+    ["without an entry", (rows) => rows.splice(indexOf(rows, "journal") + 1, 1), /the journal lacks entry 2/],
+    ["without its last entries", (rows) => rows.splice(indexOf(rows, "journal") + 5, 1), /the journal lacks entry 6/],
+    [
+      "with an entry of an unknown operation",
+      (rows) => edit(rows, "journal", { operation: "x" }),
+      /operation is unknown/,
+    ],
+    ["with an actor that has a line break", (rows) => edit(rows, "journal", { actor: "a\nb" }), /actor is damaged/],
+    ["with an actor that has an escape", (rows) => edit(rows, "journal", { actor: "\u001b[31m" }), /actor is damaged/],
+    ["without an actor", (rows) => edit(rows, "journal", { actor: "" }), /actor is damaged/],
+    ["with a time beyond all time", (rows) => edit(rows, "journal", { at: 9e15 }), /its time is none/],
+    ["with a run that has a line break", (rows) => edit(rows, "journal", { run: "a\nb" }), /run is damaged/],
+    ["with a record before a change that is none", (rows) => edit(rows, "journal", { before: "{}" }), /damaged/],
+    ["with a counter below an ID", (rows) => edit(rows, "sites", { counters: '{"brand":1}' }), /beyond the last ID/],
+    [
+      "with counters that are no numbers",
+      (rows) => edit(rows, "sites", { counters: '{"brand":"x"}' }),
+      /state of its site/,
+    ],
+    ["with a revision of zero", (rows) => edit(rows, "sites", { revision: 0 }), /state of its site/],
+    ["with wrong counts", (rows) => edit(rows, "sites", { live: '{"brand":{"count":7,"revision":6}}' }), /are counted/],
+    ["with two sites", (rows) => rows.splice(2, 0, rows[1] as DumpedRow), /more than one site/],
+    ["with two states", (rows) => rows.push(rows[0] as DumpedRow), /more than one site/],
+    ["with a name that is none", (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"A B"}' }, 1), /`Name`/],
+    [
+      "with a hostname that is none",
+      (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"a","Hostnames":"-x"}' }, 1),
+      /Hostnames/,
+    ],
+    ["with a key without digest", (rows) => editKey(rows, { Digest: "" }), /`Digest`/],
+    [
+      "with a key that expires never",
+      (rows) => editKey(rows, { Expires: "9999-99-99T99:99:99.999Z" }),
+      /`Expires`: must be a time/,
+    ],
+    ["with a key of another kind", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
+    ["with the use of a key at no time", (rows) => edit(rows, "key_uses", { at: -1 }), /no time/],
+    ["of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
+  ];
+
+  test("is not imported from a damaged file, of which nothing is left", async () => {
+    const engine = await openEmpty();
+    const bad = join(folder, "bad.site");
+    for (const [name, damage, reason] of damaged) {
+      const rows = rowsIn(file);
+      damage(rows);
+      writeFileSync(bad, gzipSync(toText(rows)));
+      const error = await importFile(engine, bad).catch((thrown) => thrown);
+      expect([name, error.code, error.message]).toEqual([
+        name,
+        expect.stringMatching(/^(bad-request|invalid-record)$/),
+        expect.stringMatching(reason),
+      ]);
+      expect([name, await listSites(engine), await listKeys(engine)]).toEqual([name, [], []]);
+    }
+    writeFileSync(bad, gzipSync(toText(rowsIn(file)).replace('"Nut', '"Not')));
+    expect((await importFile(engine, bad).catch((thrown) => thrown)).code).toBe("bad-request");
+    expect(await listSites(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+    writeFileSync(bad, gzipSync(toText(rowsIn(file))));
+    expect((await importFile(engine, bad)).records).toBe(3);
+    await engine.close();
+  });
+});
+
+describe("between engines", () => {
+  beforeAll(() => Promise.all(engines.map((kind) => kind.open())));
+  afterAll(() => Promise.all(engines.map((kind) => kind.close())));
+
+  test.each([
+    [0, 1],
+    [1, 0],
+  ])("a site is the same: from %i to %i", async (from, to) => {
+    const open = async (index: number) => openEngine((await engines[index]?.newDatabase()) as string, allResources);
+    const [source, target] = [await open(from), await open(to)];
+    await makeShop(source);
+    const file = join(folder, `from-${from}.site`);
+    await exportSite(source, "shop", file, now);
+    await importFile(target, file);
+    expect(await contentOf(target, "shop")).toEqual(await contentOf(source, "shop"));
+    expect(await target.check()).toEqual([]);
+    await Promise.all([source.close(), target.close()]);
+  });
+});
+
+function brand(Name: string): string {
+  return JSON.stringify({ ID: 1, Name });
+}
+
+function rowsIn(file: string): DumpedRow[] {
+  const lines = gunzipSync(readFileSync(file)).toString().trim().split("\n").slice(1, -1);
+  return lines.map((line) => {
+    const [table, row] = JSON.parse(line);
+    return { table, row };
+  });
+}
+
+function toText(rows: readonly DumpedRow[]): string {
+  const body = rows.map(({ table, row }) => `${JSON.stringify([table, row])}\n`).join("");
+  const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+  return `{"storefront-site":1}\n${body}${JSON.stringify({ rows: rows.length, sha256 })}\n`;
+}
+
+function indexOf(rows: readonly DumpedRow[], table: string): number {
+  return rows.findIndex((row) => row.table === table && row.row.site_id !== systemSite);
+}
+
+/** Changes the first row of a table that is not of the system site, or the row at `at`. */
+function edit(rows: DumpedRow[], table: string, change: DumpedRow["row"], at = indexOf(rows, table)): void {
+  rows[at] = { table, row: { ...rows[at]?.row, ...change } };
+}
+
+function editKey(rows: DumpedRow[], change: object): void {
+  edit(rows, "records", { body: JSON.stringify({ ...JSON.parse(String(rows[2]?.row.body)), ...change }) }, 2);
+}
