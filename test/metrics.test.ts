@@ -1,6 +1,7 @@
 // The figures at /metrics that are counted here, and not by a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
 import { version } from "../package.json" with { type: "json" };
 import { readConfig } from "../src/config.ts";
 import { Histogram } from "../src/lib/histogram.ts";
@@ -240,6 +241,17 @@ test("sites that do not fit into the memory together are counted when they are d
   } finally {
     await server.stop();
   }
+});
+
+test("metrics are shown while the database is lost", async () => {
+  const server = await startTestServer();
+  const file = server.database.replace("sqlite:", "");
+  renameSync(file, `${file}.away`);
+  const values = await metricsOf(server);
+  renameSync(`${file}.away`, file);
+  await server.stop();
+  expect(values.get("storefront_http_connections")).toBe(0);
+  expect(values.has("storefront_sqlite_wal_bytes")).toBe(false);
 });
 
 test("a call to the database that fails is counted", async () => {
