@@ -116,6 +116,21 @@ test("of a mapping with very many faults the first 100 are listed, soon", () => 
   expect(faultsOf(source({ column: "Land", lookup }))).toHaveLength(100);
 });
 
+test("names of any length are shortened in messages", () => {
+  const name = "x".repeat(100_000);
+  const texts = [
+    { [name]: 1 },
+    { fields: { [name]: 1 } },
+    { fields: { Name: { [name]: 1 } } },
+    { fields: {}, skip: { [name]: 1 } },
+  ];
+  const lookup = { fields: { Name: { column: "A", lookup: { [name]: 1 } } } };
+  for (const text of [...texts, lookup])
+    expect(Math.max(...faultsOf(JSON.stringify(text)).map((fault) => fault.length))).toBeLessThan(300);
+  const { faults } = planMapping(readMapping(brand, JSON.stringify({ fields: { Name: name } })), ["A"]);
+  expect(faults[0]?.detail.length).toBeLessThan(300);
+});
+
 test("columns that a file does not have, or has twice, are reported with the nearest one", () => {
   const mapping = readMapping(
     brand,

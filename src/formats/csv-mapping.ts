@@ -38,7 +38,7 @@ export function readMapping(resource: Resource, text: string): CsvMapping {
   const sources = Object.entries(fields).map(([field, source]) => readSource(resource, field, source, faults));
   const skip = Object.entries(readObject(input.skip ?? {}, "skip", faults)).map(([column, values]) => ({
     column,
-    values: new Set(readStrings(values, `skip.${column}`, faults)),
+    values: new Set(readStrings(values, `skip.${shorten(column)}`, faults)),
   }));
   if (faults.length > 0) throw invalidRecord(faults);
   return { sources, skip };
@@ -51,7 +51,7 @@ export function planMapping(mapping: CsvMapping, header: readonly string[]): { p
     const index = header.indexOf(column);
     if (index === -1) faults.push({ field, detail: `the file has no column ${columnHint(column, header)}` });
     else if (header.includes(column, index + 1))
-      faults.push({ field, detail: `the file has the column \`${column}\` more than once` });
+      faults.push({ field, detail: `the file has the column \`${shorten(column)}\` more than once` });
     return index;
   };
   const sources = mapping.sources.map(({ column, ...source }) =>
@@ -66,14 +66,15 @@ const maxColumns = 20;
 
 function columnHint(column: string, header: readonly string[]): string {
   const meant = nearest(column, header);
-  if (meant !== undefined) return `\`${column}\`; did you mean \`${meant}\`?`;
+  const name = `\`${shorten(column)}\``;
+  if (meant !== undefined) return `${name}; did you mean \`${meant}\`?`;
   const some = header.slice(0, maxColumns).join(", ").slice(0, 500);
-  return `\`${column}\`; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;
+  return `${name}; its columns are ${some}${header.length > maxColumns ? ", ..." : ""}`;
 }
 
 /** The source of one field: the name of a column, or an object with `column` or `constant`. */
 function readSource(resource: Resource, field: string, entry: unknown, faults: Fault[]): ColumnSource {
-  const path = `fields.${field}`;
+  const path = `fields.${shorten(field)}`;
   if (exceedsMaxFaults(faults)) return { field };
   if (!fieldNames(resource).includes(field)) {
     const meant = nearestPath(field, fieldNames(resource));
@@ -107,13 +108,13 @@ function checkTogether(source: JsonObject, field: string, faults: Fault[]): void
 }
 
 function readLookup(resource: Resource, field: string, input: unknown, faults: Fault[]): Map<string, string> {
-  const path = `fields.${field}.lookup`;
+  const path = `fields.${shorten(field)}.lookup`;
   const lookup = new Map<string, string>();
   for (const [content, value] of Object.entries(readObject(input, path, faults))) {
     if (exceedsMaxFaults(faults)) break;
     if (typeof value !== "string")
-      faults.push({ field: `${path}.${content}`, detail: `must be a string, not ${kindOf(value)}` });
-    else if (checkValue(resource, field, value, `${path}.${content}`, faults)) lookup.set(content, value);
+      faults.push({ field: `${path}.${shorten(content)}`, detail: `must be a string, not ${kindOf(value)}` });
+    else if (checkValue(resource, field, value, `${path}.${shorten(content)}`, faults)) lookup.set(content, value);
   }
   return lookup;
 }
@@ -165,8 +166,13 @@ function checkMembers(input: JsonObject, known: readonly string[], path: string,
     if (known.includes(name) || exceedsMaxFaults(faults)) continue;
     const meant = nearest(name, known);
     const hint = meant ? `did you mean \`${meant}\`?` : `known members: ${known.join(", ")}`;
-    faults.push({ field: path ? `${path}.${name}` : name, detail: `no such member; ${hint}` });
+    faults.push({ field: path ? `${path}.${shorten(name)}` : shorten(name), detail: `no such member; ${hint}` });
   }
+}
+
+/** A name from the mapping, for a message. */
+function shorten(name: string): string {
+  return name.slice(0, 100);
 }
 
 function isObject(input: unknown): input is JsonObject {

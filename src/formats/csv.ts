@@ -59,7 +59,7 @@ export function planColumns(resource: Resource, header: readonly string[]): { pl
       return [{ field: "", detail: `column ${index + 1} has no name; name it, or choose columns with --map` }];
     if (!columns.includes(name)) {
       const meant = nearestPath(name, columns);
-      return [{ field: name, detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];
+      return [{ field: name.slice(0, 100), detail: `no such column${meant ? `; did you mean ${meant}?` : ""}` }];
     }
     return header.indexOf(name) < index ? [{ field: name, detail: "the column appears more than once" }] : [];
   });
