@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { columnsOf, isText, keyOf, tableNames } from "../src/store/tables.ts";
+import { columnsOf, isText, primaryKeyOf, tableNames } from "../src/store/tables.ts";
 import { engines } from "./support/engines.ts";
 
 setDefaultTimeout(60_000);
@@ -39,7 +39,7 @@ for (const engine of engines) {
       const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
       expect([...columns].sort(byName)).toEqual(declared.sort(byName));
       const key = (await engine.select(url, catalog.key)) as { name: string }[];
-      expect(key.map(({ name }) => name)).toEqual([...keyOf(table)]);
+      expect(key.map(({ name }) => name)).toEqual([...primaryKeyOf(table)]);
     });
   });
 }

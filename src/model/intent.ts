@@ -42,7 +42,7 @@ export interface Idempotency {
 }
 
 /** The record after an intent, as the response has it. */
-export interface Aftermath {
+export interface WriteResult {
   readonly operation: Operation;
   readonly id: number;
   readonly version: string;
@@ -52,8 +52,8 @@ export interface Aftermath {
 
 /** The result of an intent. */
 export type Outcome =
-  | (Aftermath & { readonly kind: "done"; readonly change: RecordChange })
-  | (Aftermath & { readonly kind: "unchanged" | "replayed" })
+  | (WriteResult & { readonly kind: "done"; readonly change: RecordChange })
+  | (WriteResult & { readonly kind: "unchanged" | "replayed" })
   | Refused;
 
 export interface Refused {

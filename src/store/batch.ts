@@ -4,7 +4,7 @@
 import { randomText } from "../lib/base62.ts";
 import type { JournalEntry, Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
-import { type Aftermath, headVersion, type Intent, type Outcome, versionOf } from "../model/intent.ts";
+import { headVersion, type Intent, type Outcome, versionOf, type WriteResult } from "../model/intent.ts";
 import { decide, type StoredRow } from "./decide.ts";
 import { withChange } from "./record-counts.ts";
 import { hasHistory } from "./site-fill.ts";
@@ -119,7 +119,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   if (decision.kind === "unchanged") {
     const same = { ...decision, operation };
     remember(intent, same, stored, written);
-    return { kind: "unchanged", ...aftermath(same, site) };
+    return { kind: "unchanged", ...toWriteResult(same, site) };
   }
   site.revision++;
   site.counters[intent.resource] = Math.max(last, decision.id);
@@ -133,10 +133,10 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   site.counts = withChange(site.counts, { resource: change.resource, revision, added: +isThere - +wasThere });
   stored.rows.set(rowKey(intent.site, change.resource, id), { revision, body: isThere ? body : null });
   remember(intent, change, stored, written);
-  return { kind: "done", ...aftermath(change, site), change };
+  return { kind: "done", ...toWriteResult(change, site), change };
 }
 
-interface After {
+interface RecordState {
   readonly operation: Operation;
   readonly id: number;
   readonly revision: number;
@@ -161,11 +161,16 @@ function journaled({ operation }: Intent, row: StoredRow | undefined): Operation
   return row?.body == null ? "create" : "update";
 }
 
-function aftermath({ operation, id, revision, body }: After, site: SiteState): Aftermath {
+function toWriteResult({ operation, id, revision, body }: RecordState, site: SiteState): WriteResult {
   return { operation, id, version: versionOf(site.epoch, revision), body };
 }
 
-function remember(intent: Intent, { operation, id, revision, body }: After, stored: Stored, written: Written): void {
+function remember(
+  intent: Intent,
+  { operation, id, revision, body }: RecordState,
+  stored: Stored,
+  written: Written,
+): void {
   if (!intent.idempotency) return;
   const { site, at } = intent;
   const { keyId, name, digest } = intent.idempotency;

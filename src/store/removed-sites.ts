@@ -2,13 +2,13 @@
 // create the site again.
 
 import { siteResourceName, systemSite } from "../model/system-site.ts";
-import { keyOf, tableNames } from "./tables.ts";
+import { primaryKeyOf, tableNames } from "./tables.ts";
 
 /** The epoch of a removed site. No site with a history has it. */
 export const removedEpoch = "";
 
 /** The tables with the rows of a site, besides `sites` itself. */
-export const siteTables = tableNames.filter((table) => keyOf(table)[0] === "site_id");
+export const siteTables = tableNames.filter((table) => primaryKeyOf(table)[0] === "site_id");
 
 /** A statement for every engine: returns a row if the record of this site is a deleted one. After a restore it may exist again, or never have existed. */
 export function selectDeleted(site: string): string {

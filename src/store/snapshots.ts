@@ -1,4 +1,4 @@
-// The sites as clients read them, each as new as the store when a request asks: from memory, or record by record from the store.
+// The sites as clients read them, each as new as the store when the request arrived: from memory, or record by record from the store.
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { RecordChange } from "../model/change.ts";
@@ -6,14 +6,14 @@ import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
-import { Barrier, type BarrierResult } from "./barrier.ts";
 import { ColdReads } from "./cold-reads.ts";
 import { type ColdRead, ColdSite, type ColdSiteOptions, OtherHistory } from "./cold-site.ts";
 import { type Follower, LoadedSites, type MemorySize } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
+import { type QueriedHeads, SharedHeads } from "./shared-heads.ts";
 
-/** How often a remote store is asked about one request at most, when it says one thing and gives another. */
-const maxQuestions = 3;
+/** How often one request queries a remote database at most, when that reports one history of a site and returns another. */
+const maxAttempts = 3;
 
 /** A site as new as the store: its snapshot if it is in memory, otherwise what reads it from the store. */
 export type FreshSite = Snapshot | ColdSite;
@@ -21,17 +21,18 @@ export type FreshSite = Snapshot | ColdSite;
 export class Snapshots {
   readonly #engine: Engine;
   readonly #loaded: LoadedSites;
-  /** For an engine that cannot tell by itself that nothing has changed. */
-  readonly #barrier: Barrier | undefined;
+  /** For an engine without `unchanged`. */
+  readonly #sharedHeads: SharedHeads | undefined;
   readonly #coldReads = new ColdReads();
   readonly #coldOptions: ColdSiteOptions;
+  /** Counts the commits that were noticed; `Snapshot.checked` holds the value at the last check. */
   #generation = 0;
 
   /** @param budget bytes that the sites in memory may take together */
   constructor(engine: Engine, resources: readonly Resource[], budget: number) {
     this.#engine = engine;
     this.#loaded = new LoadedSites(engine, resources, budget);
-    this.#barrier = engine.unchanged ? undefined : new Barrier(engine);
+    this.#sharedHeads = engine.unchanged ? undefined : new SharedHeads(engine);
     this.#coldOptions = {
       engine,
       bringUpSystem: (head) => after(this.#at(systemSite, head), ({ epoch }) => requireEpoch(epoch, head)),
@@ -49,7 +50,7 @@ export class Snapshots {
    * @throws Refusal `unavailable` when the store does not respond
    */
   fresh(site: number): MaybePromise<FreshSite> {
-    if (this.#barrier) return this.#freshBehind(this.#barrier, site);
+    if (this.#sharedHeads) return this.#freshRemote(this.#sharedHeads, site);
     if (!this.#engine.unchanged?.()) this.#generation++;
     const wanted = this.#loaded.get(site);
     if (wanted?.checked === this.#generation && this.#loaded.get(systemSite)?.checked === this.#generation) {
@@ -73,36 +74,38 @@ export class Snapshots {
     return this.#loaded.size;
   }
 
-  async #freshBehind(barrier: Barrier, site: number): Promise<FreshSite> {
-    for (let question = 1; question <= maxQuestions; question++) {
+  async #freshRemote(sharedHeads: SharedHeads, site: number): Promise<FreshSite> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
-      const result = await barrier.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
-      const system = this.#behind(systemSite, result, known[0] as number);
-      const wanted = site === systemSite ? system : this.#behind(site, result, known[1] as number);
+      const result = await sharedHeads.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
+      const system = this.#bringToHead(systemSite, result, known[0] as number);
+      const wanted = site === systemSite ? system : this.#bringToHead(site, result, known[1] as number);
       const freshSystem = system instanceof Promise ? await system : system;
       const fresh = wanted instanceof Promise ? await wanted : wanted;
       if (isOfHistory(freshSystem, result) && isOfHistory(fresh, result)) return this.#use(fresh);
     }
-    throw new Refusal("unavailable", "the store says one history of a site and gives another", { retryAfter: 1 });
+    throw new Refusal("unavailable", "the database reported one history of a site and returned another", {
+      retryAfter: 1,
+    });
   }
 
   /**
-   * `site` as the result has it or newer; all who got the same result share the way there.
-   * @param known the revision that this process knew before it asked
+   * `site` as the result has it or newer. All requests with the same result share the work.
+   * @param known the revision that this process knew before the query
    */
-  #behind(site: number, { heads, shared }: BarrierResult, known: number): MaybePromise<FreshSite> {
+  #bringToHead(site: number, { heads, shared }: QueriedHeads, known: number): MaybePromise<FreshSite> {
     const head = heads.get(site) as Head;
     const snapshot = this.#loaded.get(site);
     if (snapshot?.isAt(head)) return snapshot;
-    let way = shared.get(site) as Promise<FreshSite> | undefined;
-    if (!way) {
+    let loading = shared.get(site) as Promise<FreshSite> | undefined;
+    if (!loading) {
       // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
       if (head.revision < known) this.#loaded.drop(site);
-      way = Promise.resolve(this.#at(site, head));
-      way.catch(() => {});
-      shared.set(site, way);
+      loading = Promise.resolve(this.#at(site, head));
+      loading.catch(() => {});
+      shared.set(site, loading);
     }
-    return way;
+    return loading;
   }
 
   #catchUp(sites: readonly number[], heads: readonly Head[], generation: number): MaybePromise<FreshSite> {
@@ -158,6 +161,6 @@ function requireEpoch(epoch: string, head: Head): void {
   if (epoch !== head.epoch) throw new OtherHistory();
 }
 
-function isOfHistory({ site, epoch }: FreshSite, { heads }: BarrierResult): boolean {
+function isOfHistory({ site, epoch }: FreshSite, { heads }: QueriedHeads): boolean {
   return heads.get(site)?.epoch === epoch;
 }

@@ -115,14 +115,14 @@ export function columnsOf(table: TableName, except: readonly string[] = []): str
 }
 
 /** The columns of the primary key of a table. */
-export function keyOf(table: TableName): readonly string[] {
+export function primaryKeyOf(table: TableName): readonly string[] {
   return tables[table].key;
 }
 
 /** The column with the ID of the site that a row belongs to; undefined if it belongs to none. */
 export function siteColumnOf(table: TableName): string | undefined {
   if (table === "sites") return "id";
-  return keyOf(table).find((column) => column === "site_id");
+  return primaryKeyOf(table).find((column) => column === "site_id");
 }
 
 /** All tables, or those with rows of the site. @param site undefined for all */

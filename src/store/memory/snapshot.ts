@@ -17,7 +17,7 @@ export class Snapshot {
   readonly site: number;
   readonly epoch: string;
   revision: number;
-  /** The store's generation at which this was last seen to be as new as the store. */
+  /** The value of the generation of `Snapshots` when this was last found to be as new as the store. */
   checked = -1;
   readonly #resources: readonly Resource[];
   readonly #collections: Map<string, Collection>;
@@ -40,7 +40,7 @@ export class Snapshot {
     return this.#named(resource.name) as Collection;
   }
 
-  /** Whether this is what `head` stands for. */
+  /** Whether this is the state at `head`. */
   isAt(head: Head): boolean {
     return this.revision === head.revision && this.epoch === head.epoch;
   }

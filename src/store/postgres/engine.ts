@@ -33,11 +33,11 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const address = { ...given, timeout };
   const primary = createPrimary(address);
   // Every request reads heads, so they have a separate connection that no long work can delay.
-  const barrier = new Pool(primary, 1);
+  const headsPool = new Pool(primary, 1);
   const pool = new Pool(primary, address.poolSize - 1);
   // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
   const trials = new Pool(primary, 1);
-  const close = async () => void (await Promise.all([barrier.close(), pool.close(), trials.close()]));
+  const close = async () => void (await Promise.all([headsPool.close(), pool.close(), trials.close()]));
   try {
     await migrate(pool, primary, resources);
   } catch (error) {
@@ -46,7 +46,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   }
 
   return {
-    heads: (sites) => barrier.read((connection) => readHeads(connection, sites)),
+    heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool),
     ...createJournalReads(pool),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
@@ -58,7 +58,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),
     ...createMaintenance(primary, pool),
-    usage: () => ({ connections: { ...sumOf([barrier.usage, pool.usage]), max: address.poolSize } }),
+    usage: () => ({ connections: { ...sumOf([headsPool.usage, pool.usage]), max: address.poolSize } }),
     close,
   };
 }

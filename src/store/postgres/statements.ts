@@ -7,7 +7,7 @@
 import { systemSite } from "../../model/system-site.ts";
 import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
-import { columnsOf, isText, keyOf, siteColumnOf, type TableName } from "../tables.ts";
+import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../tables.ts";
 
 /** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
 const minIdleTimeout = 10_000;
@@ -54,7 +54,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   /** Every row of a table, or of one like it that is named `from`; only those of `site` if there is one. */
   dump: (table: TableName, from: string, site?: number) => {
     const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${list([site])} `;
-    return `select ${columnsOf(table).join(", ")} from ${from} ${where}order by ${keyOf(table).join(", ")}`;
+    return `select ${columnsOf(table).join(", ")} from ${from} ${where}order by ${primaryKeyOf(table).join(", ")}`;
   },
 
   /** Begins a transaction whose wait for others ends a little before this program's wait for it. */
@@ -127,14 +127,14 @@ function insert(table: TableName, into: string = table): string {
 
 /** Inserts rows, or replaces those that are there. */
 function put(table: TableName): string {
-  const key = keyOf(table);
+  const key = primaryKeyOf(table);
   const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
   return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
 }
 
 /** The rows with the given keys. */
 function fetch(table: TableName, columns = columnsOf(table)): string {
-  const key = keyOf(table);
+  const key = primaryKeyOf(table);
   return `select ${columns.join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
 }
 
@@ -155,7 +155,7 @@ function columnsInSite(table: TableName): string {
 }
 
 function keyInSite(table: TableName): string {
-  return keyOf(table)
+  return primaryKeyOf(table)
     .filter((column) => column !== "site_id")
     .join(", ");
 }

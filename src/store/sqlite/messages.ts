@@ -1,31 +1,33 @@
 // The messages between the threads about a batch. Each is one string: a first line of JSON and then a line per JSON text,
 // which has no line breaks. Cloning the objects would take twice the time.
 
-import type { Aftermath, Intent, Outcome, Refused } from "../../model/intent.ts";
+import type { Intent, Outcome, Refused, WriteResult } from "../../model/intent.ts";
 import { withId } from "../decide.ts";
 
 /** An outcome without its body, which is empty for a new record. The rest of a change is in the intent. */
-type OutcomeHead = Refused | (Omit<Aftermath, "body"> & { kind: "done" | "unchanged" | "replayed"; revision?: number });
+type OutcomeMeta =
+  | Refused
+  | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed"; revision?: number });
 
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
   // JSON leaves out what is undefined. Copying all other members takes longer than overwriting this one.
-  const heads = intents.map((intent) => {
+  const metas = intents.map((intent) => {
     texts += `\n${intent.text}`;
     return { ...intent, text: undefined };
   });
-  return JSON.stringify(heads) + texts;
+  return JSON.stringify(metas) + texts;
 }
 
 export function decodeIntents(message: string): Intent[] {
-  const [heads = "", ...texts] = message.split("\n");
-  return (JSON.parse(heads) as Intent[]).map((head, index) => ({ ...head, text: texts[index] as string }));
+  const [metas = "", ...texts] = message.split("\n");
+  return (JSON.parse(metas) as Intent[]).map((meta, index) => ({ ...meta, text: texts[index] as string }));
 }
 
 /** @param intents those of the outcomes, of which the other thread has the texts */
 export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly Intent[]): string {
   let bodies = "";
-  const heads = outcomes.map((outcome, index): OutcomeHead => {
+  const metas = outcomes.map((outcome, index): OutcomeMeta => {
     if (outcome.kind === "refused") {
       bodies += "\n";
       return outcome;
@@ -36,17 +38,17 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
       ? { kind, operation, id, version, revision: outcome.change.revision }
       : { kind, operation, id, version };
   });
-  return JSON.stringify(heads) + bodies;
+  return JSON.stringify(metas) + bodies;
 }
 
 /** The outcomes of `intents`, or of some from the first on. */
 export function decodeOutcomes(message: string, intents: readonly Intent[]): Outcome[] {
-  const [heads = "", ...bodies] = message.split("\n");
-  return (JSON.parse(heads) as OutcomeHead[]).map((head, index): Outcome => {
-    if (head.kind === "refused") return head;
-    const { kind, operation, id, version, revision = 0 } = head;
+  const [metas = "", ...bodies] = message.split("\n");
+  return (JSON.parse(metas) as OutcomeMeta[]).map((meta, index): Outcome => {
+    if (meta.kind === "refused") return meta;
+    const { kind, operation, id, version, revision = 0 } = meta;
     const intent = intents[index] as Intent;
-    const body = isNew(head, intent) ? withId(id, intent.text) : copyOf(bodies[index] as string);
+    const body = isNew(meta, intent) ? withId(id, intent.text) : copyOf(bodies[index] as string);
     if (kind !== "done") return { kind, operation, id, version, body };
     return { kind, operation, id, version, body, change: { revision, resource: intent.resource, id, operation, body } };
   });

@@ -1,6 +1,6 @@
 // Statements on the tables, their columns from the declaration. A parameter has the name of its column, so a row is bound as an object.
 
-import { columnsOf, keyOf, type TableName } from "../tables.ts";
+import { columnsOf, primaryKeyOf, type TableName } from "../tables.ts";
 
 /** Inserts a row. @param into the table, if it is another one with the same columns */
 export function insert(table: TableName, columns = columnsOf(table), into: string = table): string {
@@ -9,14 +9,14 @@ export function insert(table: TableName, columns = columnsOf(table), into: strin
 
 /** Inserts a row, or sets these columns of the row that has its key. */
 export function put(table: TableName, columns = columnsOf(table)): string {
-  const key = keyOf(table);
+  const key = primaryKeyOf(table);
   const set = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`);
   return `${insert(table, columns)} on conflict (${key.join(", ")}) do update set ${set.join(", ")}`;
 }
 
 /** Selects the row that has a key. */
 export function select(table: TableName, columns = columnsOf(table)): string {
-  const isKey = keyOf(table).map((column) => `${column} = ${parameter(column)}`);
+  const isKey = primaryKeyOf(table).map((column) => `${column} = ${parameter(column)}`);
   return `select ${columns.join(", ")} from ${table} where ${isKey.join(" and ")}`;
 }
 

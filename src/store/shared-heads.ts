@@ -4,11 +4,11 @@ import { Refusal } from "../model/errors.ts";
 /** One query for the heads of sites, shared by all requests that wait for it. */
 interface Query {
   readonly sites: Set<number>;
-  readonly result: PromiseWithResolvers<BarrierResult>;
+  readonly result: PromiseWithResolvers<QueriedHeads>;
 }
 
 /** The heads of the sites at a moment after all these requests arrived, and the work that they share because of it. */
-export interface BarrierResult {
+export interface QueriedHeads {
   readonly heads: ReadonlyMap<number, Head>;
   readonly shared: Map<number, Promise<unknown>>;
 }
@@ -17,7 +17,7 @@ export interface BarrierResult {
  * Queries the store for the heads of sites, one query at a time. A query serves all requests that arrived before it was
  * sent. Those that arrive while it runs share the next one.
  */
-export class Barrier {
+export class SharedHeads {
   readonly #engine: Engine;
   #next: Query | undefined;
   #isRunning = false;
@@ -27,7 +27,7 @@ export class Barrier {
   }
 
   /** The heads of `sites` and others, as of this call or later. @throws Refusal `unavailable` */
-  headsOf(sites: readonly number[]): Promise<BarrierResult> {
+  headsOf(sites: readonly number[]): Promise<QueriedHeads> {
     this.#next ??= { sites: new Set(), result: Promise.withResolvers() };
     for (const site of sites) this.#next.sites.add(site);
     const { promise } = this.#next.result;

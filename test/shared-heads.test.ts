@@ -3,19 +3,19 @@
 import { expect, test } from "bun:test";
 import type { Head } from "../src/model/engine.ts";
 import { Refusal } from "../src/model/errors.ts";
-import { Barrier, type BarrierResult } from "../src/store/barrier.ts";
+import { type QueriedHeads, SharedHeads } from "../src/store/shared-heads.ts";
 import { createManualEngine } from "./support/manual-engine.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });
-const revisions = ({ heads }: BarrierResult) =>
+const revisions = ({ heads }: QueriedHeads) =>
   Object.fromEntries([...heads].map(([site, one]) => [site, one.revision]));
 const down = () => new Refusal("unavailable", "down");
 
 test("a request that arrives during a query waits for the next one, which it shares", async () => {
   const { engine, next, waiting } = createManualEngine();
-  const barrier = new Barrier(engine);
-  const early = barrier.headsOf([1]);
-  const late = [barrier.headsOf([1, 2]), barrier.headsOf([3])];
+  const sharedHeads = new SharedHeads(engine);
+  const early = sharedHeads.headsOf([1]);
+  const late = [sharedHeads.headsOf([1, 2]), sharedHeads.headsOf([3])];
   const first = await next("heads");
   expect(first.args).toEqual([[1]]);
   expect(await waiting()).toEqual([]);
@@ -34,15 +34,15 @@ test("a request that arrives during a query waits for the next one, which it sha
     { 1: 6, 2: 7, 3: 8 },
     { 1: 6, 2: 7, 3: 8 },
   ]);
-  expect(responses[0]).toBe(responses[1] as BarrierResult);
+  expect(responses[0]).toBe(responses[1] as QueriedHeads);
   expect(await waiting()).toEqual([]);
 });
 
 test("after a query has returned, the next one is sent at once", async () => {
   const { engine, next } = createManualEngine();
-  const barrier = new Barrier(engine);
+  const sharedHeads = new SharedHeads(engine);
   for (const revision of [1, 2, 3]) {
-    const asked = barrier.headsOf([1]);
+    const asked = sharedHeads.headsOf([1]);
     (await next("heads")).resolve([head(revision)]);
     expect(revisions(await asked)).toEqual({ 1: revision });
   }
@@ -50,22 +50,22 @@ test("after a query has returned, the next one is sent at once", async () => {
 
 test("when a query fails, the requests that wait for the next one fail too, and later requests are queried again", async () => {
   const { engine, next, waiting } = createManualEngine();
-  const barrier = new Barrier(engine);
-  const asked = [barrier.headsOf([1]), barrier.headsOf([2]), barrier.headsOf([3])];
+  const sharedHeads = new SharedHeads(engine);
+  const asked = [sharedHeads.headsOf([1]), sharedHeads.headsOf([2]), sharedHeads.headsOf([3])];
   const outcomes = Promise.allSettled(asked);
   (await next("heads")).reject(down());
   expect((await outcomes).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   expect(await waiting()).toEqual([]);
-  const later = barrier.headsOf([4]);
+  const later = sharedHeads.headsOf([4]);
   (await next("heads")).resolve([head(1)]);
   expect(revisions(await later)).toEqual({ 4: 1 });
 });
 
 test("a fault of the program fails the requests of that query, and no others", async () => {
   const { engine, next } = createManualEngine();
-  const barrier = new Barrier(engine);
-  const early = barrier.headsOf([1]).catch((error) => error.message);
-  const late = barrier.headsOf([2]);
+  const sharedHeads = new SharedHeads(engine);
+  const early = sharedHeads.headsOf([1]).catch((error) => error.message);
+  const late = sharedHeads.headsOf([2]);
   (await next("heads")).reject(new Error("a bug"));
   expect(await early).toBe("a bug");
   (await next("heads")).resolve([head(9)]);
