@@ -45,12 +45,7 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
       pending.respond(message.id, undefined);
     }
   };
-  const child = Bun.spawn({
-    cmd: [process.execPath, Bun.main, "serve"],
-    env,
-    stdio: [new Blob([JSON.stringify({ certificate })]), "inherit", "inherit"],
-    ipc: onMessage,
-  });
+  const child = spawnServe(env, { certificate }, onMessage);
   function send(message: MessageOfParent): void {
     try {
       child.send(message);
@@ -70,4 +65,25 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
     retire: () => send({ kind: "retire" }),
     kill: (signal) => child.kill(signal),
   };
+}
+
+/** Starts `serve` with `input` as JSON on stdin. */
+function spawnServe(
+  env: Readonly<Record<string, string>>,
+  input: object,
+  onMessage: (message: MessageOfChild) => void,
+): Bun.Subprocess<"pipe", "inherit", "inherit"> {
+  const child = Bun.spawn({
+    cmd: [process.execPath, Bun.main, "serve"],
+    env,
+    stdio: ["pipe", "inherit", "inherit"],
+    ipc: onMessage,
+  });
+  // Not a Blob for stdin: the runtime would keep its file descriptor. A child that ends at once does not read it.
+  const write = async () => {
+    await child.stdin.write(JSON.stringify(input));
+    await child.stdin.end();
+  };
+  void write().catch(() => {});
+  return child;
 }

@@ -47,8 +47,13 @@ export class Connection implements Turn {
 
   /** Whether a request is under way or a response not yet sent. */
   get isBusy(): boolean {
+    return !this.isDone && this.#requests.state.kind !== "idle";
+  }
+
+  /** Whether the last response is sent. The connection may still exist, until its client closes it. */
+  get isDone(): boolean {
     const { state, output } = this.#requests;
-    return !output.isEmpty || !(state.kind === "idle" || isEnding(state));
+    return output.isEmpty && isEnding(state);
   }
 
   /** Reads what the client sent: at once up to the end of one request, and more when it is this connection's turn. */

@@ -98,9 +98,12 @@ function openSocket(
   });
 }
 
-/** Closes a listening socket. The system resets what waits in its accept queue, so that is accepted first, in one turn of the event loop. */
+/**
+ * Closes a listening socket. The system resets what waits in its accept queue. So all of it is accepted first, in a whole turn of the event
+ * loop: the first immediate comes before the runtime looks for input, the second one right after.
+ */
 async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void> {
-  await new Promise((resolve) => setImmediate(resolve));
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   socket.stop();
 }
 
@@ -163,9 +166,9 @@ async function stopConnections(
   seconds: number,
   idleSeconds: number,
 ): Promise<void> {
-  await waitUntil(() => connections.size === 0, Math.max(arrivalTime, idleSeconds * 1000));
+  await waitUntil(() => every(connections, ({ isDone }) => isDone), Math.max(arrivalTime, idleSeconds * 1000));
   for (const connection of connections) connection.stop();
-  await waitUntil(() => !isBusy(connections), seconds * 1000);
+  await waitUntil(() => every(connections, ({ isBusy }) => !isBusy), seconds * 1000);
   for (const connection of connections) connection.end();
 }
 
@@ -175,7 +178,7 @@ async function waitUntil(isDone: () => boolean, milliseconds: number): Promise<v
   while (!isDone() && performance.now() < deadline) await Bun.sleep(10);
 }
 
-function isBusy(connections: Iterable<Connection>): boolean {
-  for (const connection of connections) if (connection.isBusy) return true;
-  return false;
+function every(connections: Iterable<Connection>, isTrue: (connection: Connection) => boolean): boolean {
+  for (const connection of connections) if (!isTrue(connection)) return false;
+  return true;
 }

@@ -1,7 +1,8 @@
 // What a server does at SIGHUP.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
@@ -19,6 +20,9 @@ interface LoadCounts {
   readonly closes: number;
   readonly failures: readonly string[];
 }
+
+/** For a request whose connection is not kept: a process that is replaced would wait for it. */
+const once = { headers: { Connection: "close" } };
 
 /** Sends SIGHUP, and waits until `message` is on stderr. */
 async function reload(server: Served, message: RegExp): Promise<void> {
@@ -66,8 +70,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     await idle.responses(1);
     server.kill("SIGHUP");
     await waitFor(() => childrenOf(server.pid).length === 3, "a successor");
-    const fresh = async () => (await fetch(`${server.url}/healthz`, { headers: { Connection: "close" } })).status;
-    expect(await fresh()).toBe(200);
+    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
     await Bun.sleep(1000);
     slow.send('e":"x"}');
     idle.send(toRequest("GET /healthz HTTP/1.1"));
@@ -102,6 +105,54 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
   });
 });
 
+describe("SIGHUP after an upgrade", () => {
+  let shop: Workshop;
+  useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
+    shop = opened;
+  });
+
+  /** A copy of the program in the folder of the workshop, with `version`. */
+  function install(version: string): string {
+    const root = fileURLToPath(new URL("../..", import.meta.url));
+    for (const part of ["src", "docs"]) cpSync(join(root, part), shop.file(part), { recursive: true });
+    if (!existsSync(shop.file("node_modules"))) symlinkSync(join(root, "node_modules"), shop.file("node_modules"));
+    const described = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    writeFileSync(shop.file("package.json"), JSON.stringify({ ...described, version }));
+    return shop.file("src/main.ts");
+  }
+
+  async function versionsOf({ adminUrl }: Served): Promise<string[]> {
+    const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
+    return [...text.matchAll(/^storefront_build_info\{version="([^"]+)"/gm)].map(([, version]) => version as string);
+  }
+
+  test("workers run the new version; one that does not start is reported, and no process is replaced", async () => {
+    const main = install("7.0.1");
+    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"], { main });
+    expect(await versionsOf(server)).toEqual(["7.0.1"]);
+    install("7.0.2");
+    await reload(server, /replaced 3 processes/);
+    expect(await versionsOf(server)).toEqual(["7.0.2"]);
+    const before = childrenOf(server.pid);
+    writeFileSync(main, "throw new Error('this is not complete');\n");
+    await reload(server, /this is not complete[\s\S]*could not start; replaced 0 of 3 processes, the others stay/);
+    expect(childrenOf(server.pid)).toEqual(before);
+    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    install("7.0.3");
+    await reload(server, /replaced 3 processes/);
+    expect(await versionsOf(server)).toEqual(["7.0.3"]);
+  });
+
+  test.skipIf(process.platform !== "linux")("the parent keeps no file open of processes that have ended", async () => {
+    const server = await shop.serve(["--workers", "2"]);
+    const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;
+    await reload(server, /replaced 2 processes/);
+    const before = openFiles();
+    for (let count = 0; count < 3; count++) await reload(server, /replaced 2 processes/);
+    expect(openFiles()).toBe(before);
+  });
+});
+
 describe("SIGHUP with TLS", () => {
   let shop: Workshop;
   useWorkshop(engines[0] as (typeof engines)[number], (opened) => {
@@ -119,7 +170,7 @@ describe("SIGHUP with TLS", () => {
 
   /** Whether a new connection gets this certificate. */
   const has = ({ url }: Served, ca: string) =>
-    fetch(`${url}/healthz`, { tls: { ca }, headers: { Connection: "close" } }).then(
+    fetch(`${url}/healthz`, { ...once, tls: { ca } }).then(
       ({ ok }) => ok,
       () => false,
     );

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineKind } from "./engines.ts";
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const ownMain = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 export interface Ended {
   readonly code: number;
@@ -18,6 +18,8 @@ export interface Ended {
 export interface RunOptions {
   readonly stdin?: string | Uint8Array;
   readonly env?: Record<string, string>;
+  /** The file of the program, by default that of this checkout. */
+  readonly main?: string;
   /** Runs this instead of the program, as `sh -c` does. */
   readonly wrap?: (command: string) => string;
 }
@@ -66,7 +68,7 @@ export function openWorkshop(url?: string): Workshop {
   const database = url ?? `sqlite:${join(folder, "test.db")}`;
   const running = new Set<Started>();
 
-  function start(args: readonly string[], { stdin, env, wrap }: RunOptions = {}): Started {
+  function start(args: readonly string[], { stdin, env, main = ownMain, wrap }: RunOptions = {}): Started {
     const cmd = [process.execPath, main, ...args];
     const child = Bun.spawn({
       cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
@@ -122,7 +124,7 @@ export function openWorkshop(url?: string): Workshop {
       const show = (bytes: Uint8Array) => {
         shown += decoder.decode(bytes, { stream: true });
       };
-      const child = Bun.spawn([process.execPath, main, ...args], {
+      const child = Bun.spawn([process.execPath, ownMain, ...args], {
         cwd: folder,
         env: { ...inherited(), STOREFRONT_DATABASE: database, TERM: "xterm-256color" },
         terminal: { cols: 120, rows: 40, data: (_, bytes) => show(bytes) },

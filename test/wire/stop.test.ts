@@ -106,6 +106,43 @@ describe("a listener that stops", () => {
     expect(received).toEndWith("m".repeat(1_000_000));
   });
 
+  test("accepts a connection that waits in its queue", async () => {
+    const opening = openClient(listener.port);
+    const stopped = listener.stop(60, 60);
+    const client = await opening;
+    client.send(get("/queued"));
+    expect((await client.ended()).received).toEndWith("GET /queued ");
+    await stopped;
+  });
+
+  test("serves one more request on each idle connection for the time that it is given, and does not wait longer than for the last one", async () => {
+    const clients = [await openUsed(), await openClient(listener.port)];
+    const stopped = listener.stop(60, 60);
+    await Bun.sleep(100);
+    for (const client of clients) {
+      client.send(get("/last") + get("/behind"));
+      const { received, isReset } = await client.ended();
+      expect(isReset).toBe(false);
+      expect(received).toContain("Connection: close");
+      expect(received).toEndWith("GET /last ");
+    }
+    await stopped;
+  });
+
+  test("ends idle connections when that time is over", async () => {
+    const client = await openUsed();
+    await listener.stop(60, 0.2);
+    expect((await client.ended()).isReset).toBe(false);
+  });
+
+  test("ends idle connections at once when it is called again without such a time", async () => {
+    const client = await openUsed();
+    const first = listener.stop(60, 60);
+    await listener.stop(60);
+    expect((await client.ended()).isReset).toBe(false);
+    await first;
+  });
+
   test("waits for at most the given time", async () => {
     const client = await openClient(listener.port);
     client.send(get("/held"));
