@@ -27,7 +27,10 @@ const examples: Record<string, readonly string[]> = {
   serve: ["serve --demo", "serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem --workers 4"],
   health: ["health --url http://127.0.0.1:8080"],
   site: ["site add garden --hostname garden.example", "site list"],
-  "site add": ["site add garden --hostname garden.example --hostname www.garden.example"],
+  "site add": [
+    "site add garden --hostname garden.example --hostname www.garden.example",
+    "site add --from shops.csv --with-key",
+  ],
   "site list": ["site list --json"],
   "site show": ["site show garden"],
   "site set": ["site set garden --add-hostname shop.garden.example", "site set garden --suspend"],

@@ -1,9 +1,10 @@
 import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
 import { servedOf } from "../model/resource.ts";
+import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
 import { removeSite } from "../operator/site-removal.ts";
 import { summarizeSite } from "../operator/site-summary.ts";
-import { addSite, listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
+import { listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
@@ -16,12 +17,18 @@ import {
   withEngine,
   withNewEngine,
 } from "./common.ts";
+import { openInput } from "./input.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
   readonly hostname?: string[];
   readonly default?: boolean;
   readonly yes?: true;
+}
+
+interface AddOptions extends SiteOptions {
+  readonly from?: string;
+  readonly withKey?: true;
 }
 
 interface SetOptions extends SiteOptions {
@@ -42,18 +49,49 @@ export function siteCommand(): Command {
 
 function addCommand(): Command {
   return withCommonOptions(new Command("add"))
-    .description("create a website")
-    .argument("<name>", "name of the website: lower-case letters, digits and hyphens")
+    .description("create a website, or those of a CSV file: all of them or none")
+    .argument("[name]", "name of the website: lower-case letters, digits and hyphens")
     .option("--hostname <host>", "hostname of the website; may be given several times", collect)
     .option("--default", "serve this website also for hostnames that no website has")
-    .action(async (name: string, options: SiteOptions) => {
-      const settings = { hostnames: options.hostname, isDefault: options.default };
-      const made = await withNewEngine(options, (engine) => addSite(engine, name, settings, Date.now()));
-      printResult(options, made, [`${made.ID}`]);
-      printMessage(
-        `created the site ${made.Name} (ID ${made.ID}); to create a key: storefront key create --site ${made.Name}`,
+    .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
+    .option("--with-key", "create a key for each website, and print it; it cannot be shown again")
+    .action(async (name: string | undefined, options: AddOptions) => {
+      const listed = await toListed(name, options);
+      const added = await withNewEngine(options, (engine) =>
+        addSites(engine, listed, options.withKey ?? false, Date.now()),
       );
+      if (options.from === undefined) printAdded(added[0] as AddedSite, options);
+      else printList(added, options);
     });
+}
+
+/** The sites to create. @throws UsageError unless there is either a name or a file */
+async function toListed(name: string | undefined, options: AddOptions): Promise<readonly ListedSite[]> {
+  const { hostname: hostnames = [], default: isDefault = false, from } = options;
+  if (from !== undefined) {
+    if (name !== undefined || hostnames.length > 0 || isDefault)
+      throw new UsageError("with --from, the file has the name, the hostnames and the default site");
+    return readSiteList(openInput(from));
+  }
+  if (name === undefined) throw new UsageError("missing the name of the website, or --from with a file");
+  return [{ name, hostnames, isDefault }];
+}
+
+/** The ID, or with `--with-key` the key and nothing else. */
+function printAdded({ site, key }: AddedSite, options: AddOptions): void {
+  const hint = key
+    ? "save its key now: it cannot be shown again"
+    : `to create a key: storefront key create --site ${site.Name}`;
+  printMessage(`created the site ${site.Name} (ID ${site.ID}); ${hint}`);
+  printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
+}
+
+function printList(added: readonly AddedSite[], options: AddOptions): void {
+  const keys = options.withKey ? "; save their keys now: they cannot be shown again" : "";
+  printMessage(`created ${added.length === 1 ? "1 site" : `${added.length} sites`}${keys}`);
+  const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
+  const value = added.map(({ site, key }) => ({ ...site, key }));
+  printResult(options, value, lines);
 }
 
 function listCommand(): Command {

@@ -175,7 +175,8 @@ function canBeginWith(text: string, { Prefix, Digest }: KeyRecord): boolean {
   return Prefix.startsWith(text) || (text.startsWith(Prefix) && isBeginning(text));
 }
 
-function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
+/** A new key, and the intent to create its record. @throws Refusal `invalid-record` */
+export function toIssue(site: number, { label = "", scope = "write", expiresAt, rate }: KeySettings, now: number) {
   const { key, prefix, digest } = makeKey();
   const values = {
     Site: String(site),

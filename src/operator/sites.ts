@@ -42,7 +42,7 @@ export async function findSite(engine: Engine, name: string): Promise<SiteRecord
 /** Creates a site. @throws Refusal `invalid-record`, or `conflict` when its name or a hostname is taken */
 export function addSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return changeSites(engine, (sites) => {
-    const values = toValues({ ...settings, name }, undefined, now);
+    const values = toSiteValues({ ...settings, name }, undefined, now);
     requireFree(sites, undefined, values);
     return [...unsetDefault(sites, undefined, settings, now), toCreate(siteResource, values, now)];
   });
@@ -55,7 +55,7 @@ export function addSite(engine: Engine, name: string, settings: SiteSettings, no
 export function setSite(engine: Engine, name: string, settings: SiteSettings, now: number): Promise<SiteRecord> {
   return changeSites(engine, (sites) => {
     const site = requireComplete(requireSite(sites, name));
-    const values = toValues(settings, site, now);
+    const values = toSiteValues(settings, site, now);
     requireFree(sites, site.ID, values);
     return [...unsetDefault(sites, site.ID, settings, now), toUpdate(siteResource, site.ID, values, now)];
   });
@@ -93,7 +93,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
 }
 
 /** The values that change. @param site undefined for a new one */
-function toValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
+export function toSiteValues(settings: SiteSettings, site: SiteRecord | undefined, now: number): Values {
   const { name, isDefault, isSuspended } = settings;
   const hostnames = hostnamesAfter(settings, site);
   return {
@@ -130,18 +130,24 @@ export function requireFree(
   own: number | undefined,
   wanted: { Name?: string; Hostnames?: string },
 ) {
+  const wantedHosts = hostnamesOf(wanted);
   for (const other of sites) {
     if (other.ID === own) continue;
     if (other.Name === wanted.Name) requireComplete(other);
     if (other.Name === wanted.Name) throw new Refusal("conflict", `the site \`${other.Name}\` exists already`);
-    const hosts = hostnamesOf(other);
-    const taken = hostnamesOf(wanted).find((host) => hosts.includes(host));
+    const hosts = wantedHosts.length === 0 ? [] : hostnamesOf(other);
+    const taken = wantedHosts.find((host) => hosts.includes(host));
     if (taken) throw new Refusal("conflict", `the hostname \`${taken}\` already belongs to the site \`${other.Name}\``);
   }
 }
 
 /** There is at most one default site: a new one replaces the present one. */
-function unsetDefault(sites: readonly SiteRecord[], own: number | undefined, { isDefault }: SiteSettings, now: number) {
+export function unsetDefault(
+  sites: readonly SiteRecord[],
+  own: number | undefined,
+  { isDefault }: SiteSettings,
+  now: number,
+) {
   if (!isDefault) return [];
   const others = sites.filter((site) => site.Default === "yes" && site.ID !== own);
   return others.map((site) => toUpdate(siteResource, site.ID, { Default: "" }, now));

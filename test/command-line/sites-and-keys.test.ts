@@ -50,6 +50,33 @@ describe("site", () => {
     expect(others.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
   });
 
+  test("of a list are created with their keys, and work", async () => {
+    const rows = Array.from({ length: 300 }, (_, n) => `list-${n},list-${n}.example www.list-${n}.example,\n`);
+    const { code, stdout, stderr } = await shop.run(["site", "add", "--from", "-", "--with-key"], {
+      stdin: `name,hostnames,default\n${rows.join("")}`,
+    });
+    expect([code, stderr]).toEqual([0, "created 300 sites; save their keys now: they cannot be shown again\n"]);
+    const [header, ...lines] = stdout.trimEnd().split("\n");
+    expect([header, lines.length]).toEqual(["name,key", 300]);
+    const [name, key = ""] = lines.at(-1)?.split(",") ?? [];
+    expect(name).toBe("list-299");
+    expect(await status(key, { Host: "www.list-299.example" })).toBe(200);
+    const again = await shop.run(["site", "add", "--from", "-"], { stdin: "name\nnew\nlist-7\nmain\n" });
+    expect([again.code, again.stdout]).toEqual([1, ""]);
+    expect(again.stderr).toMatch(
+      /`row 3`: the site `list-7` exists already \(and 1 more\)\n.*`row 4`: the site `main`/,
+    );
+    expect((await shop.run(["site", "show", "new"])).code).toBe(1);
+  });
+
+  test("is added with a key, which is all on stdout", async () => {
+    const key = await shop.must(["site", "add", "keyed", "--hostname", "keyed.example", "--with-key"]);
+    expect(key).toMatch(/^sfk_[0-9A-Za-z]{42}\n$/);
+    expect(await status(key.trim(), { Host: "keyed.example" })).toBe(200);
+    for (const args of [[], ["x", "--from", "-"], ["--from", "-", "--default"]])
+      expect((await shop.run(["site", "add", ...args], { stdin: "name\nx\n" })).code).toBe(2);
+  });
+
   test("is suspended and resumed, and shown with its state", async () => {
     await shop.must(["site", "add", "pause", "--hostname", "pause.example"]);
     const key = (await shop.must(["key", "create", "--site", "pause"])).trim();

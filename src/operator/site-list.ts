@@ -1,0 +1,128 @@
+// Creates the sites of a list: all of them or none.
+
+import { decodeText } from "../formats/charset.ts";
+import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
+import type { Engine } from "../model/engine.ts";
+import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
+import type { Intent } from "../model/intent.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { toIssue } from "./keys.ts";
+import { requireFree, type SiteRecord, toSiteValues, unsetDefault } from "./sites.ts";
+import { changeSystem, type System, toCreate } from "./system.ts";
+
+/** A site to create. */
+export interface ListedSite {
+  /** Its row in the file, from 1 for the header; undefined if it is not from a file. */
+  readonly row?: number;
+  readonly name: string;
+  readonly hostnames: readonly string[];
+  readonly isDefault: boolean;
+}
+
+export interface AddedSite {
+  readonly site: SiteRecord;
+  /** Its key, which is not stored; undefined if there is none. */
+  readonly key: string | undefined;
+}
+
+/** Sites of a file. They are stored in one transaction. */
+const maxSites = 1000;
+
+const columns = ["name", "hostnames", "default"] as const;
+
+/**
+ * The sites in a CSV file with the columns `name`, `hostnames` (separated by blanks or semicolons) and `default` (`yes` or nothing). Only
+ * `name` is required.
+ * @throws Refusal `bad-request` when it is no such file, `invalid-record` for rows with faults
+ */
+export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<readonly ListedSite[]> {
+  const sites: ListedSite[] = [];
+  const faults: Fault[] = [];
+  let header: readonly string[] | undefined;
+  let row = 0;
+  for await (const read of readCsvRows(decodeText(bytes))) {
+    if (!read) throw new Refusal("bad-request", `row ${row + 1} is longer than ${maxRowLength} characters`);
+    for (const { cells, fault } of read.rows) {
+      row++;
+      if (fault) faults.push({ field: `row ${row}`, detail: fault.detail });
+      else if (!header) header = readHeader(cells);
+      else if (cells.some((cell) => cell !== "")) sites.push(toListed(header, cells, row, faults));
+      if (sites.length > maxSites) throw new Refusal("bad-request", `the file has more than ${maxSites} sites`);
+    }
+  }
+  if (faults.length > 0) throw invalidRecord(faults);
+  if (sites.length === 0) throw new Refusal("bad-request", "the file has no sites");
+  return sites;
+}
+
+/**
+ * Creates sites, each with a key if `withKeys`.
+ * @throws Refusal `invalid-record` with the faults of all rows, or for a single site as addSite does
+ */
+export async function addSites(
+  engine: Engine,
+  listed: readonly ListedSite[],
+  withKeys: boolean,
+  now: number,
+): Promise<readonly AddedSite[]> {
+  let keys: string[] = [];
+  const bodies = await changeSystem(engine, (system) => {
+    const sites = createAll(listed, system, now);
+    const firstId = system.nextId(siteResource);
+    const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
+    keys = issued.map(({ key }) => key);
+    const replaced = listed.some(({ isDefault }) => isDefault)
+      ? unsetDefault(system.records<SiteRecord>(siteResource), undefined, { isDefault: true }, now)
+      : [];
+    return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
+  });
+  return listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
+}
+
+function readHeader(cells: readonly string[]): readonly string[] {
+  const names = cells.map((cell) => cell.trim().toLowerCase());
+  const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
+  if (unknown === undefined && names.includes("name") && new Set(names).size === names.length) return names;
+  const found = unknown === undefined ? "" : `, not \`${unknown}\``;
+  throw new Refusal(
+    "bad-request",
+    `the first row must be \`${columns.join(",")}\`, or \`name\` and some of the others${found}`,
+  );
+}
+
+function toListed(header: readonly string[], cells: readonly string[], row: number, faults: Fault[]): ListedSite {
+  const cell = (name: (typeof columns)[number]) => cells[header.indexOf(name)]?.trim() ?? "";
+  const answer = cell("default").toLowerCase();
+  if (cells.length > header.length)
+    faults.push({ field: `row ${row}`, detail: "it has more cells than the first row" });
+  if (!["", "yes", "no"].includes(answer))
+    faults.push({ field: `row ${row}`, detail: "`default` must be yes, no or empty" });
+  const hostnames = cell("hostnames")
+    .split(/[\s;]+/)
+    .filter((host) => host !== "");
+  return { row, name: cell("name"), hostnames, isDefault: answer === "yes" };
+}
+
+/** The intents to create the sites. The IDs follow on those that were given. */
+function createAll(listed: readonly ListedSite[], system: System, now: number): Intent[] {
+  const sites = [...system.records<SiteRecord>(siteResource)];
+  const firstId = system.nextId(siteResource);
+  const faults: Fault[] = [];
+  const intents: Intent[] = [];
+  let hasDefault = false;
+  for (const [index, { row, ...settings }] of listed.entries()) {
+    try {
+      if (settings.isDefault && hasDefault) throw new Refusal("conflict", "another row is the default site already");
+      hasDefault ||= settings.isDefault;
+      const values = toSiteValues(settings, undefined, now);
+      requireFree(sites, undefined, values);
+      intents.push(toCreate(siteResource, values, now, firstId + index));
+      sites.push({ ID: firstId + index, Importing: "", ...values } as unknown as SiteRecord);
+    } catch (error) {
+      if (!(error instanceof Refusal) || row === undefined) throw error;
+      faults.push({ field: `row ${row}`, detail: error.message });
+    }
+  }
+  if (faults.length > 0) throw invalidRecord(faults);
+  return intents;
+}

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { listKeys } from "../../src/operator/keys.ts";
+import { addSites, readSiteList } from "../../src/operator/site-list.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, listSites } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+
+async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+const read = (text: string) => readSiteList(bytesOf(text));
+const refusal = (work: Promise<unknown>) => work.then(() => undefined).catch((error) => error);
+
+describe("a list of sites", () => {
+  test("has names, hostnames in any usual form, and the default site", async () => {
+    expect(await read("Name;Hostnames;Default\r\na;a.example  www.a.example;\r\n\r\nb;;YES\r\n")).toEqual([
+      { row: 2, name: "a", hostnames: ["a.example", "www.a.example"], isDefault: false },
+      { row: 4, name: "b", hostnames: [], isDefault: true },
+    ]);
+    expect(await read('name,hostnames\n"a","x.example;y.example"\n')).toMatchObject([
+      { hostnames: ["x.example", "y.example"] },
+    ]);
+    expect(await read("name\na\n")).toMatchObject([{ name: "a", hostnames: [] }]);
+  });
+
+  const refused: [string, string, RegExp][] = [
+    ["is empty", "", /the file has no sites/],
+    ["has only a header", "name\n", /the file has no sites/],
+    ["has no names", "hostnames\nx\n", /first row must be `name,hostnames,default`/],
+    ["has an unknown column", "name,host\na,b\n", /not `host`/],
+    ["names a column twice", "name,name\na,b\n", /first row must be/],
+    ["has a row with more cells than columns", "name\na,b\n", /`row 2`: it has more cells/],
+    ["has a default that is neither yes nor no", "name,default\na,1\n", /`row 2`: `default` must be/],
+    ["has a quote that is never closed", 'name\n"a\n', /`row 2`: /],
+    ["has too many rows", `name\n${"a\n".repeat(1001)}`, /more than 1000 sites/],
+  ];
+  test.each(refused)("that %s is refused", async (_, text, reason) => {
+    expect((await refusal(read(text)))?.message).toMatch(reason);
+  });
+});
+
+describe.each(engines)("sites of a list on $name", (kind) => {
+  let engine: Engine;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await engine?.close();
+    engine = await openEngine(await kind.newDatabase(), allResources);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  const add = async (text: string, withKeys = false) => addSites(engine, await read(text), withKeys, 1);
+  const names = async () => (await listSites(engine)).map(({ Name, Default }) => Name + Default);
+
+  test("are created together, each with its own key, and one of them as the default site", async () => {
+    await addSite(engine, "first", { isDefault: true }, 1);
+    await addSite(engine, "gone", {}, 1);
+    await removeSite(engine, "gone", 1);
+    const added = await add("name,hostnames,default\na,a.example,\nb,B.example,yes\n", true);
+    expect(added.map(({ site }) => [site.ID, site.Name, site.Hostnames])).toEqual([
+      [3, "a", "a.example"],
+      [4, "b", "b.example"],
+    ]);
+    expect(await names()).toEqual(["first", "a", "byes"]);
+    const keys = await listKeys(engine);
+    expect(keys.map(({ Site, Prefix }) => [Site, Prefix])).toEqual(
+      added.map(({ site, key }) => [`${site.ID}`, key?.slice(0, 12) as string]),
+    );
+  });
+
+  test("are all refused for the faults of some, each with its row", async () => {
+    await addSite(engine, "taken", { hostnames: ["taken.example"] }, 1);
+    const text = "name,hostnames\na,a.example\nA B,\ntaken,\nb,taken.example\na,\nc,a.example\nd,http://x\n";
+    const { code, faults } = await refusal(add(text, true));
+    expect(code).toBe("invalid-record");
+    expect(faults.map(({ field, detail }: { field: string; detail: string }) => `${field}: ${detail}`)).toEqual([
+      expect.stringMatching(/^row 3: `Name`: must be lower-case/),
+      "row 4: the site `taken` exists already",
+      "row 5: the hostname `taken.example` already belongs to the site `taken`",
+      "row 6: the site `a` exists already",
+      "row 7: the hostname `a.example` already belongs to the site `a`",
+      expect.stringMatching(/^row 8: .*hostname/),
+    ]);
+    expect(await names()).toEqual(["taken"]);
+    expect(await listKeys(engine)).toEqual([]);
+    expect((await refusal(add("name,default\na,yes\nb,yes\n")))?.message).toMatch(/row 3`: another row is the default/);
+  });
+
+  test("are created as a whole while others create sites too", async () => {
+    const lists = [1, 2, 3].map((n) => add(`name\n${[1, 2, 3].map((m) => `s${n}-${m}\n`).join("")}`, true));
+    const same = [1, 2].map(() => refusal(add("name\nsame\nsame-2\n")));
+    expect((await Promise.all(lists)).map((added) => added.length)).toEqual([3, 3, 3]);
+    expect((await Promise.all(same)).filter((error) => error === undefined)).toHaveLength(1);
+    expect((await listSites(engine)).length).toBe(11);
+    const keys = await listKeys(engine);
+    expect(keys.every(({ siteName }) => /^s[123]-[123]$/.test(siteName))).toBe(true);
+    expect(new Set(keys.map(({ Site }) => Site)).size).toBe(9);
+  });
+});
