@@ -138,6 +138,22 @@ for (const kind of engines) {
       expect(await writer.engine.check()).toEqual([]);
     });
 
+    test("of many sites that are read at once, some wait for the others", async () => {
+      await fill(400);
+      let [running, most] = [0, 0];
+      const read = () =>
+        writer.engine.readSite(writer.site.ID, async ({ portions }) => {
+          most = Math.max(most, ++running);
+          let rows = 0;
+          for await (const portion of portions) rows += portion.length;
+          await Bun.sleep(5);
+          running--;
+          return rows;
+        });
+      expect(await Promise.all(Array.from({ length: 24 }, read))).toEqual(new Array(24).fill(400));
+      expect(most).toBeLessThan(12);
+    });
+
     test("a whole site is read in portions as of one moment, while others write", async () => {
       await fill(2000);
       const seen = new Set<number>();

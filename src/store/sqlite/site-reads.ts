@@ -2,6 +2,7 @@
 
 import type { Database } from "bun:sqlite";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { Slots } from "../../lib/slots.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { readCounts, type StoredCounts } from "../record-counts.ts";
@@ -13,6 +14,9 @@ type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 /** Rows of a portion. A site that has no more is read at once, on the connection of the other reads. */
 const portionSize = 256;
 
+/** Sites that are read in portions at once: each has a connection, and is in memory before it counts for `--memory`. */
+const maxPortioned = 4;
+
 const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
 const selectRows =
   "select resource, id, revision, body from records where site_id = ? order by resource, id limit coalesce(?, -1)";
@@ -23,6 +27,7 @@ const selectRows =
  */
 export function createSiteReads(database: Database, open: () => Database, guard: () => void): SiteReads {
   const sql = statements(database);
+  const slots = new Slots(maxPortioned);
   const readAtOnce = database.transaction((work: () => unknown) => work());
 
   /** Runs `work` in a transaction, with the site as it is there. */
@@ -45,7 +50,9 @@ export function createSiteReads(database: Database, open: () => Database, guard:
       const small = read(site, minHead, (found) => ({ ...found, rows: sql.rows.all(site, portionSize + 1) }));
       const { rows, ...found } = small;
       if (rows.length <= portionSize) return use({ ...found, portions: [rows] });
-      return after(readPortions(open(), site, use, minHead), (result) => {
+      const readAll = () => readPortions(open(), site, use, minHead);
+      // The system site is needed for everything else.
+      return after(site === systemSite ? readAll() : slots.run(readAll), (result) => {
         guard();
         return result;
       });
