@@ -3,7 +3,7 @@
 import type { AdminAddress, Config } from "../config.ts";
 import type { MetricsSample } from "../lib/metric-samples.ts";
 import { Refusal } from "../model/errors.ts";
-import { startAdmin } from "../start.ts";
+import { createLog, startAdmin } from "../start.ts";
 import type { Certificate } from "../wire/listen.ts";
 import { listenOnPort, withListenErrors } from "./listen-on-port.ts";
 import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./messages.ts";
@@ -15,8 +15,16 @@ const samplesTimeout = 2000;
 
 /** Serves the public port until `end`, a message of the parent, or the end of the parent. */
 export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
+  const log = createLog(config);
   const server = await listenOnPort(config, await certificateOfParent());
-  const sendSample = async (id: number) => sendToParent({ kind: "sample", id, sample: await server.sample() });
+  const sendSample = async (id: number) => {
+    try {
+      await sendToParent({ kind: "sample", id, sample: await server.sample() });
+    } catch (error) {
+      // The worker goes on. Its parent uses the last metrics that it sent.
+      log.error({ err: error }, "a worker cannot send its metrics");
+    }
+  };
   const retired = onMessages((message) => {
     if (message.kind === "sample") void sendSample(message.id);
   });

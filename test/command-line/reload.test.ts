@@ -143,6 +143,21 @@ describe("SIGHUP after an upgrade", () => {
     expect(await versionsOf(server)).toEqual(["7.0.3"]);
   });
 
+  test("a worker that cannot make its metrics serves nevertheless, and ends when it has to", async () => {
+    const main = install("7.0.1");
+    const file = shop.file("src/lib/metric-samples.ts");
+    writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
+    const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
+    const before = childrenOf(server.pid);
+    expect((await fetch(`${server.adminUrl}/metrics`, once)).status).toBe(500);
+    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    expect(childrenOf(server.pid)).toEqual(before);
+    expect(server.stderr()).toContain("cannot send its metrics");
+    await reload(server, /replaced 3 processes/);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  });
+
   test.skipIf(process.platform !== "linux")("the parent keeps no file open of processes that have ended", async () => {
     const server = await shop.serve(["--workers", "2"]);
     const openFiles = () => readdirSync(`/proc/${server.pid}/fd`).length;
