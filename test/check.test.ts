@@ -51,9 +51,12 @@ test("of a removed site nothing but its row may be left, and what is left is cou
 
 test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]>([
   [
-    "counters that are no JSON",
+    "counters that are not valid JSON",
     (rows) => change(rows, site, { counters: "{" }),
-    ["site 1 is damaged: its counters are no JSON", ...new Array(3).fill("is beyond the last ID that was given")],
+    [
+      "site 1 is damaged: its counters are not valid JSON",
+      ...new Array(3).fill("is beyond the last ID that was given"),
+    ],
   ],
   [
     "a counter behind its records",

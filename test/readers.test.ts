@@ -151,7 +151,7 @@ describe("JSON", () => {
 
   test.each<[string, number, number, string]>([
     ["{\n  \"Name\": 'x'\n}", 2, 11, "expected a value, not `'`; JSON takes double quotes only"],
-    ['{"a":1,}', 1, 8, "expected a name in double quotes, not `}`; a comma too many stands before it"],
+    ['{"a":1,}', 1, 8, "expected a name in double quotes, not `}`; remove the comma before it"],
     ['{"a" 1}', 1, 6, "expected `:` after the name, not `1`"],
     ['{"a":1 "b":2}', 1, 8, 'expected `,` or `}`, not `"`'],
     ['{"a":1', 1, 7, "expected `,` or `}`, not the end of the text"],

@@ -167,6 +167,6 @@ function passOver(pattern: RegExp, text: string, at: number): number {
 function hintAt(character = ""): string {
   if (character === "'") return "; JSON takes double quotes only";
   if (character === "/" || character === "#") return "; JSON has no comments";
-  if (character === "}" || character === "]") return "; a comma too many stands before it";
+  if (character === "}" || character === "]") return "; remove the comma before it";
   return /[A-Za-z_]/.test(character) ? "; text and names need double quotes" : "";
 }

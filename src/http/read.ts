@@ -19,7 +19,7 @@ import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } 
 import { toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
-/** Answers GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
+/** The response to GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
   if (!route.isList) return lookUp(exchange, route, fresh);
   const query = readListQuery(route.resource, exchange.target.query);

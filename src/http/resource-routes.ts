@@ -87,11 +87,11 @@ class ResourceEndpoint {
     }
   }
 
-  /** While a long list was made or the store was asked, the key may have been revoked and the site removed. */
+  /** While the response was made, the key may have been revoked or the site removed. */
   #checkAgain<T>(exchange: Exchange, { isList }: ResourceRoute, { site }: FreshSite, made: T): MaybePromise<T> {
     const { admission } = this.#dependencies;
     if (isList) return admission.readmit(exchange, () => made);
-    // A record comes together with the state of the keys, so the store need not be asked for that.
+    // The engine read the record and the head of the system site together, so the keys in memory are as new as the record.
     admission.recheck(exchange, site);
     return made;
   }
@@ -100,7 +100,7 @@ class ResourceEndpoint {
     requireWrite(exchange, key);
     const body = readBody(exchange.request);
     if (!(body instanceof Promise)) return this.#store(exchange, route, key, epoch, body);
-    // So they may while the body arrived.
+    // While the body arrived, the key may have been revoked or the site removed.
     return body.then((bytes) =>
       this.#dependencies.admission.readmit(exchange, (keyNow, freshNow) => {
         requireWrite(exchange, keyNow);

@@ -19,7 +19,7 @@ import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
-/** Who writes when, and which history of the site the key was found in. */
+/** The key and the time of a write, and the history of the site in which the key was found. */
 interface Author {
   readonly key: Key;
   readonly epoch: string;
@@ -27,7 +27,7 @@ interface Author {
   readonly at: number;
 }
 
-/** Does what the request wants of its record, and answers when it is on durable storage. */
+/** Carries out the write. The response is made when the change is on durable storage. */
 export function write(
   exchange: Exchange,
   route: ResourceRoute,

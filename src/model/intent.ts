@@ -17,8 +17,8 @@ export interface Intent {
   /** The write is refused if the record has one of these versions; `*` stands for every version. */
   readonly ifNotVersion?: readonly string[] | undefined;
   /**
-   * The write is refused unless the site still has the version (`headVersion`) that the writer read, so that what was checked
-   * against all of its records still holds. In an atomic batch, the first intent has it for all.
+   * The write is refused unless the site is still at the version that the writer read (`headVersion`). In an atomic batch, only the first
+   * intent has it.
    */
   readonly ifHead?: string | undefined;
   /** The write is refused if the site has another history than the writer read: it was restored or removed. */

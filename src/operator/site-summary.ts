@@ -43,6 +43,6 @@ async function countRecords(portions: SiteContents["portions"]): Promise<RecordC
   let counts: RecordCounts = {};
   for await (const rows of portions)
     for (const { resource, revision, body } of rows)
-      if (body !== null) counts = withChange(counts, { resource, revision, added: 1 }) as RecordCounts;
+      if (body !== null) counts = withChange(counts, { resource, revision, difference: 1 }) as RecordCounts;
   return counts;
 }

@@ -130,7 +130,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   const { id, revision, body } = change;
   const isThere = change.operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
-  site.counts = withChange(site.counts, { resource: change.resource, revision, added: +isThere - +wasThere });
+  site.counts = withChange(site.counts, { resource: change.resource, revision, difference: +isThere - +wasThere });
   stored.rows.set(rowKey(intent.site, change.resource, id), { revision, body: isThere ? body : null });
   remember(intent, change, stored, written);
   return { kind: "done", ...toWriteResult(change, site), change };

@@ -53,9 +53,9 @@ export class Checker {
 
   #addSite({ id, epoch, revision, live = null, live_revision = null, ...row }: Cells): void {
     const counters = parse(row.counters);
-    if (!counters) this.#faults.push(`site ${id} is damaged: its counters are no JSON`);
+    if (!counters) this.#faults.push(`site ${id} is damaged: its counters are not valid JSON`);
     const isDamaged = live !== null && !parse(live);
-    if (isDamaged) this.#faults.push(`site ${id} is damaged: its counts are no JSON`);
+    if (isDamaged) this.#faults.push(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isFilling: isFillingEpoch(epoch),
       isRemoved: !hasHistory(epoch),

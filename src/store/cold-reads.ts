@@ -1,20 +1,20 @@
 import type { ColdRead } from "./cold-site.ts";
 
-/** Sites of which reads are counted; at the bound, counting starts anew. */
+/** Maximum sites whose reads are counted; at the maximum, counting starts from zero. */
 const maxSites = 10_000;
-/** How many records a site is taken to have of which that is not known. */
+/** The assumed number of records of a site for which the number is unknown. */
 const assumedSize = 10_000;
-/** Bytes that a record takes in memory besides its text, and how many times its text it takes. */
+/** A record takes its text times `textShare` in memory, and `recordOverhead` bytes. */
 const recordOverhead = 30;
 const textShare = 1.2;
 
-/** Decides when a site that is read without being in memory is loaded: once its reads have cost as much as loading it does. */
+/** Decides when to load a site that is read record by record: once its reads have cost as much as loading it. */
 export class ColdReads {
   readonly #costs = new Map<number, number>();
 
   /**
    * Counts a read.
-   * @returns how many bytes the site would take in memory, if it is to be loaded
+   * @returns the bytes that the site would take in memory, if it is worth loading; otherwise undefined
    */
   note({ site, cost, size = assumedSize, recordBytes }: ColdRead): number | undefined {
     const total = (this.#costs.get(site) ?? 0) + cost;
@@ -24,7 +24,7 @@ export class ColdReads {
     return size * (textShare * (recordBytes ?? 0) + recordOverhead);
   }
 
-  /** Forgets a site that is in memory now, or for which there is no room: it is counted from the beginning. */
+  /** Starts from zero for a site that is in memory now, or does not fit. */
   forget(site: number): void {
     this.#costs.delete(site);
   }

@@ -1,9 +1,9 @@
-// How many records a site has, stored with the site so that a page can say it without counting. Programs of before the columns
-// `live` and `live_revision` change records without keeping them right: so they hold only for a site at that revision.
+// How many records a site has. The counts are stored in the site's row, so that a page can contain the total without counting. Programs
+// from before the columns `live` and `live_revision` do not update them, so they are valid only while the site is at `live_revision`.
 
 import type { RecordCounts } from "../model/engine.ts";
 
-/** What a site's row says of its records, beside its revision. */
+/** The columns of a site's row for its records, and its revision. */
 export interface StoredCounts {
   readonly revision: number;
   /** JSON text of the counts. */
@@ -25,11 +25,15 @@ export function writeCounts(revision: number, counts: RecordCounts | undefined):
 /**
  * The counts after one more change.
  * @param counts undefined where they are not known, and stay so
- * @param change `added` is 1 for a record that is there now and was not before, -1 for the opposite, otherwise 0
+ * @param change `difference` is 1 for a record that is there now and was not before, -1 for the opposite, otherwise 0
  */
 export function withChange(
   counts: RecordCounts | undefined,
-  { resource, revision, added }: { readonly resource: string; readonly revision: number; readonly added: number },
+  {
+    resource,
+    revision,
+    difference,
+  }: { readonly resource: string; readonly revision: number; readonly difference: number },
 ): RecordCounts | undefined {
-  return counts && { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + added, revision } };
+  return counts && { ...counts, [resource]: { count: (counts[resource]?.count ?? 0) + difference, revision } };
 }

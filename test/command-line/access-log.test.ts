@@ -1,7 +1,7 @@
 // What a server logs of requests: every one with `--access-log`, otherwise slow ones and refused keys.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { ask, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { openClient } from "../support/wire-client.ts";
 
 let shop: Workshop;
@@ -27,12 +27,12 @@ async function end(server: Served): Promise<void> {
 describe("--access-log", () => {
   test("writes a line for each request, whatever the log level is", async () => {
     const server = await shop.serve(["--access-log"]);
-    const created = await ask(`${server.url}/restapi/brands.json?x=secret`, key, {
+    const created = await fetchWithKey(`${server.url}/restapi/brands.json?x=secret`, key, {
       method: "POST",
       body: '{"Name":"a"}',
     });
-    const head = await ask(`${server.url}/restapi/brands/1.xml`, key, { method: "HEAD" });
-    await ask(`${server.url}/restapi/brands/2.xml`, key);
+    const head = await fetchWithKey(`${server.url}/restapi/brands/1.xml`, key, { method: "HEAD" });
+    await fetchWithKey(`${server.url}/restapi/brands/2.xml`, key);
     const body = await created.text();
     await end(server);
     const lines = logged(server, "request");
@@ -61,7 +61,7 @@ describe("--access-log", () => {
 
   test("is off by default", async () => {
     const server = await shop.serve(["--log", "info"]);
-    await ask(`${server.url}/restapi/brands.json`, key);
+    await fetchWithKey(`${server.url}/restapi/brands.json`, key);
     await end(server);
     expect(server.stderr()).toBe("");
   });
@@ -72,8 +72,8 @@ describe("--access-log", () => {
       [[], "127.0.0.1"],
     ] as const) {
       const server = await shop.serve(["--access-log", ...args]);
-      await ask(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": "1.2.3.4, [2001:db8::7]:99" } });
-      await ask(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": 'evil\u00e9","status":"200' } });
+      await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": "1.2.3.4, [2001:db8::7]:99" } });
+      await fetchWithKey(`${server.url}/healthz`, key, { headers: { "X-Forwarded-For": 'evil\u00e9","status":"200' } });
       await end(server);
       expect(logged(server).map((line) => line.client)).toEqual([client, "127.0.0.1"]);
     }
@@ -132,7 +132,7 @@ describe("--access-log", () => {
     const path = `/restapi/${"x".repeat(300)}.json`;
     const count = 400;
     const requests = Array.from({ length: count }, () =>
-      ask(server.url + path, key, { headers: { Connection: "close" } }),
+      fetchWithKey(server.url + path, key, { headers: { Connection: "close" } }),
     );
     for (const response of await Promise.all(requests)) expect(response.status).toBe(404);
     await end(server);
@@ -149,7 +149,7 @@ describe("--access-log", () => {
       const requests = Array.from({ length: 100 }, () => fetch(server.url + path));
       for (const response of await Promise.all(requests)) expect(response.status).toBe(404);
     }
-    expect((await ask(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
+    expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     process.kill(server.pid, "SIGTERM");
     await waitFor(() => !isAlive(server.pid), "its end");
   });
@@ -188,7 +188,7 @@ describe("without --access-log", () => {
       const response = await fetch(url, { method, ...body, headers: sent === undefined ? {} : { "X-API-AUTH": sent } });
       expect(response.status).toBe(status);
     }
-    for (let n = 0; n < 3; n++) await ask(url, limited);
+    for (let n = 0; n < 3; n++) await fetchWithKey(url, limited);
     await end(server);
     const lines = logged(server, "key refused");
     // One line a second for each cause; the two malformed keys have the same.
@@ -219,7 +219,7 @@ describe("without --access-log", () => {
 
   test("no request is slow with --slow-ms 0", async () => {
     const server = await shop.serve(["--log", "info", "--slow-ms", "0"]);
-    await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"a"}' });
+    await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"a"}' });
     await end(server);
     expect(logged(server, "slow request")).toEqual([]);
   });

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { ask, openWorkshop, useWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, useWorkshop, type Workshop, waitFor, withoutPower } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, kind) => {
@@ -124,7 +124,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const writing = (async () => {
       while (!isOver) {
         const body = '{"Name":"During"}';
-        statuses.push((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
+        statuses.push((await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
       }
     })();
     await waitFor(() => statuses.length > 10, "some writes");

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { ask, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
 let key: string;
@@ -16,9 +16,9 @@ afterEach(() => shop.close());
 const onFullDisk = (command: string) => `trap '' XFSZ; ulimit -f 1000; ${command}`;
 
 const create = (url: string, Name: string, headers: Record<string, string> = {}) =>
-  ask(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }), headers });
+  fetchWithKey(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }), headers });
 const list = async (url: string) =>
-  (await (await ask(`${url}/restapi/brands.json`, key)).json()) as { ID: number; Name: string }[];
+  (await (await fetchWithKey(`${url}/restapi/brands.json`, key)).json()) as { ID: number; Name: string }[];
 
 describe("a database that cannot be used is refused in one clear line", () => {
   const makes: [string, (file: string) => void, RegExp][] = [

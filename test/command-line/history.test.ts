@@ -2,7 +2,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { ask, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
 let server: Served;
@@ -17,7 +17,7 @@ afterAll(() => shop.close());
 
 const send = async (method: string, path: string, body?: unknown) => {
   const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
-  return ask(`${server.url}/restapi/${path}`, key, init);
+  return fetchWithKey(`${server.url}/restapi/${path}`, key, init);
 };
 const create = async (Name: string) => (await bodyOf(await send("POST", "brands.json", { Name }))).ID;
 const nameOf = async (id: number) => (await bodyOf(await send("GET", `brands/${id}.json`))).Name;
@@ -163,7 +163,7 @@ describe("backup and restore", () => {
     await shop.must(["restore", file, "--database", other]);
     expect(await dump(other)).toBe(await dump(shop.database));
     const copy = await shop.serve(["--database", other]);
-    expect((await ask(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
+    expect((await fetchWithKey(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
     copy.kill();
     await copy.exited;
   });
@@ -175,7 +175,9 @@ describe("backup and restore", () => {
     const etag = (await send("GET", `brands/${id}.json`)).headers.get("ETag") as string;
     await send("PUT", "brands.json", { ID: id, Name: "After the backup" });
     const { stderr } = await shop.run(["restore", file]);
-    const read = await ask(`${server.url}/restapi/brands/${id}.json`, key, { headers: { "If-None-Match": etag } });
+    const read = await fetchWithKey(`${server.url}/restapi/brands/${id}.json`, key, {
+      headers: { "If-None-Match": etag },
+    });
     expect([read.status, (await bodyOf(read)).Name]).toEqual([200, "Before the backup"]);
     expect(read.headers.get("ETag")).not.toBe(etag);
     const kept = /the previous content is in (\S+)/.exec(stderr)?.[1] as string;
@@ -304,7 +306,11 @@ describe("check", () => {
       `update sites set counters = json_set(counters, '$.brand', 1) where id = 1`,
       /is beyond the last ID that was given/,
     ],
-    ["counters that are no JSON", "update sites set counters = 'x' where id = 1", /site 1 is damaged: its counters/],
+    [
+      "counters that are not valid JSON",
+      "update sites set counters = 'x' where id = 1",
+      /site 1 is damaged: its counters/,
+    ],
     ["a site's row that is gone", "delete from sites where id = 1", /belongs to no site/],
   ];
   test.each(damages)("finds %s", async (_, sql, fault) => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/dump.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { ask, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
 let folder: string;
@@ -23,12 +23,14 @@ afterEach(() => shop.close());
 
 const run = (...args: string[]) => shop.must([...args, "--database", database]);
 const serve = () => shop.serve(["--database", database]);
-const read = async ({ url }: Served) => (await ask(`${url}/restapi/brands.json`, key)).status;
+const read = async ({ url }: Served) => (await fetchWithKey(`${url}/restapi/brands.json`, key)).status;
 const ready = async ({ url }: Served) => (await fetch(`${url}/readyz`)).status;
 const create = async ({ url }: Served, Name: string) =>
-  (await ask(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }) })).status;
+  (await fetchWithKey(`${url}/restapi/brands.json`, key, { method: "POST", body: JSON.stringify({ Name }) })).status;
 const names = async ({ url }: Served) =>
-  ((await (await ask(`${url}/restapi/brands.json`, key)).json()) as { Name: string }[]).map(({ Name }) => Name);
+  ((await (await fetchWithKey(`${url}/restapi/brands.json`, key)).json()) as { Name: string }[]).map(
+    ({ Name }) => Name,
+  );
 
 describe("from then on no write is acknowledged, no read is answered and the server is not ready, when", () => {
   const losses: [string, () => void][] = [

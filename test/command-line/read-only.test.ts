@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DumpedRow } from "../../src/model/dump.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { ask, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
 let folder: string;
@@ -38,7 +38,7 @@ async function fill(): Promise<string> {
 async function writeAndKill(key: string): Promise<void> {
   const server = await shop.serve(["--database", database]);
   const body = '{"Name":"Bolt"}';
-  expect((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status).toBe(201);
+  expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status).toBe(201);
   server.kill("SIGKILL");
   await server.exited;
 }

@@ -2,7 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
-import { ask, childrenOf, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
+import {
+  childrenOf,
+  fetchWithKey,
+  openWorkshop,
+  quoted,
+  type Served,
+  type Workshop,
+  waitFor,
+} from "../support/command.ts";
 
 let shop: Workshop;
 beforeEach(() => {
@@ -74,7 +82,7 @@ describe("serve", () => {
     const started = shop.start(["serve", "--port", "0", "--demo", "--json"]);
     await started.until(/\n}\n/);
     const { url, key } = JSON.parse(started.stdout());
-    expect((await ask(`${url}/restapi/brands.json`, key)).status).toBe(200);
+    expect((await fetchWithKey(`${url}/restapi/brands.json`, key)).status).toBe(200);
   });
 
   test.each([[[]], [["--workers", "2"]]])("refuses a port that is in use in one line %j", async (more: string[]) => {
@@ -194,10 +202,10 @@ test("serves where memory is limited, and sees what other processes commit", asy
   const key = await newKey();
   // What `ulimit -v` does to the runtime, on every system.
   const server = await shop.serve([], { env: { BUN_JSC_useJIT: "0" } });
-  const read = () => ask(`${server.url}/restapi/brands.json`, key);
-  expect((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"x"}' })).status).toBe(
-    201,
-  );
+  const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key);
+  expect(
+    (await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"x"}' })).status,
+  ).toBe(201);
   expect(await (await read()).json()).toHaveLength(1);
   await shop.must(["key", "revoke", key]);
   expect((await read()).status).toBe(401);
@@ -207,7 +215,7 @@ describe("SIGTERM and SIGINT", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s finishes what is under way, then ends with 0", async (signal) => {
     const key = await newKey();
     const server = await shop.serve();
-    expect((await ask(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
+    expect((await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status).toBe(200);
     const request = await openRequest(server.url, key);
     await Bun.sleep(100);
     server.kill(signal);
@@ -301,7 +309,7 @@ describe("serve --workers", () => {
     const server = await shop.serve(["--workers", "3"]);
     const before = childrenOf(server.pid);
     expect(before).toHaveLength(3);
-    const read = () => ask(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
+    const read = () => fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
     expect(await Promise.all(Array.from({ length: 30 }, async () => (await read()).status))).toEqual(
       Array(30).fill(200),
     );
@@ -320,8 +328,12 @@ describe("serve --workers", () => {
     const server = await shop.serve(["--workers", "2"]);
     for (let n = 1; n <= 20; n++) {
       const body = JSON.stringify({ Name: `Brand ${n}` });
-      await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body, headers: { Connection: "close" } });
-      const read = await ask(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
+      await fetchWithKey(`${server.url}/restapi/brands.json`, key, {
+        method: "POST",
+        body,
+        headers: { Connection: "close" },
+      });
+      const read = await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Connection: "close" } });
       expect(await read.json()).toHaveLength(n);
     }
   });

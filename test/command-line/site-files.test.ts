@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { ask, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("one site as a file on $name", (kind) => {
@@ -22,7 +22,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
   test("moves with its keys: exported, removed, imported, and served again", async () => {
     const key = await addGarden(3);
     const server = await shop.serve();
-    const get = () => ask(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
+    const get = () => fetchWithKey(`${server.url}/restapi/brands/2.json`, key, { headers: { Host: "garden.example" } });
     const before = await get();
     const file = shop.file("garden.site");
     const exported = await shop.run(["export-site", "garden", file, "--json"]);

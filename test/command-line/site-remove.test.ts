@@ -1,7 +1,7 @@
 // `site remove` of a site with many records, on both engines.
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { ask, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 const records = 20_000;
@@ -50,7 +50,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (_, kind)
     });
     while (!isOver) {
       const body = '{"Name":"During"}';
-      statuses.add((await ask(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
+      statuses.add((await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body })).status);
     }
     expect(await removing).toMatchObject({ code: 0, stderr: "removed the site large\n" });
     expect([...statuses]).toEqual([201]);

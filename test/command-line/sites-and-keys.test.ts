@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ask, openWorkshop, type Served, type Workshop } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, type Served, type Workshop } from "../support/command.ts";
 
 let shop: Workshop;
 let server: Served;
@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => shop.close());
 
 const status = async (key: string, headers = {}) =>
-  (await ask(`${server.url}/restapi/brands.json`, key, { headers })).status;
+  (await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers })).status;
 const newKey = async (...args: string[]) => (await shop.must(["key", "create", "--site", "main", ...args])).trim();
 const prefixOf = (key: string) => key.slice(0, 12);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { ask, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("on $name", (kind) => {
@@ -30,13 +30,13 @@ describe.each(engines)("on $name", (kind) => {
     );
     const server = await shop.serve();
     const url = `${server.url}/restapi/brands`;
-    await ask(`${url}/2.json`, key, { method: "PUT", body: '{"Name":"By a client"}' });
-    await ask(`${url}.json`, key, { method: "POST", body: '{"Name":"From a client"}' });
+    await fetchWithKey(`${url}/2.json`, key, { method: "PUT", body: '{"Name":"By a client"}' });
+    await fetchWithKey(`${url}.json`, key, { method: "POST", body: '{"Name":"From a client"}' });
     const undone = await runPrinted(bad.stderr);
     expect([undone.code, undone.stdout]).toEqual([0, "3 records: 1 deleted, 1 restored, 0 unchanged, 1 left alone\n"]);
     expect(undone.stderr).toContain(`left alone: brands 2: ${key.slice(0, 12)} changed it at revision 7`);
     expect(await names()).toEqual(["1 A", "2 By a client", "3 C", "5 From a client"]);
-    const read = await ask(`${url}/1.json`, key);
+    const read = await fetchWithKey(`${url}/1.json`, key);
     expect(await read.json()).toMatchObject({ Name: "A", AccountNumber: "1" });
     await runPrinted(undone.stderr);
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);

@@ -184,7 +184,11 @@ export function childrenOf(pid: number): number[] {
 }
 
 /** A request with `key` to any address. */
-export async function ask(url: string, key: string, init: RequestInit & { tls?: object } = {}): Promise<Response> {
+export async function fetchWithKey(
+  url: string,
+  key: string,
+  init: RequestInit & { tls?: object } = {},
+): Promise<Response> {
   return fetch(url, { ...init, headers: { "X-API-AUTH": key, ...init.headers } });
 }
 

@@ -1,4 +1,4 @@
-// Holds every answer of the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
+// Holds every response in the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
@@ -6,28 +6,28 @@ import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { createXmlReader } from "./xml-reader.ts";
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string;
   /** With its query. */
   readonly path: string;
 }
 
-export interface Answered {
+export interface ReceivedResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
 export interface Conformance {
-  /** Throws when the document does not allow this answer to that request. */
-  check(asked: Asked, answered: Answered): void;
+  /** Throws when the document does not allow this response to that request. */
+  check(sent: SentRequest, received: ReceivedResponse): void;
 }
 
 type Header = { readonly required?: boolean; readonly schema: Schema };
 type Response = { readonly headers?: Record<string, Header>; readonly content?: Record<string, { schema: Schema }> };
 type Operation = { readonly responses: Record<string, Response> };
 
-/** Statuses that need no operation to be answered with. */
+/** Statuses of responses that no operation needs to have. */
 const withoutOperation = [400, 404, 405, 421, 500, 501, 503];
 
 /** Of the connection, and none of the response's own. */
@@ -48,45 +48,45 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     }),
   );
 
-  function check(asked: Asked, answered: Answered): void {
-    const path = asked.path.split("?")[0] as string;
-    if (!path.startsWith("/restapi/") || answered.status === 431) return;
+  function check(sent: SentRequest, received: ReceivedResponse): void {
+    const path = sent.path.split("?")[0] as string;
+    if (!path.startsWith("/restapi/") || received.status === 431) return;
     const place = paths.find(({ pattern }) => pattern.test(path));
-    const operation = place?.operations[asked.method.toLowerCase()];
+    const operation = place?.operations[sent.method.toLowerCase()];
     if (!place || !operation) {
-      checkRefused(asked.method, path, answered);
+      checkRefused(sent.method, path, received);
       return;
     }
-    const response = operation.responses[answered.status];
-    if (!response) throw new Error(`${answered.status} is not among the answers`);
-    const pointer = `${place.pointer}/${asked.method.toLowerCase()}/responses/${answered.status}`;
-    checkHeaders(resolve(response), answered);
-    if (asked.method !== "HEAD") checkBody(pointer, resolve(response), answered, fieldsOf(asked));
+    const response = operation.responses[received.status];
+    if (!response) throw new Error(`${received.status} is not among the responses`);
+    const pointer = `${place.pointer}/${sent.method.toLowerCase()}/responses/${received.status}`;
+    checkHeaders(resolve(response), received);
+    if (sent.method !== "HEAD") checkBody(pointer, resolve(response), received, fieldsOf(sent));
   }
 
   /** No such path or method: what comes back must still be a problem. */
-  function checkRefused(method: string, path: string, answered: Answered): void {
-    const { status } = answered;
-    const isSuspended = status === 403 && answered.text.includes("/docs/problems/site-suspended");
+  function checkRefused(method: string, path: string, received: ReceivedResponse): void {
+    const { status } = received;
+    const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
     if (!isSuspended && !withoutOperation.includes(status))
       throw new Error(`${status} at a path or method that is not in the document`);
     const name = path.endsWith(".xml") ? "NotFoundXml" : "NotFound";
     const notFound = (document.components as { responses: Record<string, Response> }).responses[name] as Response;
-    if (status === 405 && !answered.headers.has("Allow")) throw new Error("405 without Allow");
-    checkHeaders(notFound, answered, ["Allow", "Retry-After"]);
+    if (status === 405 && !received.headers.has("Allow")) throw new Error("405 without Allow");
+    checkHeaders(notFound, received, ["Allow", "Retry-After"]);
     // Bun's fetch gives no body of a response to TRACE.
-    if (method !== "TRACE") checkBody(`/components/responses/${name}`, notFound, answered);
+    if (method !== "TRACE") checkBody(`/components/responses/${name}`, notFound, received);
   }
 
-  function checkHeaders({ headers = {} }: Response, answered: Answered, also: readonly string[] = []): void {
+  function checkHeaders({ headers = {} }: Response, received: ReceivedResponse, also: readonly string[] = []): void {
     const known = new Set(["content-type", ...[...Object.keys(headers), ...also].map((name) => name.toLowerCase())]);
-    for (const name of answered.headers.keys()) {
+    for (const name of received.headers.keys()) {
       if (!known.has(name) && !ofTheConnection.includes(name))
         throw new Error(`the header ${name} is not in the document`);
     }
     for (const [name, reference] of Object.entries(headers)) {
       const header = resolve(reference);
-      const value = answered.headers.get(name);
+      const value = received.headers.get(name);
       if (value === null) {
         if (header.required) throw new Error(`the header ${name} is missing`);
         continue;
@@ -98,17 +98,22 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     }
   }
 
-  /** @param fields what a list was asked for by `fields` */
-  function checkBody(pointer: string, { content }: Response, answered: Answered, fields?: readonly string[]): void {
-    const type = answered.headers.get("Content-Type");
+  /** @param fields the value of `fields` in the request for a list */
+  function checkBody(
+    pointer: string,
+    { content }: Response,
+    received: ReceivedResponse,
+    fields?: readonly string[],
+  ): void {
+    const type = received.headers.get("Content-Type");
     if (!content) {
-      if (answered.text !== "" || type !== null) throw new Error("a body where the document has none");
+      if (received.text !== "" || type !== null) throw new Error("a body where the document has none");
       return;
     }
     const [documented] = Object.keys(content) as [string];
     if (type?.split(";")[0] !== documented) throw new Error(`the content type is ${type}, not ${documented}`);
     const schema = content[documented]?.schema as Schema;
-    const body = documented.endsWith("xml") ? readXml(answered.text) : JSON.parse(answered.text);
+    const body = documented.endsWith("xml") ? readXml(received.text) : JSON.parse(received.text);
     const isPart = fields !== undefined && schema.type === "array";
     const validate = isPart
       ? validator(`${pointer} ${documented} ${fields}`, {
@@ -117,7 +122,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
         })
       : validator(`${pointer} ${documented}`, schema);
     if (!validate(body))
-      throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${answered.text.slice(0, 500)}`);
+      throw new Error(`the body: ${ajv.errorsText(validate.errors)}\n${received.text.slice(0, 500)}`);
   }
 
   /** The schema of a record that has the members at `paths` and no others. */
@@ -150,11 +155,11 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   }
 
   return {
-    check(asked, answered) {
+    check(sent, received) {
       try {
-        check(asked, answered);
+        check(sent, received);
       } catch (error) {
-        const what = `${asked.method} ${asked.path} -> ${answered.status}`;
+        const what = `${sent.method} ${sent.path} -> ${received.status}`;
         throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);
       }
     },
@@ -162,7 +167,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
 }
 
 /** What the query asks for by `fields`, by comma or by repetition; undefined without it. */
-function fieldsOf({ path }: Asked): string[] | undefined {
+function fieldsOf({ path }: SentRequest): string[] | undefined {
   const all = new URLSearchParams(path.split("?")[1]).getAll("fields");
   return all.length > 0 ? all.flatMap((fields) => fields.split(",")) : undefined;
 }

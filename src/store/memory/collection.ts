@@ -91,7 +91,7 @@ export class Collection {
 
   #catchUp(): void {
     if (this.#next) return;
-    // No request waits for it; the next list tries again, and its client is told if that fails too.
+    // No request waits for it. The next list tries again and reports the failure.
     try {
       Promise.resolve(this.#applyAll()).catch(() => {});
     } catch {}
@@ -112,7 +112,7 @@ export class Collection {
     try {
       blocks = yield* withChanges(this.resource, this.#version.blocks, changed);
     } catch (error) {
-      // As when there is no memory: whoever asks next tries again.
+      // As when memory is exhausted: the next request tries again.
       this.#waiting = new Map([...changed, ...this.#waiting]);
       this.#applying = new Map();
       throw error;

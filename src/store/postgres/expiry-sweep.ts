@@ -10,10 +10,10 @@ const maxSitesPerPortion = 50;
  * oldest responses of all sites. `timeout` is the pool's, in milliseconds.
  */
 export function createExpirySweep(pool: Pool, timeout: number) {
-  /** The last site of this round that was searched, and those that have expired responses. */
+  /** The last site that this round searched, and the sites with expired responses. */
   let last = -1;
   let due: number[] = [];
-  /** Whether this round has found nothing so far. If it has, another round follows: another process may have locked some. */
+  /** Whether this round has found nothing so far. If it finds something, another round follows: another process may have locked some. */
   let isClean = true;
 
   /** Searches the next sites. Returns whether there is more to do. */

@@ -171,6 +171,6 @@ function trialEntry(): string[] {
 
 /** Whole numbers as SQL writes them; anything else must not get into a statement. */
 function list(numbers: readonly number[]): string {
-  for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is no whole number`);
+  for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`);
   return numbers.join(", ");
 }
