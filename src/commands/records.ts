@@ -66,7 +66,8 @@ without an ID creates a record. With --match, the ID is ignored. Fields that a r
 async function runImport(resource: Resource, file: string, options: ImportFlags): Promise<void> {
   asUsageError(() => findMatchField(resource, options.match));
   const format = options.format ?? formatOf(file) ?? "csv";
-  const csv = await readCsvFlags(resource, file, format, options);
+  let skipped = 0;
+  const csv = { ...(await readCsvFlags(resource, file, format, options)), onSkipped: () => void skipped++ };
   const rejects = options.rejects === undefined ? undefined : openRejects(options.rejects);
   const progress = await openProgress(file);
   let undo: string | undefined;
@@ -81,7 +82,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     };
     const how = { ...options, signal, onStore, onRejected: rejects?.add, now: Date.now };
     const summary = await importRecords(engine, site.ID, resource, rows, how);
-    return { ...summary, ...undoOf(options.site, summary.revisions, run) };
+    return { ...summary, skipped, ...undoOf(options.site, summary.revisions, run) };
   };
   const storing = interruptible(
     (signal) => withEngine(options, (engine, run) => work(engine, run, signal)),
@@ -117,12 +118,13 @@ function exportCommand(): Command {
     });
 }
 
-function report(options: ImportFlags, summary: ImportSummary & UndoOf): void {
-  const { rows, created, updated, unchanged, rejected, interrupted, faults } = summary;
+function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skipped: number }): void {
+  const { rows, created, updated, unchanged, rejected, skipped, interrupted, faults } = summary;
   for (const { row, field, detail } of faults) printMessage(`row ${row}: ${field ? `${field}: ` : ""}${detail}`);
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
-  printResult(options, summary, [line]);
+  const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
+  printResult(options, summary, [line + omitted]);
   if (rejected > 0 && options.rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
     printMessage(`the refused rows are in ${options.rejects}${hint}`);

@@ -37,6 +37,8 @@ export interface CsvOptions {
   readonly encoding?: string | undefined;
   /** Which column becomes which field; by default the columns have the names of the fields. */
   readonly mapping?: CsvMapping | undefined;
+  /** Called for each row that the mapping leaves out. */
+  readonly onSkipped?: (() => void) | undefined;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function* readRows(
 async function* readCsv(
   resource: Resource,
   bytes: AsyncIterable<Uint8Array>,
-  { delimiter, encoding, mapping }: CsvOptions,
+  { delimiter, encoding, mapping, onSkipped }: CsvOptions,
 ): AsyncGenerator<NumberedRow> {
   let plan: CellPlan | undefined;
   let table: CsvSource["table"] = { header: [], delimiter: "" };
@@ -76,7 +78,8 @@ async function* readCsv(
         const decoded = fault
           ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
           : decodeCsvLine(plan, cells);
-        if (decoded) yield { number, decoded, source: { table, cells, text: fault?.text } };
+        if (!decoded) onSkipped?.();
+        else yield { number, decoded, source: { table, cells, text: fault?.text } };
       }
     }
   }
