@@ -1,6 +1,6 @@
 // The settings and their defaults. Only this file reads the environment.
 
-import { userInfo } from "node:os";
+import { readFileSync } from "node:fs";
 import { escapeControls } from "./lib/escape-controls.ts";
 import { messageOf } from "./lib/thrown.ts";
 import { Refusal } from "./model/errors.ts";
@@ -29,6 +29,8 @@ export interface Config {
   readonly idleTimeout: number;
   /** Limit of client connections per process; undefined for what the file descriptors allow. */
   readonly connections: number | undefined;
+  /** Days after which entries of the journal are deleted; undefined to keep them. */
+  readonly journalDays: number | undefined;
   readonly logLevel: string;
   /** Whether every request is logged. */
   readonly accessLog: boolean;
@@ -85,6 +87,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,
     idleTimeout: number(settings, "IDLE_TIMEOUT", 10, 1, 255),
     connections: settings.CONNECTIONS === undefined ? undefined : number(settings, "CONNECTIONS", 0, 1, 1_000_000),
+    journalDays: settings.JOURNAL_DAYS === undefined ? undefined : number(settings, "JOURNAL_DAYS", 0, 1, 36_525),
     logLevel,
     accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",
     slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
@@ -140,12 +143,16 @@ function isOperatorName(name = ""): name is string {
   return length >= 1 && length <= 64 && escapeControls(name) === name && !/[\t\n]/.test(name);
 }
 
-/** The name of the user ID; the ID itself if it has none, as in a container. */
+/** The name of the user ID; the ID itself if it has none, as in a container. Bun's `userInfo` only knows USER. */
 function systemUser(): string {
+  const id = String(process.getuid?.());
   try {
-    return userInfo().username;
+    const users = readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .map((line) => line.split(":"));
+    return users.find((user) => user[2] === id)?.[0] ?? `uid ${id}`;
   } catch {
-    return `uid ${process.getuid?.() ?? "unknown"}`;
+    return `uid ${id}`;
   }
 }
 

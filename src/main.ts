@@ -27,6 +27,8 @@ const program = new Command("storefront")
     `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each website.`,
   )
   .version(version)
+  // The options of `journal` and of `journal prune` have the same names.
+  .enablePositionalOptions()
   .addHelpText(
     "after",
     `

@@ -18,6 +18,7 @@ import { startResponseExpiry } from "./store/expired-responses.ts";
 import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
+import { startRetention } from "./store/retention.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
 import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
@@ -61,7 +62,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await engine.close();
     throw error;
   }
-  const expiry = startResponseExpiry(engine, { log, now });
+  const background = [startResponseExpiry(engine, { log, now })];
+  if (config.journalDays !== undefined) background.push(startRetention(engine, { days: config.journalDays, log, now }));
   return {
     url: http.url,
     port: http.port,
@@ -72,7 +74,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     async stop() {
       await http.stop(10);
       await accessLog?.stop(1000);
-      await expiry.stop();
+      for (const work of background) await work.stop();
       await engine.close();
     },
   };

@@ -67,6 +67,10 @@ function withLimitOptions(command: Command): Command {
 
 function withLogOptions(command: Command): Command {
   return command
+    .option(
+      "--journal-days <number>",
+      "delete entries of the journal of websites after so many days (default: keep them)",
+    )
     .option("--log <level>", "trace, debug (with --access-log), info, warn, error, fatal or silent (default: info)")
     .option("--access-log", "log every request, whatever --log is")
     .option("--slow-ms <milliseconds>", "log requests that take as long or longer, 0 for none (default: 1000)");

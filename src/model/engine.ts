@@ -118,6 +118,12 @@ export interface Engine extends EngineMaintenance, WatchedEngine {
   journal(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
 
   /**
+   * Deletes entries from the beginning of a site's journal up to the revision `through`, at most `most` of them, in one transaction, and
+   * stores where the journal begins then. @returns whether there are more to delete
+   */
+  prune(site: number, through: number, most: number): Promise<boolean>;
+
+  /**
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
    * When it returns, all of that is on durable storage. An intent with an idempotency key may be committed again after
    * a commit of unknown outcome.

@@ -44,14 +44,15 @@ export class Checker {
       else if (journalEnd > revision)
         this.#faults.push(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
     }
-    for (const [name, { revision, journalEnd }] of this.#records) {
-      if (journalEnd !== revision)
+    for (const [name, { site, revision, journalEnd }] of this.#records) {
+      const isPruned = journalEnd === 0 && revision <= (site.floor ?? 0);
+      if (journalEnd !== revision && !isPruned)
         this.#faults.push(`${name} is at revision ${revision} and its journal ends at ${journalEnd}`);
     }
     return this.#faults;
   }
 
-  #addSite({ id, epoch, revision, live = null, live_revision = null, ...row }: Cells): void {
+  #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
     const counters = parse(row.counters);
     if (!counters) this.#faults.push(`site ${id} is damaged: its counters are not valid JSON`);
     const isDamaged = live !== null && !parse(live);
@@ -63,7 +64,8 @@ export class Checker {
       counters: counters ?? {},
       counts: isDamaged ? undefined : readCounts({ revision, live, live_revision }),
       found: {},
-      journalEnd: 0,
+      floor: floor ?? undefined,
+      journalEnd: floor ?? 0,
       rowsLeft: 0,
     });
   }
@@ -77,7 +79,7 @@ export class Checker {
       this.#faults.push(`${name} is beyond the last ID that was given`);
     if (row.body !== null && parse(row.body)?.ID !== row.id)
       this.#faults.push(`${name} is damaged: its text is not that record's`);
-    this.#records.set(name, { revision: row.revision, hash: hashOf(row.body), journalEnd: 0 });
+    this.#records.set(name, { site, revision: row.revision, hash: hashOf(row.body), journalEnd: 0 });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
     site.found[row.resource] = {
       count: count + (row.body === null ? 0 : 1),
@@ -90,6 +92,10 @@ export class Checker {
     const site = this.#sites.get(site_id);
     if (!site) return void this.#faults.push(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
+    // Older versions of the program do not store where a journal begins.
+    if (site.floor === undefined) site.floor = site.journalEnd = revision - 1;
+    if (revision <= site.floor)
+      return void this.#faults.push(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
     if (revision !== site.journalEnd + 1) this.#faults.push(gap(site_id, site.journalEnd + 1, revision - 1));
     site.journalEnd = revision;
     const name = nameOf(row);
@@ -111,6 +117,8 @@ interface CheckedSite {
   readonly counts: RecordCounts | undefined;
   /** How many records there are so far. */
   readonly found: Record<string, RecordCount>;
+  /** The revision before the first entry of the journal; undefined before that entry, where it is not stored. */
+  floor: number | undefined;
   /** The last journal entry so far. */
   journalEnd: number;
   /** The number of rows of a removed site so far. */
@@ -118,6 +126,7 @@ interface CheckedSite {
 }
 
 interface CheckedRecord {
+  readonly site: CheckedSite;
   readonly revision: number;
   readonly hash: number;
   /** The revision of its last journal entry so far. */

@@ -2,6 +2,7 @@
 // but must not delay writes. So it deletes small portions, each in a separate transaction, and pauses most of the time.
 
 import type { Logger } from "pino";
+import { type Background, randomized, startBackground } from "../lib/background.ts";
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { idempotencyLifetime } from "./batch.ts";
@@ -24,59 +25,25 @@ interface ExpiryOptions {
   readonly firstPause?: number;
 }
 
-interface ResponseExpiry {
-  /** Waits for the portion under way; no other follows. */
-  stop(): Promise<void>;
-}
-
 /** Deletes expired responses until it is stopped. Any number of processes may do so on one database. */
 export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
-): ResponseExpiry {
+): Background {
   const { log, now, portion = maxPortion, firstPause = randomized(afterFailure) } = options;
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  let isStopped = false;
-
   /** Deletes a portion. Returns how long to pause, in milliseconds. */
-  async function work(): Promise<number> {
+  async function work(isStopped: () => boolean): Promise<number> {
     const started = performance.now();
     try {
       const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
       if (!isMore) return randomized(betweenRounds);
       return Math.max(minPause, pausesPerWork * (performance.now() - started));
     } catch (error) {
-      if (!isStopped)
+      if (!isStopped())
         log.warn({ reason: messageOf(error) }, "could not delete the expired responses of idempotency keys");
       return randomized(afterFailure);
     }
   }
 
-  async function run(): Promise<void> {
-    await sleep(firstPause, stopped);
-    while (!isStopped) await sleep(await work(), stopped);
-  }
-
-  const running = run();
-  return {
-    stop() {
-      isStopped = true;
-      stop();
-      return running;
-    },
-  };
-}
-
-/** A quarter more or less, so that processes do not work at the same time. */
-function randomized(milliseconds: number): number {
-  return milliseconds * (0.75 + Math.random() / 2);
-}
-
-/** Waits that long, or until `stopped`. Does not keep the process alive. */
-async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  timer.unref();
-  await Promise.race([promise, stopped]);
-  clearTimeout(timer);
+  return startBackground(work, firstPause);
 }

@@ -42,7 +42,8 @@ describe("journal", () => {
   });
 
   test("--follow prints what a server writes, as it does", async () => {
-    const following = shop.start(["journal", "--site", "main", "--follow"]);
+    const [{ revision }] = (await journal()).slice(-1);
+    const following = shop.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
     await create("While you watch");
     await following.until(/create\tbrand\t\d+\t"While you watch"/);
     await create("And again");
@@ -57,13 +58,86 @@ describe("journal", () => {
     await run("site", "add", "brief");
     await run("import", "--site", "brief", "brands", "-");
     await run("backup", shop.file("followed.backup"));
-    const following = shop.start(["journal", "--site", "brief", "--follow", "--database", database]);
+    const following = shop.start(["journal", "--site", "brief", "--follow", "--since", "0", "--database", database]);
     await following.until(/create\tbrand\t1/);
     await run("restore", shop.file("followed.backup"));
     await following.until(/(create\tbrand\t1[^\n]*\n[\s\S]*){2}/);
     await run("site", "remove", "brief", "--yes");
     expect(await following.exited).toBe(0);
     expect(following.stderr()).toMatch(/was restored from a backup.*\n.*the site was removed/);
+  });
+
+  test("--follow begins with the next change unless --since says otherwise", async () => {
+    await create("Before");
+    const following = shop.start(["journal", "--site", "main", "--follow"]);
+    const line = await waitFor(async () => {
+      await create("After");
+      return following.stdout().split("\n")[0];
+    }, "the first line");
+    expect(line).toContain('"After"');
+    following.kill("SIGINT");
+    await following.exited;
+  });
+
+  test("shows only the changes to a record, a resource, by an actor, of a run or since a time", async () => {
+    const load = (resource: string, text: string, ...more: string[]) =>
+      shop.run(["import", "--site", "main", resource, "-", "--json", ...more], { stdin: text });
+    const { run, revisions } = JSON.parse((await load("locations", "Name\nNorth\nSouth\n", "--as", "anna")).stdout);
+    await load("locations", "ID,Name\n2,East\n");
+    const ids = async (...args: string[]) => (await journal(...args)).map(({ id, operation }) => `${operation} ${id}`);
+    expect(await ids("--resource", "locations")).toEqual(["create 1", "create 2", "update 2"]);
+    expect(await ids("--resource", "location", "--id", "2")).toEqual(["create 2", "update 2"]);
+    expect(await ids("--actor", "operator:anna")).toEqual(["create 1", "create 2"]);
+    expect(await ids("--run", run, "--id", "1")).toEqual(["create 1"]);
+    const [{ at }] = await journal("--since", String(revisions.first), "--id", "2", "--resource", "locations");
+    expect(await ids("--since", at, "--resource", "locations", "--actor", "operator:anna")).toContain("create 2");
+    expect(await journal("--since", "2999-01-01")).toEqual([]);
+    expect((await journal("--since", "1h")).length).toBe((await journal()).length);
+    for (const bad of ["yesterday", "2026-13-01", "5x"])
+      expect((await shop.run(["journal", "--site", "main", "--since", bad])).code).toBe(2);
+    expect((await shop.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
+  });
+
+  test("--system shows the changes to sites and keys, without digests", async () => {
+    await shop.must(["key", "create", "--site", "main", "--label", "till", "--as", "anna"]);
+    const lines = (
+      await shop.must(["journal", "--system", "--json", "--resource", "keys", "--actor", "operator:anna"])
+    ).trim();
+    expect(JSON.parse(lines)).toMatchObject({ resource: "key", operation: "create", record: { Label: "till" } });
+    expect(lines).not.toContain("Digest");
+    for (const wrong of [[], ["--site", "main", "--system"]])
+      expect((await shop.run(["journal", ...wrong])).stderr).toContain("choose --site <name> or --system");
+  });
+
+  test("prune deletes old entries of one site, of all sites, or of sites and keys", async () => {
+    const database = ["--database", `sqlite:${shop.file("pruned.db")}`];
+    const run = (...args: string[]) => shop.run([...args, ...database], { stdin: "Name\nA\nB\nC\n" });
+    const begins = async (...which: string[]) => (await run("journal", ...which)).stdout.split("\t")[0];
+    for (const site of ["one", "two"]) {
+      await run("site", "add", site);
+      await run("import", "--site", site, "brands", "-");
+    }
+    expect((await run("journal", "prune", "--before", "2", "--site", "one")).stdout).toBe(
+      "JOURNAL  DELETED  BEGINS\none      1        2\n",
+    );
+    expect([await begins("--site", "one"), await begins("--site", "two"), await begins("--system")]).toEqual([
+      "2",
+      "1",
+      "1",
+    ]);
+    expect((await run("journal", "--site", "one", "--since", "0")).stderr).toContain("begins with revision 2");
+    expect((await run("journal", "prune", "--before", "1d", "--json")).stdout).toContain('"deleted": 0');
+    await run("journal", "prune", "--before", "2999-01-01");
+    expect([await begins("--site", "one"), await begins("--site", "two"), await begins("--system")]).toEqual([
+      "",
+      "",
+      "1",
+    ]);
+    await run("journal", "prune", "--before", "2", "--system");
+    expect(await begins("--system")).toBe("2");
+    for (const wrong of [["--before", "2"], ["--before", "x"], [], ["--before", "2", "--site", "one", "--system"]])
+      expect((await run("journal", "prune", ...wrong)).code).toBe(2);
+    expect((await run("check")).code).toBe(0);
   });
 
   test("a name cannot command the terminal that shows it", async () => {

@@ -15,6 +15,7 @@ import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { createPrimary, type Primary } from "./primary.ts";
+import { prune } from "./prune.ts";
 import { readTableNames, refillTables } from "./refill.ts";
 import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
@@ -54,6 +55,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     tryWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
+    prune: (site, through, most) => prune(pool, timeout, site, through, most),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),

@@ -47,6 +47,11 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   floor: (site: number) => `select revision, epoch, ${floorColumn} from sites where id = ${list([site])}`,
 
+  deleteEntries: (site: number, through: number) =>
+    `delete from journal where site_id = ${list([site])} and revision <= ${list([through])}`,
+
+  setFloor: (site: number, floor: number) => `update sites set floor = ${list([floor])} where id = ${list([site])}`,
+
   entries: (site: number, revision: number, limit: number) =>
     `select ${entryColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,

@@ -81,6 +81,7 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     commitTogether: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),
     tryWrite: () => run({ name: "tryWrite" }),
+    prune: (site, through, most) => hasMore({ name: "prune", site, through, most }),
     deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
     noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
     noteBackup: (at) => run({ name: "noteBackup", at }),

@@ -41,6 +41,7 @@ export function openReadOnly(path: string): Engine {
       commit: refuse,
       commitTogether: refuse,
       tryWrite: refuse,
+      prune: refuse,
       deleteExpiredResponses: refuse,
       noteKeyUse: refuse,
       noteBackup: refuse,

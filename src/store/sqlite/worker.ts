@@ -25,6 +25,7 @@ export type WorkerCall =
   | { readonly name: "addBatch"; readonly intents: string }
   | { readonly name: "endBatches"; readonly isCommitted: boolean }
   | { readonly name: "tryWrite" }
+  | { readonly name: "prune"; readonly site: number; readonly through: number; readonly most: number }
   | { readonly name: "deleteExpiredResponses"; readonly before: number; readonly most: number }
   | { readonly name: "noteKeyUse"; readonly uses: ReadonlyMap<number, number> }
   | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
@@ -74,6 +75,7 @@ function carryOut(target: Writer, call: WorkerCall): string {
   else if (call.name === "noteBackup") target.noteBackup(call.at);
   else if (call.name === "deleteExpiredResponses")
     return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";
+  else if (call.name === "prune") return target.prune(call.site, call.through, call.most) ? "more" : "";
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

@@ -21,6 +21,7 @@ import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
+import { pruneEntries } from "./prune.ts";
 import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
 
@@ -60,6 +61,10 @@ export class Writer {
   /** Commits the smallest possible change, of the first page: the same version number again. */
   tryWrite(): void {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
+  }
+
+  prune(site: number, through: number, most: number): boolean {
+    return this.#transact(() => pruneEntries(this.#database, site, through, most));
   }
 
   /** Returns whether there may be more. */

@@ -1,0 +1,200 @@
+// Showing the journal, and deleting its old entries.
+
+import { Command } from "commander";
+import { escapeControls } from "../lib/escape-controls.ts";
+import type { JournalEntry } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
+import { journal } from "../operator/history.ts";
+import { type JournalPoint, pruneJournals, revisionOf } from "../operator/prune.ts";
+import { findSite, listSites } from "../operator/sites.ts";
+import { allResources } from "../resources/all.ts";
+import {
+  type CommonOptions,
+  printMessage,
+  printResult,
+  readDuration,
+  readId,
+  readRevision,
+  toTable,
+  UsageError,
+  withCommonOptions,
+  withEngine,
+} from "./common.ts";
+import { printAll } from "./stdout.ts";
+
+/** Milliseconds between two queries for new entries with `--follow`. */
+const pollInterval = 250;
+
+interface SiteFlags extends CommonOptions {
+  readonly site?: string;
+  readonly system?: true;
+}
+
+interface JournalFlags extends SiteFlags {
+  readonly since?: string;
+  readonly resource?: string;
+  readonly id?: number;
+  readonly actor?: string;
+  readonly run?: string;
+  readonly follow?: true;
+}
+
+interface PruneFlags extends SiteFlags {
+  readonly before: string;
+}
+
+export function journalCommand(): Command {
+  return withCommonOptions(new Command("journal"))
+    .description("show what changed, when, and by whom")
+    .option("--site <name>", "name of the website, see `site list`")
+    .option("--system", "instead, show the changes to sites and keys")
+    .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
+    .option("--resource <name>", "only changes to this kind of record, such as brands")
+    .option("--id <number>", "only changes to records with this ID", readId)
+    .option("--actor <name>", "only changes by this actor, such as operator:anna or the prefix of a key")
+    .option("--run <id>", "only the changes of this run")
+    .option("--follow", "print new changes as they are made, until Ctrl-C; with --since, after the earlier ones")
+    .addHelpText(
+      "after",
+      `
+Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
+and the ID that all changes of one command share (its run), separated by tabs.
+With --json, each line is a JSON object with the record after and before the change as well.`,
+    )
+    .enablePositionalOptions()
+    .action(async (options: JournalFlags) => {
+      const since = options.since === undefined ? undefined : readPoint("--since", options.since);
+      const resource = options.resource === undefined ? undefined : findAnyResource(options.resource);
+      await withEngine(options, async (engine) => {
+        const site = await oneSite(engine, options);
+        const entries = await entriesOf(engine, site, since, options.follow);
+        await printAll(lines(selected(entries, options, resource), options.json ? toJsonLine : toLine));
+      });
+    })
+    .addCommand(pruneCommand());
+}
+
+function pruneCommand(): Command {
+  return withCommonOptions(new Command("prune"))
+    .description("delete the old entries of the journal; servers may keep running")
+    .requiredOption("--before <point>", "delete all entries before this time, age (such as 90d) or revision")
+    .option("--site <name>", "only of this website (default: all websites)")
+    .option("--system", "of the journal of sites and keys; no other unless --site names one")
+    .addHelpText(
+      "after",
+      `
+Records stay as they are. What is deleted cannot be undone, restored or shown any more. A revision needs --site or
+--system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
+    )
+    .action(async (options: PruneFlags) => {
+      const point = readPoint("--before", options.before);
+      if ("revision" in point && !options.site && !options.system)
+        throw new UsageError("a revision belongs to one website: add --site or --system");
+      if ("revision" in point && options.site && options.system)
+        throw new UsageError("a revision belongs to one journal: choose --site or --system");
+      const pruned = await withEngine(options, async (engine) => {
+        const names = await sitesToPrune(engine, options);
+        const done = await pruneJournals(engine, [...names.keys()], point);
+        return done.map(({ site, ...counts }) => ({ journal: names.get(site) ?? "", ...counts }));
+      });
+      const rows = pruned.map(({ journal, deleted, begins }) => [journal, `${deleted}`, `${begins}`]);
+      printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
+    });
+}
+
+async function sitesToPrune(engine: Engine, { site, system }: SiteFlags): Promise<ReadonlyMap<number, string>> {
+  const names = new Map<number, string>();
+  if (site !== undefined) names.set((await findSite(engine, site)).ID, site);
+  else if (!system) for (const { ID, Name } of await listSites(engine)) names.set(ID, Name);
+  if (system) names.set(systemSite, "(system)");
+  return names;
+}
+
+/** @throws UsageError unless exactly one journal is named */
+async function oneSite(engine: Engine, { site, system }: SiteFlags): Promise<number> {
+  if ((site === undefined) === (system === undefined)) throw new UsageError("choose --site <name> or --system");
+  return site === undefined ? systemSite : (await findSite(engine, site)).ID;
+}
+
+async function entriesOf(engine: Engine, site: number, since: JournalPoint | undefined, isFollowed = false) {
+  const revision = since && ("at" in since ? await revisionOf(engine, site, since) : since.revision);
+  return isFollowed ? follow(engine, site, revision) : journal(engine, site, revision);
+}
+
+/** The entries after `since`, or from now on without it; then new ones as they are made, until the site is removed. */
+async function* follow(engine: Engine, site: number, since: number | undefined): AsyncGenerator<JournalEntry> {
+  let [head] = await engine.heads([site]);
+  let revision = since ?? head?.revision;
+  while (true) {
+    for await (const entry of journal(engine, site, revision)) {
+      yield entry;
+      revision = entry.revision;
+    }
+    await Bun.sleep(pollInterval);
+    const [now] = await engine.heads([site]);
+    if (head?.epoch && !now?.epoch) return printMessage("the site was removed");
+    if (head?.epoch && now?.epoch !== head.epoch) {
+      printMessage("the database was restored from a backup; its journal follows from the first change:");
+      revision = undefined;
+    }
+    head = now;
+  }
+}
+
+async function* selected(
+  entries: AsyncIterable<JournalEntry>,
+  { id, actor, run }: JournalFlags,
+  resource: Resource | undefined,
+): AsyncGenerator<JournalEntry> {
+  for await (const entry of entries) {
+    if (resource && entry.resource !== resource.name) continue;
+    if (id !== undefined && entry.id !== id) continue;
+    if (actor !== undefined && entry.actor !== actor) continue;
+    if (run === undefined || entry.run === run) yield entry;
+  }
+}
+
+function findAnyResource(name: string): Resource {
+  const found = allResources.find((resource) => resource.path === name || resource.name === name);
+  if (found) return found;
+  throw new UsageError(`unknown resource \`${name}\`: known are ${allResources.map(({ path }) => path).join(", ")}`);
+}
+
+/** A revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`. @throws UsageError */
+function readPoint(name: string, text: string): JournalPoint {
+  if (/^[0-9]+$/.test(text)) return { revision: readRevision(name, text) };
+  if (/^[0-9]+[a-z]$/.test(text)) return { at: Date.now() - readDuration(text) };
+  const at = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
+  if (!Number.isNaN(at)) return { at };
+  throw new UsageError(
+    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+  );
+}
+
+async function* lines(
+  entries: AsyncIterable<JournalEntry>,
+  toText: (entry: JournalEntry) => string,
+): AsyncGenerator<string> {
+  for await (const entry of entries) yield `${escapeControls(toText(entry))}\n`;
+}
+
+function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
+  const { Name, Prefix = "" } = JSON.parse(body);
+  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(Name ?? Prefix)];
+  return [...shown, ...(run === null ? [] : [run])].join("\t");
+}
+
+function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
+  const records = { record: toShown(body), before: before === null ? null : toShown(before) };
+  return JSON.stringify({ ...entry, at: new Date(at).toISOString(), ...records });
+}
+
+/** A record without what only the server needs: the digest of a key. */
+function toShown(body: string): object {
+  const { Digest: _, ...shown } = JSON.parse(body);
+  return shown;
+}

@@ -1,0 +1,22 @@
+import { removedEpoch } from "../removed-sites.ts";
+import type { Pool } from "./pool.ts";
+import { sql } from "./statements.ts";
+
+/** See `Engine.prune`. `timeout` is the pool's, in milliseconds. */
+export function prune(pool: Pool, timeout: number, site: number, through: number, most: number): Promise<boolean> {
+  return pool.use(async (connection) => {
+    // The lock keeps commits to the site and a restore out until the end.
+    const locked = await connection.script(
+      `${sql.begin(timeout)}; ${sql.waitForNothing}; ${sql.floor(site)} for update`,
+    );
+    const row = locked.at(-1)?.[0];
+    const end = Math.min(through, row?.revision ?? 0);
+    if (!row || row.epoch === removedEpoch || row.floor >= end) {
+      await connection.script("rollback");
+      return false;
+    }
+    const floor = Math.min(end, row.floor + most);
+    await connection.script(`${sql.deleteEntries(site, floor)}; ${sql.setFloor(site, floor)}; ${sql.end}`);
+    return floor < end;
+  });
+}

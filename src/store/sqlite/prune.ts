@@ -1,0 +1,18 @@
+import type { Database } from "bun:sqlite";
+import { floorColumn } from "../journal.ts";
+import { removedEpoch } from "../removed-sites.ts";
+
+/** See `Engine.prune`. Must run in a transaction. */
+export function pruneEntries(database: Database, site: number, through: number, most: number): boolean {
+  const row = database
+    .query<{ epoch: string; revision: number; floor: number }, [number]>(
+      `select epoch, revision, ${floorColumn} from sites where id = ?`,
+    )
+    .get(site);
+  const end = Math.min(through, row?.revision ?? 0);
+  if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
+  const floor = Math.min(end, row.floor + most);
+  database.query("delete from journal where site_id = ? and revision <= ?").run(site, floor);
+  database.query("update sites set floor = ? where id = ?").run(floor, site);
+  return floor < end;
+}
