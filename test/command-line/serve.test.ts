@@ -124,7 +124,7 @@ describe("serve", () => {
     const names = [...help.matchAll(/^ +--([a-z-]+)/gm)].map(([, name]) => name as string);
     const options = names.filter((name) => name !== "json");
     expect(options.length).toBeGreaterThan(10);
-    for (const name of options.filter((option) => !["host", "port", "database", "demo"].includes(option))) {
+    for (const name of options.filter((option) => !["host", "port", "database", "demo", "as"].includes(option))) {
       const variable = `STOREFRONT_${name.toUpperCase().replaceAll("-", "_")}`;
       const { stderr, code } = await shop.run(["serve", "--port", "0"], { env: { [variable]: "no such thing" } });
       expect([name, code]).toEqual([name, 2]);
