@@ -1,4 +1,4 @@
-// Columns that were added later, on a database that programs of before go on using.
+// Columns that were added later, on a database that older programs go on using.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -39,7 +39,7 @@ for (const kind of engines) {
       rmSync(folder, { recursive: true });
     });
 
-    test("the tables of a program of before get the columns, and what it wrote stays", async () => {
+    test("the tables of an older program get the columns, and what it wrote stays", async () => {
       await openNew();
       await engine.commit([createIntent({ at: 7 }), createIntent({ at: 8 })]);
       await engine.close();
@@ -51,7 +51,7 @@ for (const kind of engines) {
       expect((await loadSite(two, 1)).rows).toHaveLength(3);
     });
 
-    test("a program of before writes between two writes of this one, and nothing is counted wrong", async () => {
+    test("an older program writes between two writes of this one, and nothing is counted wrong", async () => {
       await openNew();
       await engine.commit([createIntent(), createIntent()]);
       expect(await siteIn(engine)).toMatchObject({ live: '{"brand":{"count":2,"revision":2}}', live_revision: 2 });
@@ -61,7 +61,7 @@ for (const kind of engines) {
       expect(await engine.check()).toEqual([]);
     });
 
-    test("a program of before wrote the last entry, and the next one is not earlier", async () => {
+    test("an older program wrote the last entry, and the next one is not earlier", async () => {
       await openNew();
       await engine.commit([createIntent({ at: 3 }), createIntent({ at: 3 })]);
       await writeAsBefore(kind, url, 5);
@@ -75,7 +75,7 @@ for (const kind of engines) {
       expect(await siteIn(engine)).toMatchObject({ live_revision: 3, last_at: 5 });
     });
 
-    test("a record that a program of before has restored is an update in the journal", async () => {
+    test("a record that an older program has restored is an update in the journal", async () => {
       await openNew();
       await engine.commit([createIntent()]);
       await kind.select(url, "update journal set operation = 'restore'");
@@ -97,7 +97,7 @@ for (const kind of engines) {
       expect(await engine.check()).toEqual([]);
     });
 
-    test("a backup of a program of before is restored, and one of this program keeps the columns", async () => {
+    test("a backup of an older program is restored, and one of this program keeps the columns", async () => {
       await openNew();
       await engine.commit([createIntent()]);
       const rows = await Array.fromAsync(engine.dump());
@@ -138,7 +138,7 @@ async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> 
   for (const column of ["run", "before"]) await kind.select(url, `alter table journal drop column ${column}`);
 }
 
-/** The statements by which the program of before made a brand with the ID and revision 3. */
+/** The statements by which an older program made a brand with the ID and revision 3. */
 async function writeAsBefore(kind: EngineKind, url: string, at = 1): Promise<void> {
   const body = `'{"ID":3,"Name":"Old"}'`;
   const site = `insert or replace into sites (id, epoch, revision, counters)

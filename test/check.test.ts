@@ -88,7 +88,11 @@ test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]
     (rows) => change(rows, brand, { body: body(7, "Bolt") }),
     ["site 1: brand 1 is damaged: its text", "site 1: brand 1 differs from its entry 2"],
   ],
-  ["a record whose text is no JSON", (rows) => change(rows, brand, { body: "{" }), ["is damaged", "differs from"]],
+  [
+    "a record whose text is not valid JSON",
+    (rows) => change(rows, brand, { body: "{" }),
+    ["is damaged", "differs from"],
+  ],
   [
     "a record whose text is not the journal's",
     (rows) => change(rows, brand, { body: body(1, "Other") }),

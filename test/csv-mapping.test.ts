@@ -103,7 +103,7 @@ const cases: [string, string, string[]][] = [
     '{"fields": {"__proto__": "A", "constructor": "B"}}',
     ["fields.__proto__: no such field of brands", "fields.constructor: no such field of brands"],
   ],
-  ["no JSON", "Name = A", [expect.stringMatching(/expected a value, not `N`/) as unknown as string]],
+  ["not JSON", "Name = A", [expect.stringMatching(/expected a value, not `N`/) as unknown as string]],
 ];
 test.each(cases)("a mapping with %s is refused", (_, text, faults) => {
   expect(faultsOf(text)).toEqual(faults);

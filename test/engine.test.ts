@@ -53,7 +53,7 @@ for (const kind of engineKinds) {
           update(number, at + 1, { Name: `${i}`.padEnd(1000) }),
         );
         const [first] = (await engine.commit(batch)) as [Extract<Outcome, { kind: "done" }>];
-        // To answer is to read it.
+        // To respond is to read it.
         expect(first.body).toContain(`"Name":"${i} `);
         kept.push(first.body);
       }
@@ -226,7 +226,7 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("the journal tells every change once, in order, from any revision", async () => {
+    test("the journal has every change once, in order, from any revision", async () => {
       const number = newSite();
       await engine.commit([create(number, "a"), create(number, "b")]);
       await engine.commit([update(number, 1, { Name: "c" }), remove(number, 2)]);

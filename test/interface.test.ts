@@ -190,7 +190,7 @@ describe("the headers of a read", () => {
     }
   });
 
-  test("a script on another origin is told which of them it may read", async () => {
+  test("a script on another origin learns which of them it may read", async () => {
     const response = await server.call("GET", "/restapi/locations.json", {
       headers: { Origin: "https://app.example" },
     });
@@ -211,7 +211,7 @@ describe("the headers of a read", () => {
   });
 });
 
-test("OPTIONS needs no key and answers a browser's preflight", async () => {
+test("OPTIONS needs no key and responds to a browser's preflight", async () => {
   const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "PUT" };
   const response = await server.call("OPTIONS", "/restapi/brands.json", { key: null, headers });
   expect(response.status).toBe(204);

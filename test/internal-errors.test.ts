@@ -1,4 +1,4 @@
-// A fault of this program: the client is told that there is one, the log tells what, and nothing remembers it.
+// A fault of this program: the client learns that there is one, the log has the details, and nothing is cached.
 
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
@@ -105,7 +105,7 @@ test("a fault in a write is 500, and nothing is stored", async () => {
   expect((await send("GET", "/restapi/brands.json")).headers.get("ETag")).toBe(before);
 });
 
-test("the log tells each fault with its message, its stack and the request, and no key", async () => {
+test("the log has each fault with its message, its stack and the request, and no key", async () => {
   const program = fileURLToPath(new URL("support/broken-server.ts", import.meta.url));
   const child = Bun.spawn([process.execPath, program, server.database], { stdout: "pipe", stderr: "pipe" });
   const onExit = () => void child.kill("SIGKILL");

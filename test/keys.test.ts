@@ -134,7 +134,7 @@ describe("a key", () => {
 });
 
 describe("a website", () => {
-  test("is picked by Host, without regard to case or port, and the default site answers for the rest", async () => {
+  test("is picked by Host, without regard to case or port, and the default site serves the rest", async () => {
     const garden = await addSite(elsewhere, "garden", { hostnames: ["Garden.Example", "www.garden.example"] }, clock);
     const { key } = await createKey(elsewhere, garden, {}, clock);
     for (const host of ["garden.example", "GARDEN.example:8080", "www.garden.example"]) {
@@ -170,7 +170,7 @@ describe("a website", () => {
     expect((await list(key, { Host: "b.example" })).status).toBe(401);
   });
 
-  test("is 421 for a host that none answers for", async () => {
+  test("is 421 for a host that no site has", async () => {
     await setSite(elsewhere, "shop", { isDefault: false, hostnames: ["shop.example"] }, clock);
     const response = await list(server.key);
     expect([response.status, response.json.type]).toEqual([421, "/docs/problems/wrong-site"]);

@@ -104,7 +104,7 @@ describe("of very many buckets", () => {
     expect(buckets.size).toBe(25_000);
   });
 
-  test("a name has a bucket of its own while fewer than the bound are missing tokens, and else the shared one", () => {
+  test("a name has its own bucket while fewer than the bound are missing tokens, and else the shared one", () => {
     const names = fc.constantFrom(..."abcdefgh");
     const step = fc.tuple(names, fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 8 }));
     const property = fc.property(fc.array(step, { maxLength: 100, size: "max" }), (steps) => {
@@ -138,7 +138,7 @@ test.each([
   [{ rate: 2, burst: 10 }, 1, '"key";q=10;w=5', '"key";r=1;t=5', 1],
   [{ rate: 100, burst: 10 }, 10, '"key";q=10;w=1', '"key";r=10;t=0', 1],
   [{ rate: 0.25, burst: 3 }, 2, '"key";q=3;w=12', '"key";r=2;t=4', 4],
-])("the headers of a response tell the limit %j with %i left", (of, left, policy, now, retryAfter) => {
+])("the headers of a response state the limit %j with %i left", (of, left, policy, now, retryAfter) => {
   expect(rateLimitHeaders(of, left)).toEqual({ "RateLimit-Policy": policy, RateLimit: now });
   expect(tooManyRequests(of, "x")).toMatchObject({ code: "too-many-requests", message: "x", retryAfter });
 });

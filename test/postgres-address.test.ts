@@ -171,7 +171,7 @@ describe("TLS to the database", () => {
     }
   });
 
-  test("verifies the certificate and the name when it is told to", async () => {
+  test("verifies the certificate and the name when the address says so", async () => {
     await (await open(`sslmode=verify-full&sslrootcert=${certificate}`)).close();
     await (await open(`sslmode=verify-ca&sslrootcert=${certificate}`, `127.0.0.1:${server.port}`)).close();
     for (const [query, at] of [
@@ -199,7 +199,7 @@ test("ten processes that start at once on an empty database make its tables once
   expect(await runProgram(["check", "--database", url])).toMatchObject({ status: 0 });
 });
 
-/** The server wants its key to be its own and nobody else's. */
+/** The server wants its key to be readable by no other user. */
 function writeForServer(name: string, text: string): string {
   const { runAs } = postgresPrograms();
   const path = join(folder, name);

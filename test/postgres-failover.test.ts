@@ -70,7 +70,7 @@ test("no read comes from a primary that was replaced, although connections to it
   expect((await loadFresh(snapshots, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
-  // The question where the site stands reaches the new primary.
+  // The query for the head of the site reaches the new primary.
   expect(await codeOf(engine.heads([1]))).toBe("unavailable");
   expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(2);
   await pair.primary.signal("SIGCONT");

@@ -84,7 +84,7 @@ test("a read-only database is read, and refuses writes with 503", async () => {
   await database.start();
 });
 
-test("connections that the database ended while nobody used them cost no request", async () => {
+test("connections that the database ended while they were idle cost no request", async () => {
   await shop.call("POST", "/restapi/brands.json", { body: { Name: "a" } });
   await database.run("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'storefront'");
   await Bun.sleep(50);
@@ -166,7 +166,7 @@ function expectUnavailable(response: Timed): void {
   expect(response.text).not.toMatch(/127\.0\.0\.1|ECONN|postgres|password/i);
 }
 
-/** Waits until reads are answered again, as a client that does what `Retry-After` says would. */
+/** Waits until reads succeed again, as a client that does what `Retry-After` says would. */
 async function healed(server: TestServer): Promise<void> {
   const deadline = performance.now() + 10_000;
   while ((await server.call("GET", "/restapi/brands.json")).status !== 200) {

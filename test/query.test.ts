@@ -245,7 +245,7 @@ test("the parameters mean nothing to a look-up", async () => {
   expect((await server.call("GET", "/restapi/brands/1.json?fields=Name&limit=0")).json.AccountNumber).toBe("0");
 });
 
-test("a large list comes compressed as the client asks, with an ETag of its own", async () => {
+test("a large list comes compressed as the client asks, with its own ETag", async () => {
   const large = await startTestServer();
   for (let i = 0; i < 20; i++) await large.call("POST", "/restapi/brands.json", { body: { Name: `Brand ${i}` } });
   const plain = await large.call("GET", "/restapi/brands.json", { headers: { "Accept-Encoding": "identity" } });

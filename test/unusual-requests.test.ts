@@ -216,7 +216,7 @@ describe("behind a proxy", () => {
     ],
     ["an address with ports", (index) => [`X-Forwarded-For: 192.0.2.1:${index}`], [401, 429]],
     ["what is no address", (index) => [`X-Forwarded-For: nobody${index}`], [401, 429]],
-  ])("is told apart by %s or not", async (_, lines, statuses) => {
+  ])("is distinguished by %s or not", async (_, lines, statuses) => {
     const proxied = await start({ TRUST_PROXY: "yes" });
     expect(await failures(proxied, lines)).toEqual(statuses);
     await proxied.stop();

@@ -2,7 +2,7 @@ import { isIPv4 } from "node:net";
 import { hostnameOf } from "../model/hostname.ts";
 
 /**
- * A function that tells whether the admin listener responds to a `Host`: an IP address, `localhost`, or one of `names`. A page on the web can
+ * A function that returns whether the admin listener responds to a `Host`: an IP address, `localhost`, or one of `names`. A page on the web can
  * make a browser send requests to this listener under the page's own hostname (DNS rebinding), but not under any of these.
  * @param names in their normal form (`readHostname`)
  */

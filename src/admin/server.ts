@@ -1,6 +1,6 @@
 // The admin listener (contract section 13): a second address, for operators and their tools. It shares nothing with the public listener but the
 // way in which HTTP is read (wire/). server.ts opens it, handler.ts takes a request to its route, and each kind of endpoint is a file that makes
-// its routes and a line in `createAdminRoutes`. With several workers, it is a process of its own beside them (commands/workers.ts).
+// its routes and a line in `createAdminRoutes`. With several workers, it is a separate process beside them (commands/workers.ts).
 
 import type { Logger } from "pino";
 import { type MetricsSample, metricsLibrary } from "../lib/metric-samples.ts";

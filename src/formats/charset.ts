@@ -22,7 +22,7 @@ export function isEncoding(label: string): boolean {
 }
 
 /**
- * Decodes a text. A byte order mark tells its encoding, and takes precedence over `label` (Encoding Standard section 6.1).
+ * Decodes a text. A byte order mark identifies its encoding, and takes precedence over `label` (Encoding Standard section 6.1).
  * @param label the encoding of a text without a byte order mark
  * @throws Refusal `bad-request` if the bytes are not valid in that encoding
  */

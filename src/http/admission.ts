@@ -19,7 +19,7 @@ export interface AdmissionOptions {
   readonly trustProxy: boolean;
   /** Whether the last entry of `X-Forwarded-Host` is the host that the client named, because a proxy sets it. */
   readonly trustForwardedHost: boolean;
-  /** Limits the requests of a key without a rate of its own; undefined for no limit. */
+  /** Limits the requests of a key without its own rate; undefined for no limit. */
   readonly keyLimit: Limit | undefined;
   /** Limits the requests with an invalid key from one client network. */
   readonly failureLimit: Limit;

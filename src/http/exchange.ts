@@ -3,7 +3,7 @@ import type { Key, Site } from "./directory.ts";
 import type { Route } from "./route.ts";
 import type { RequestTarget } from "./target.ts";
 
-/** Why a key was refused. The response does not tell the first four apart (contract section 1); the log does. */
+/** Why a key was refused. The first four have the same response (contract section 1), and the log has the reason. */
 export type KeyRefusal =
   | "missing"
   | "malformed"

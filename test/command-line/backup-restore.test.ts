@@ -45,7 +45,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
         .matchAll(/^\["records".*"resource":"brand".*\\"Name\\":\\"([^\\]*)/gm),
     ].map(([, brand]) => brand);
 
-  test("restore says how many changes it discards, and of how many sites nobody can say", async () => {
+  test("restore says how many changes it discards, and for how many sites the number is unknown", async () => {
     const file = await backUp();
     await add("Bolt", "Cord");
     const { code, stdout, stderr } = await run(["restore", file, "--json"]);
@@ -198,7 +198,7 @@ describe("a backup", () => {
     chmodSync(shop.file("archive"), 0o755);
   });
 
-  test("removes what killed processes left of their files, once nobody can be writing them", async () => {
+  test("removes what killed processes left of their files, once no process can be writing them", async () => {
     const gone = Bun.spawn(["true"]);
     await gone.exited;
     const part = (name: string, hours: number) => {

@@ -52,7 +52,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
     expect(existsSync(shop.file("folder"))).toBe(false);
   });
 
-  test("one in a folder that nobody may write to", async () => {
+  test("one in a folder that no user may write to", async () => {
     mkdirSync(shop.file("closed"));
     chmodSync(shop.file("closed"), 0o555);
     const args = ["site", "add", "x", "--database", "sqlite:closed/new.db"];
@@ -63,7 +63,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
     ]);
   });
 
-  test("one that nobody may write to", async () => {
+  test("one that no user may write to", async () => {
     chmodSync(shop.file("test.db"), 0o444);
     const { code, stderr } = await shop.run(["site", "add", "x"], { wrap: withoutPower });
     expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: the database .*readonly database\n$/)]);
@@ -78,7 +78,7 @@ describe("a database that cannot be used is refused in one clear line", () => {
 });
 
 describe("a full disk", () => {
-  test("answers 503 and loses nothing that was acknowledged", async () => {
+  test("responds with 503 and loses nothing that was acknowledged", async () => {
     const full = await shop.serve([], { wrap: onFullDisk });
     const acknowledged: string[] = [];
     let refused: Response | undefined;
@@ -101,7 +101,7 @@ describe("a full disk", () => {
     expect((await shop.run(["check"])).code).toBe(0);
   });
 
-  test("stops an import with one clear line that tells what was stored", async () => {
+  test("stops an import with one clear line about what was stored", async () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => `Brand ${n} ${"x".repeat(200)}`).join("\n");
     const args = ["import", "--site", "main", "brands", "-"];
     const { code, stderr } = await shop.run(args, { stdin: `Name\n${rows}\n`, wrap: onFullDisk });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.close());
 
-/** A site of its own for a test. */
+/** A separate site for a test. */
 async function newSite(): Promise<string> {
   const name = `site-${++sites}`;
   await shop.must(["site", "add", name]);
@@ -74,7 +74,7 @@ describe("what was exported is imported without a difference", () => {
 describe("a row with a fault", () => {
   const csv = "Name,Address.Country\nGood,GB\n,GB\nBad country,1!\nToo,many,cells\nToo few\nLast,NO\n";
 
-  test("is told with its number and field, and does not stop the others", async () => {
+  test("is reported with its number and field, and does not stop the others", async () => {
     const site = await newSite();
     const { code, stdout, stderr } = await load(site, csv);
     expect(code).toBe(1);
@@ -302,7 +302,7 @@ describe("a file", () => {
     expect(await names(site)).toContain("2 C");
   });
 
-  test("that breaks in the middle tells how much was stored before", async () => {
+  test("that breaks in the middle reports how much was stored before", async () => {
     const site = await newSite();
     const rows = Array.from({ length: 30_000 }, (_, n) => `Brand ${n}`).join("\n");
     const bytes = Buffer.concat([Buffer.from(`Name\n${rows}\n`), Buffer.from([0xff, 0xfe])]);

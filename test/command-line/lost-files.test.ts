@@ -32,7 +32,7 @@ const names = async ({ url }: Served) =>
     ({ Name }) => Name,
   );
 
-describe("from then on no write is acknowledged, no read is answered and the server is not ready, when", () => {
+describe("from then on no write is acknowledged, no read succeeds and the server is not ready, when", () => {
   const losses: [string, () => void][] = [
     ["the database is removed", () => rmSync(join(folder, "shop.db"))],
     ["the log is removed", () => rmSync(join(folder, "shop.db-wal"))],

@@ -140,7 +140,7 @@ test("a server that was started through Node ends as well as one without, also o
   expect(await child.exited).toBe(0);
 });
 
-test("a server that npm started ends when npm is told to end", async () => {
+test("a server that npm started ends when npm is ended", async () => {
   const child = Bun.spawn(["npm", "start", "--silent"], {
     cwd: root,
     env: { ...process.env, STOREFRONT_PORT: "0", STOREFRONT_DATABASE: `sqlite:${shop.file("npm.db")}` },

@@ -77,10 +77,10 @@ async function expectUnwritable(): Promise<void> {
 }
 
 const protections: [string, () => void][] = [
-  ["in a folder and a file that nobody may write to", protectFolder],
-  ["in a folder that nobody may write to", () => chmodSync(folder, 0o555)],
+  ["in a folder and a file that no user may write to", protectFolder],
+  ["in a folder that no user may write to", () => chmodSync(folder, 0o555)],
   [
-    "in a file that nobody may write to",
+    "in a file that no user may write to",
     () => readdirSync(folder).forEach((name) => void chmodSync(join(folder, name), 0o444)),
   ],
 ];
@@ -115,7 +115,7 @@ test("a database on a read-only disk can be read", async () => {
   await expectUnwritable();
 });
 
-test("what is read without a log is not relied on when somebody writes meanwhile", async () => {
+test("what is read without a log is not relied on when another process writes meanwhile", async () => {
   if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], { stdio: "ignore" }).status !== 0) return;
   await fill();
   spawnSync("mount", ["-o", "remount,ro", folder]);

@@ -63,7 +63,7 @@ async function openRequest(url: string, key: string) {
   socket.write(head + body.slice(0, 3));
   return {
     finish: () => void socket.write(body.slice(3)),
-    answer: () => response,
+    received: () => response,
     isClosed: () => isClosed,
   };
 }
@@ -171,14 +171,14 @@ describe("serve --demo", () => {
 });
 
 describe("serve with TLS", () => {
-  test("answers over HTTPS, and the printed line works when pasted", async () => {
+  test("serves HTTPS, and the printed line works when pasted", async () => {
     const { cert, key } = makeCertificate();
     writeFileSync(shop.file("cert.pem"), cert);
     writeFileSync(shop.file("key.pem"), key);
     const server = await shop.serve(["--demo", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     expect(server.url).toStartWith("https://127.0.0.1:");
-    const answered = await fetch(`${server.url}/healthz`, { tls: { ca: cert } });
-    expect(answered.status).toBe(200);
+    const response = await fetch(`${server.url}/healthz`, { tls: { ca: cert } });
+    expect(response.status).toBe(200);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
     expect(JSON.parse((await paste(server)).text).length).toBeGreaterThan(3);
     expect(fetch(server.url.replace("https:", "http:"))).rejects.toThrow();
@@ -230,7 +230,7 @@ describe("SIGTERM and SIGINT", () => {
       "no new connections",
     );
     request.finish();
-    await waitFor(() => request.answer().includes("201 Created"), "the response", request.answer);
+    await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
     expect(await server.exited).toBe(0);
     expect(await shop.must(["export", "--site", "main", "brands"])).toContain("Late");
   });
@@ -240,7 +240,7 @@ describe("SIGTERM and SIGINT", () => {
     const server = await shop.serve();
     const request = await openRequest(server.url, key);
     request.finish();
-    await waitFor(() => request.answer().includes("201 Created"), "the response");
+    await waitFor(() => request.received().includes("201 Created"), "the response");
     const begun = performance.now();
     server.kill();
     expect(await server.exited).toBe(0);
@@ -265,7 +265,7 @@ describe("SIGUSR1 and SIGUSR2", () => {
       );
     }
     request.finish();
-    await waitFor(() => request.answer().includes("201 Created"), "the response", request.answer);
+    await waitFor(() => request.received().includes("201 Created"), "the response", request.received);
     server.kill();
     expect(await server.exited).toBe(0);
   });

@@ -72,7 +72,7 @@ test("axe does find a fault that is put in", async () => {
   await page.close();
 });
 
-test("a page has colours of its own, whatever the browser's are", async () => {
+test("a page has its own colours, whatever the browser's are", async () => {
   const seen = [];
   for (const colorScheme of ["light", "dark"] as const) {
     const context = await browser.newContext({ colorScheme });

@@ -89,7 +89,7 @@ describe.each(engines)("an import on $name", (kind) => {
 
   test("updates what an earlier row of it created under an ID that was given by the store", async () => {
     const site = ++sites;
-    // The store gives 1 to 500, then, after the row with an ID of its own, 1001 to 1499.
+    // The store gives 1 to 500, then, after the row with an ID, 1001 to 1499.
     const before = [...times(batch, () => ",New"), "1000,Own", ...times(batch - 1, () => ",New")];
     const ids = [1, 250, 500, 501, 999, 1000, 1001, 1250, 1499, 1500];
     const summary = await load(site, ["ID,Name", ...before, ...ids.map((id) => `${id},Again`)]);

@@ -132,7 +132,7 @@ describe.each(engines)("keys on $name", (kind) => {
     expect(await thrown(rotateKey(engine, record.Prefix, 0, now))).toMatchObject({ code: "conflict" });
   });
 
-  test("that begin alike are told apart, or neither is touched", async () => {
+  test("that begin alike are distinguished, or neither is changed", async () => {
     const { record } = await createKey(engine, site, {}, now);
     const { ID: _, ...values } = record;
     const like = (Prefix: string) => toCreate(keyResource, { ...values, Prefix, Digest: "0".repeat(64) }, now);

@@ -11,7 +11,7 @@ import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
-/** Reads sites as programs of before stored them: without the number of their records. */
+/** Reads sites as older programs stored them: without the number of their records. */
 function withoutCounts(engine: Engine): Engine["readSite"] {
   return (site, use, minHead) => engine.readSite(site, (contents) => use({ ...contents, counts: undefined }), minHead);
 }
@@ -96,7 +96,7 @@ describe.each(engines)("sites on $name", (kind) => {
     expect(await summarizeSite(uncounted, "a", 10)).toMatchObject(expected);
   });
 
-  test("that there are, at most ten of them, are named to whoever misses one", async () => {
+  test("that there are, at most ten of them, are named when one is not found", async () => {
     const missed = async () => (await setSite(engine, "elsewhere", {}, 1).catch((error) => error)).message;
     const names = Array.from({ length: 11 }, (_, index) => `s${index}`);
     for (const name of names.slice(0, 10)) await add(name);

@@ -216,7 +216,7 @@ function copyData(from: string, to: string): void {
   if (runAs.uid !== undefined) spawnSync("chown", ["-R", `${runAs.uid}:${runAs.gid}`, to]);
 }
 
-/** A server is a parent with children; each has a process of its own. */
+/** A server is a parent with children; each is a process. */
 function killAll(parent: number, signal: NodeJS.Signals): void {
   for (const pid of [parent, ...childrenOf(parent)]) {
     try {

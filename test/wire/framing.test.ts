@@ -151,8 +151,8 @@ describe("malformed chunks", () => {
     ["a trailer that is not a header field", "5\r\nhello\r\n0\r\nno field\r\n\r\n"],
     ["a trailer with a bare CR", "5\r\nhello\r\n0\r\nA: b\rc\r\n\r\n"],
     ["a trailer with a bare LF", "5\r\nhello\r\n0\r\nA: b\n\r\n\r\n"],
-    ["a trailer that tells a length", "5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n"],
-    ["a trailer that tells a coding", "5\r\nhello\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n"],
+    ["a trailer with a length", "5\r\nhello\r\n0\r\nContent-Length: 5\r\n\r\n"],
+    ["a trailer with a coding", "5\r\nhello\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n"],
     ["a folded trailer", "5\r\nhello\r\n0\r\nA: b\r\n c\r\n\r\n"],
     ["trailers without end", `5\r\nhello\r\n0\r\n${"A: b\r\n".repeat(4000)}\r\n`],
   ])("%s", async (_, body) => {

@@ -30,7 +30,7 @@ export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]
   return picked;
 }
 
-/** Tells whether a record passes every filter. */
+/** Whether a record passes every filter. */
 export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRecord) => boolean {
   const tests = filters.map(toTest);
   const facets = tests.map(({ facet }) => facet);

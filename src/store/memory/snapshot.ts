@@ -56,7 +56,7 @@ export class Snapshot {
     return true;
   }
 
-  /** What tells the state at `revision` from every other state of a record or list of this site. */
+  /** Identifies the state at `revision` among all states of a record or list of this site. */
   version(revision: number): string {
     return versionOf(this.epoch, revision);
   }

@@ -17,13 +17,13 @@ const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns });
 export const logLimit = 16 * 1024 * 1024;
 
 /** Milliseconds that a server waits for transactions of other processes. */
-const serverPatience = 3000;
+const serverBusyTimeout = 3000;
 
 /**
  * Opens the file. Creates it and its folder if they do not exist. A commit returns after it has reached the disk.
  * @param busyTimeout milliseconds to wait for transactions of other processes
  */
-export function openDatabase(path: string, busyTimeout = serverPatience): Database {
+export function openDatabase(path: string, busyTimeout = serverBusyTimeout): Database {
   return translated(() => open(path, busyTimeout), `the database ${path}`);
 }
 

@@ -74,7 +74,7 @@ where site_id = ? and resource = ? and body is not null order by id limit ? offs
   };
 }
 
-/** Reads a site in one transaction on a connection of its own, which goes on while others write. */
+/** Reads a site in one transaction on a separate connection, while others write. */
 function readPortions<T>(
   database: Database,
   site: number,
