@@ -112,7 +112,9 @@ function showCommand(): Command {
         summarizeSite(engine, name, Date.now()),
       );
       const { records, keys, validKeys, revision } = summary;
-      const counts = servedOf(allResources).map(({ path, plural }) => `${records[path]} ${plural}`);
+      const counts = servedOf(allResources).map(
+        ({ path, singular, plural }) => `${records[path]} ${records[path] === 1 ? singular : plural}`,
+      );
       const lines = [
         ["Name", site.Name],
         ["ID", String(site.ID)],

@@ -22,7 +22,7 @@ export function removeImport(engine: Engine, id: number, now: number): Promise<S
 
 /**
  * Removes the sites whose import was interrupted, and completes removals that were interrupted. What cannot be removed now is left for the
- * next call. Returns a sentence for each site.
+ * next call. Returns a sentence about each site.
  */
 export async function finishRemovals(engine: Engine, now: number): Promise<readonly string[]> {
   const done: string[] = [];
@@ -30,11 +30,19 @@ export async function finishRemovals(engine: Engine, now: number): Promise<reado
     const isRemoved = await removeAbandoned(engine, ID, now);
     if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
   }
-  for (const site of await engine.undroppedSites()) {
-    await engine.dropSite(site);
-    done.push(`finished the interrupted removal of site ${site}`);
-  }
+  for (const site of await engine.undroppedSites()) done.push(await finishRemoval(engine, site));
   return done;
+}
+
+/** A command that only reads must work on a full disk, so that a failure is no more than a sentence. */
+async function finishRemoval(engine: Engine, site: number): Promise<string> {
+  try {
+    await engine.dropSite(site);
+    return `finished the interrupted removal of site ${site}`;
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return `the interrupted removal of site ${site} could not be finished: ${error.message}`;
+  }
 }
 
 /** Whether an import of the site was interrupted: it no longer renews the time until which it keeps the site. */

@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { DumpedRow } from "../../src/model/dump.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
 import { createKey, listKeys, revokeKey } from "../../src/operator/keys.ts";
 import { exportSite } from "../../src/operator/site-export.ts";
 import { importSite } from "../../src/operator/site-import.ts";
@@ -204,24 +205,47 @@ describe.each(engines)("a site on $name", (kind) => {
     await engine.close();
   });
 
-  test("that is removed while it is imported leaves nothing", async () => {
-    const engine = await openEmpty();
-    const removing: Engine = {
+  /** An engine on which `happen` runs when the first row of an import is about to be stored. */
+  function whileImporting(engine: Engine, happen: () => Promise<unknown>): Engine {
+    return {
       ...engine,
       async fillSite(site, rows) {
-        let isRemoved = false;
-        const removed = async function* () {
+        let isFirst = true;
+        const watched = async function* () {
           for await (const row of rows) {
-            if (!isRemoved) await removeSite(engine, "shop", now);
-            isRemoved = true;
+            if (isFirst) await happen();
+            isFirst = false;
             yield row;
           }
         };
-        await engine.fillSite(site, removed());
+        await engine.fillSite(site, watched());
       },
     };
+  }
+
+  test("that is removed while it is imported leaves nothing", async () => {
+    const engine = await openEmpty();
+    const removing = whileImporting(engine, () => removeSite(engine, "shop", now));
     expect(await importFile(removing, file).catch(({ code }) => code)).toBe("conflict");
     expect(await listSites(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+    await engine.close();
+  });
+
+  test("whose import meets a restore is not in the restored database, and what the restore keeps loses it later", async () => {
+    const engine = await openEmpty();
+    await addSite(engine, "restored", {}, now);
+    const backup = join(folder, `${kind.name}.backup`);
+    const kept = join(folder, `${kind.name}.kept`);
+    await backUp(engine, backup, now);
+    const meeting = whileImporting(engine, () => restore(engine, backup, kept, now));
+    expect(await importFile(meeting, file).catch(({ code }) => code)).toBe("conflict");
+    expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["restored"]);
+    expect(await listKeys(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+    await restore(engine, kept, join(folder, `${kind.name}.kept-too`), now);
+    expect(await finishRemovals(engine, now + minute)).toEqual(["removed the site shop, whose import was interrupted"]);
+    expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["restored"]);
     expect(await engine.check()).toEqual([]);
     await engine.close();
   });
@@ -237,6 +261,11 @@ describe.each(engines)("a site on $name", (kind) => {
     [
       "with a record of another ID",
       (rows) => edit(rows, "records", { body: '{"ID":7,"Name":"x"}' }),
+      /brand 1: .* damaged/,
+    ],
+    [
+      "with a record that is nested too deep",
+      (rows) => edit(rows, "records", { body: `{"ID":1,"Name":"x","X":${"[".repeat(500_000)}${"]".repeat(500_000)}}` }),
       /brand 1: .* damaged/,
     ],
     ["with a record that is a list", (rows) => edit(rows, "records", { body: "[]" }), /brand 1: .* damaged/],

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { DumpedRow } from "../../src/model/dump.ts";
 import type { Engine } from "../../src/model/engine.ts";
+import { Refusal } from "../../src/model/errors.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { removeSite } from "../../src/operator/site-removal.ts";
+import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { summarizeSite } from "../../src/operator/site-summary.ts";
 import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
@@ -126,6 +127,18 @@ describe.each(engines)("sites on $name", (kind) => {
     expect((await loadSite(engine, 0)).rows.filter(({ body }) => body?.includes("the site that goes"))).toEqual([]);
     expect((await loadSite(engine, gone.ID)).rows).toEqual([]);
     expect((await add("next")).ID).toBe(gone.ID + 1);
+  });
+
+  test("whose removal cannot be finished now, as on a full disk, are reported, and removed later", async () => {
+    const { ID } = await add("gone");
+    await engine.commit([createIntent({ site: ID })]);
+    const full: Engine = { ...engine, dropSite: () => Promise.reject(new Refusal("unavailable", "the disk is full")) };
+    expect(await removeSite(full, "gone", 1).catch(({ code }) => code)).toBe("unavailable");
+    expect(await finishRemovals(full, 1)).toEqual([
+      `the interrupted removal of site ${ID} could not be finished: the disk is full`,
+    ]);
+    expect(await finishRemovals(engine, 1)).toEqual([`finished the interrupted removal of site ${ID}`]);
+    expect(await finishRemovals(engine, 1)).toEqual([]);
   });
 
   async function rowsOf(site: number): Promise<DumpedRow[]> {
