@@ -326,6 +326,26 @@ describe.each(engines)("a site on $name", (kind) => {
     ["of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],
   ];
 
+  test("is imported with a journal whose first entries were pruned, and begins where they end", async () => {
+    const engine = await openEmpty();
+    const pruned = join(folder, "pruned.site");
+    const rows = rowsIn(file);
+    rows.splice(indexOf(rows, "journal"), 2);
+    edit(rows, "sites", { floor: 2 });
+    writeFileSync(pruned, gzipSync(toText(rows)));
+    const { site, changes } = await importFile(engine, pruned);
+    expect(changes).toBe(4);
+    expect(await engine.since(site.ID, 1)).toBeUndefined();
+    expect((await engine.since(site.ID, 2))?.map(({ revision }) => revision)).toEqual([3, 4, 5, 6]);
+    expect(await engine.check()).toEqual([]);
+    edit(rows, "sites", { floor: 1 });
+    writeFileSync(pruned, gzipSync(toText(rows)));
+    expect((await importFile(engine, pruned, { name: "gap" }).catch((error) => error)).message).toMatch(
+      /lacks entry 2/,
+    );
+    await engine.close();
+  });
+
   test("is not imported from a damaged file, of which nothing is left", async () => {
     const engine = await openEmpty();
     const bad = join(folder, "bad.site");
