@@ -1,21 +1,12 @@
 // Takes changes back: what was created is deleted, what was updated or deleted gets its earlier contents.
 
-import { type JournalEntry, operatorActor } from "../model/change.ts";
+import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { type Intent, type Outcome, versionOf } from "../model/intent.ts";
-import { journal, otherHistory } from "./history.ts";
+import { type Intent, type Refused, versionOf } from "../model/intent.ts";
+import { otherHistory } from "./history.ts";
 import { type RevisionRange, revisionsOf } from "./revisions.ts";
-
-/** Which changes to take back. */
-interface UndoRange {
-  /** Those after this revision, */
-  readonly since: number;
-  /** up to and including this one (default: the last one), */
-  readonly until?: number | undefined;
-  /** and of this run only. */
-  readonly run?: string | undefined;
-}
+import { findRecords, type UndoneRecords, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {
   /** Take back the changes to records that others have changed later, too: later changes are lost. */
@@ -46,8 +37,8 @@ export interface UndoSummary {
   revisions: RevisionRange | undefined;
 }
 
-/** Records that one undo changes at most: all of them in one transaction, for which other writers wait. */
-const maxUndone = 100_000;
+/** Records of one batch. */
+const batchSize = 500;
 
 /** How often it begins again when others change the same records at the same time. */
 const maxAttempts = 5;
@@ -62,82 +53,15 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
     const [head] = (await engine.heads([site])) as [Head];
     const records = await findRecords(engine, site, head, range);
     const { summary, intents } = plan(site, head, records, options);
-    const outcomes = options.dryRun || intents.length === 0 ? [] : await engine.commit(intents, true);
-    if (outcomes.some(isOtherHistory)) throw otherHistory();
-    if (outcomes.every(({ kind }) => kind !== "refused")) return { ...summary, revisions: revisionsOf(outcomes) };
+    if (options.dryRun || intents.length === 0) return summary;
+    const { revisions, refused } = await commitAll(engine, intents);
+    if (refused?.why === "other-history") throw otherHistory();
+    if (!refused) return { ...summary, revisions };
   }
   throw new Refusal("conflict", "others change these records all the time; nothing was changed, try again");
 }
 
-/** A record with changes in the range. */
-interface UndoneRecord {
-  readonly resource: string;
-  readonly id: number;
-  /** The first change in the range. */
-  readonly first: number;
-  /** What it was before that change: a JSON text, or null if it did not exist; undefined if the journal does not say. */
-  before: string | null | undefined;
-  /** What it is now. */
-  now: string | null;
-  /** The revision of its last change. */
-  last: number;
-  /** The last change by others after the first one in the range. */
-  other: JournalEntry | undefined;
-}
-
-type Records = ReadonlyMap<string, UndoneRecord>;
-
-async function findRecords(engine: Engine, site: number, head: Head, range: UndoRange): Promise<Records> {
-  const records = new Map<string, UndoneRecord>();
-  for await (const entry of journal(engine, site, range.since, head.epoch)) note(records, entry, range);
-  if (records.size === 0) throw nothingToUndo(range);
-  if ([...records.values()].some(({ before }) => before === undefined)) await findBefore(engine, site, head, records);
-  return records;
-}
-
-/** Takes an entry after the beginning of the range into account. */
-function note(records: Map<string, UndoneRecord>, entry: JournalEntry, { until, run }: UndoRange): void {
-  const { resource, id, revision, operation, body } = entry;
-  const isInRange = revision <= (until ?? revision) && (run === undefined || entry.run === run);
-  const key = keyOf(entry);
-  const known = records.get(key);
-  if (!known && !isInRange) return;
-  const now = operation === "delete" ? null : body;
-  if (!known) {
-    if (records.size === maxUndone) throw tooMany();
-    records.set(key, {
-      resource,
-      id,
-      first: revision,
-      before: stateBefore(entry),
-      now,
-      last: revision,
-      other: undefined,
-    });
-    return;
-  }
-  known.now = now;
-  known.last = revision;
-  if (!isInRange) known.other = entry;
-}
-
-function stateBefore({ operation, body, before }: JournalEntry): string | null | undefined {
-  if (operation === "create") return null;
-  return operation === "delete" ? body : (before ?? undefined);
-}
-
-/** Finds the states that are not in the entries themselves, which an older program wrote: the entries before have them. */
-async function findBefore(engine: Engine, site: number, { epoch }: Head, records: Records): Promise<void> {
-  const wanted = new Map([...records].filter(([, { before }]) => before === undefined));
-  const end = Math.max(...[...wanted.values()].map(({ first }) => first));
-  for await (const entry of journal(engine, site, undefined, epoch)) {
-    if (entry.revision >= end) return;
-    const record = wanted.get(keyOf(entry));
-    if (record && entry.revision < record.first) record.before = entry.operation === "delete" ? null : entry.body;
-  }
-}
-
-function plan(site: number, { epoch }: Head, records: Records, { force, at }: UndoOptions) {
+function plan(site: number, { epoch }: Head, records: UndoneRecords, { force, at }: UndoOptions) {
   const summary: UndoSummary = { deleted: 0, restored: 0, unchanged: 0, left: [], revisions: undefined };
   const intents: Intent[] = [];
   for (const { resource, id, before, now, last, other } of records.values()) {
@@ -164,25 +88,16 @@ function plan(site: number, { epoch }: Head, records: Records, { force, at }: Un
   return { summary, intents };
 }
 
-function keyOf({ resource, id }: JournalEntry): string {
-  return `${resource}/${id}`;
-}
-
-function isOtherHistory(outcome: Outcome): boolean {
-  return outcome.kind === "refused" && outcome.why === "other-history";
-}
-
-function nothingToUndo({ since, until, run }: UndoRange): Refusal {
-  const end = until === undefined ? "" : ` up to ${until}`;
-  return new Refusal(
-    "not-found",
-    `there are no changes after revision ${since}${end}${run ? ` of the run ${run}` : ""}`,
-  );
-}
-
-function tooMany(): Refusal {
-  return new Refusal(
-    "bad-request",
-    `the range has changes to more than ${maxUndone} records; take them back in portions, the latest first: add --until, and a later --since`,
-  );
+/** Commits all of them or none, in batches of one transaction. Returns what was written, or the refusal. */
+async function commitAll(engine: Engine, intents: readonly Intent[]) {
+  const batches = function* () {
+    for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
+  };
+  let revisions: RevisionRange | undefined;
+  let refused: Refused | undefined;
+  await engine.commitTogether(batches(), (outcomes) => {
+    revisions = revisionsOf(outcomes, revisions);
+    refused = outcomes.find((outcome) => outcome.kind === "refused");
+  });
+  return { revisions, refused };
 }

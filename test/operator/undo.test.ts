@@ -135,10 +135,10 @@ describe.each(engines)("undo on $name", (kind) => {
     let isFirst = true;
     const disturbed: Engine = {
       ...engine,
-      commit: async (intents, atomic) => {
+      commitTogether: async (...work) => {
         if (isFirst) await engine.commit([update(1, "good")]);
         isFirst = false;
-        return engine.commit(intents, atomic);
+        return engine.commitTogether(...work);
       },
     };
     const summary = await undo(disturbed, site, { since: 2, until: 4 }, { at: 1 });
@@ -152,9 +152,9 @@ describe.each(engines)("undo on $name", (kind) => {
     let n = 0;
     const disturb = (before: () => Promise<unknown>): Engine => ({
       ...engine,
-      commit: async (intents, atomic) => {
+      commitTogether: async (...work) => {
         await before();
-        return engine.commit(intents, atomic);
+        return engine.commitTogether(...work);
       },
     });
     const busy = disturb(() => engine.commit([update(1, `good ${++n}`)]));
@@ -167,6 +167,21 @@ describe.each(engines)("undo on $name", (kind) => {
       message: "the site was restored or removed at the same time; nothing was changed",
     });
     expect(await stored()).toEqual({ 1: `good ${n}` });
+  });
+
+  test("of too many records is refused, and can be done in portions", async () => {
+    site++;
+    const batches = Array.from({ length: 101 }, (_, n) =>
+      Array.from({ length: n < 100 ? 500 : 1 }, () => create("bad")),
+    );
+    await engine.commitTogether(batches, () => {});
+    expect(await takeBack({ since: 0 }).catch((error) => error)).toMatchObject({
+      code: "bad-request",
+      message: expect.stringContaining("more than 50000 records; take them back in portions, the latest first"),
+    });
+    expect(await takeBack({ since: 40_000 })).toMatchObject({ deleted: 10_001 });
+    expect(await takeBack({ since: 1, until: 40_000 })).toMatchObject({ deleted: 39_999 });
+    expect(await stored()).toEqual({ 1: "bad" });
   });
 
   test("is refused when there is nothing in the range", async () => {
