@@ -11,6 +11,7 @@ import { allResources } from "../src/resources/all.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { isRequired, type TableName } from "../src/store/tables.ts";
+import { changeAsEarlier } from "./earlier-version/statements.ts";
 import { type EngineKind, engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 
@@ -138,22 +139,7 @@ async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> 
   for (const column of ["run", "before"]) await kind.select(url, `alter table journal drop column ${column}`);
 }
 
-/** The statements by which an older program made a brand with the ID and revision 3. */
-async function writeAsBefore(kind: EngineKind, url: string, at = 1): Promise<void> {
-  const body = `'{"ID":3,"Name":"Old"}'`;
-  const site = `insert or replace into sites (id, epoch, revision, counters)
-select id, epoch, 3, '{"brand":3}' from sites where id = 1`;
-  await kind.select(
-    url,
-    `insert into records (site_id, resource, id, revision, body) values (1, 'brand', 3, 3, ${body})`,
-  );
-  await kind.select(
-    url,
-    `insert into journal (site_id, revision, at, actor, resource, id, operation, body)
-values (1, 3, ${at}, 'old', 'brand', 3, 'create', ${body})`,
-  );
-  await kind.select(
-    url,
-    kind.name === "SQLite" ? site : `update sites set revision = 3, counters = '{"brand":3}' where id = 1`,
-  );
+/** Makes the brand with the ID and revision 3, as an older program does. */
+function writeAsBefore(kind: EngineKind, url: string, at?: number): Promise<void> {
+  return changeAsEarlier(kind, url, { revision: 3, at, id: 3, values: { Name: "Old" }, counters: { brand: 3 } });
 }

@@ -19,6 +19,8 @@ export interface EngineKind {
   newDatabase(): Promise<string>;
   /** Queries the database at `url` with SQL. */
   select(url: string, text: string): Promise<unknown[]>;
+  /** Runs several statements on the database at `url`. */
+  run(url: string, text: string): Promise<void>;
   /** The tables beside those in use: what a refill works with, and what an interrupted one leaves. */
   tablesBeside(url: string): Promise<unknown[]>;
   /** Prevents changes of the tables by a lock, or once by ending all connections. The function returned releases the lock. */
@@ -64,6 +66,11 @@ function sqlite(): EngineKind {
     },
     newDatabase: async () => `sqlite:${join(folder, `${++files}.db`)}`,
     select,
+    run: async (url, text) => {
+      using database = new Database(url.replace("sqlite:", ""));
+      database.run("pragma busy_timeout = 3000");
+      database.run(text);
+    },
     tablesBeside: (url) =>
       select(url, "select name from sqlite_master where type = 'table' and name like 'storefront_%'"),
     obstruct: async (url) => {
@@ -90,6 +97,7 @@ function postgres(name: string, parameters = ""): EngineKind {
     },
     newDatabase: async () => `${await server.createDatabase()}${parameters}`,
     select,
+    run: async (url, text) => void (await select(url, text)),
     tablesBeside: (url) =>
       select(
         url,
