@@ -127,13 +127,13 @@ export interface Engine extends EngineMaintenance, WatchedEngine {
    * Decides the intents in order and stores the results, with journal entries and responses for idempotency keys, in one transaction.
    * When it returns, all of that is on durable storage. An intent with an idempotency key may be committed again after
    * a commit of unknown outcome.
-   * @param atomic when one intent is refused, nothing is stored and the outcomes up to the refused one are returned
+   * @param atomic when one intent that is not optional is refused, nothing is stored and the outcomes up to the refused one are returned
    */
   commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]>;
 
   /**
-   * Commits batches as `commit` does, all of them in one transaction that no other writes interrupt: when one intent is refused, nothing is
-   * stored. Other writers wait until the last batch was decided.
+   * Commits batches as `commit` does, all of them in one transaction that no other writes interrupt: when one intent that is not optional is
+   * refused, nothing is stored. Other writers wait until the last batch was decided.
    * @param batches a batch may be requested before the outcomes of the one before are known
    * @param onOutcomes gets the outcomes of each batch in order, those of the last up to the refused one
    */

@@ -23,6 +23,8 @@ export interface Intent {
   readonly ifHead?: string | undefined;
   /** The write is refused if the site has another history than the writer read: it was restored or removed. */
   readonly ifEpoch?: string | undefined;
+  /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
+  readonly isOptional?: boolean | undefined;
   readonly actor: string;
   /** The ID that all changes of one command share. */
   readonly run?: string | undefined;

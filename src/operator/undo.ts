@@ -1,12 +1,11 @@
 // Takes changes back: what was created is deleted, what was updated or deleted gets its earlier contents.
 
-import { operatorActor } from "../model/change.ts";
+import { type JournalEntry, operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { type Intent, type Refused, versionOf } from "../model/intent.ts";
+import { type Intent, type Outcome, versionOf } from "../model/intent.ts";
 import { otherHistory } from "./history.ts";
 import { type RevisionRange, revisionsOf } from "./revisions.ts";
-import { findRecords, type UndoneRecords, type UndoRange } from "./undone-records.ts";
+import { findRecords, keyOf, type UndoneRecords, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {
   /** Take back the changes to records that others have changed later, too: later changes are lost. */
@@ -21,7 +20,7 @@ export interface UndoOptions {
 interface LeftRecord {
   readonly resource: string;
   readonly id: number;
-  /** The change by another that would have been lost; undefined if the earlier contents were pruned. */
+  /** The change by another that would have been lost; undefined if it or the earlier contents were pruned. */
   readonly changed: { readonly revision: number; readonly actor: string } | undefined;
 }
 
@@ -40,25 +39,32 @@ export interface UndoSummary {
 /** Records of one batch. */
 const batchSize = 500;
 
-/** How often it begins again when others change the same records at the same time. */
-const maxAttempts = 5;
+/** Journal entries that are read at once. */
+const pageSize = 1000;
 
 /**
- * Takes back the changes in `range`, in one transaction, which is journaled like any other.
+ * Takes back the changes in `range`, in one transaction, which is journaled like any other. A record that others change while this runs
+ * counts as changed later.
  * @throws Refusal `not-found` when there are no such changes or some were pruned, `conflict` when the site was restored
- * or removed or others change these records all the time, `bad-request` when there are more than `maxUndone`
+ * or removed, `bad-request` when there are more than `maxUndone`
  */
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
-  for (let attempt = 0; attempt < maxAttempts; attempt++) {
-    const [head] = (await engine.heads([site])) as [Head];
-    const records = await findRecords(engine, site, head, range);
-    const { summary, intents } = plan(site, head, records, options);
-    if (options.dryRun || intents.length === 0) return summary;
-    const { revisions, refused } = await commitAll(engine, intents);
-    if (refused?.why === "other-history") throw otherHistory();
-    if (!refused) return { ...summary, revisions };
-  }
-  throw new Refusal("conflict", "others change these records all the time; nothing was changed, try again");
+  const [head] = (await engine.heads([site])) as [Head];
+  const records = await findRecords(engine, site, head, range);
+  const { summary, intents } = plan(site, head, records, options);
+  const outcomes = options.dryRun ? [] : await commitAll(engine, intents);
+  if (outcomes.some(isOtherHistory)) throw otherHistory();
+  const refused = new Map<string, Intent>();
+  intents.forEach((intent, index) => {
+    const kind = outcomes[index]?.kind ?? "done";
+    if (kind === "done" && intent.operation === "delete") summary.deleted++;
+    else if (kind === "done") summary.restored++;
+    // With `force`, only the delete of a record that others have just deleted is refused.
+    else if (kind === "unchanged" || options.force) summary.unchanged++;
+    else refused.set(keyOf(intent), intent);
+  });
+  if (refused.size > 0) summary.left.push(...(await findChanged(engine, site, head, refused)));
+  return { ...summary, revisions: revisionsOf(outcomes) };
 }
 
 function plan(site: number, { epoch }: Head, records: UndoneRecords, { force, at }: UndoOptions) {
@@ -78,26 +84,45 @@ function plan(site: number, { epoch }: Head, records: UndoneRecords, { force, at
         actor: operatorActor,
         at,
         ifEpoch: epoch,
-        ifVersion: [versionOf(epoch, last)],
+        ifVersion: force ? undefined : [versionOf(epoch, last)],
+        isOptional: true,
       };
       intents.push({ ...common, operation, text: before ?? "{}" });
-      if (before === null) summary.deleted++;
-      else summary.restored++;
     }
   }
   return { summary, intents };
 }
 
-/** Commits all of them or none, in batches of one transaction. Returns what was written, or the refusal. */
-async function commitAll(engine: Engine, intents: readonly Intent[]) {
+/** Commits the intents in batches of one transaction. Returns their outcomes, or with another history those up to its refusal. */
+async function commitAll(engine: Engine, intents: readonly Intent[]): Promise<Outcome[]> {
   const batches = function* () {
     for (let from = 0; from < intents.length; from += batchSize) yield intents.slice(from, from + batchSize);
   };
-  let revisions: RevisionRange | undefined;
-  let refused: Refused | undefined;
-  await engine.commitTogether(batches(), (outcomes) => {
-    revisions = revisionsOf(outcomes, revisions);
-    refused = outcomes.find((outcome) => outcome.kind === "refused");
-  });
-  return { revisions, refused };
+  const all: Outcome[] = [];
+  if (intents.length > 0) await engine.commitTogether(batches(), (outcomes) => void all.push(...outcomes));
+  return all;
+}
+
+/** The records that others changed after `head`, with the last of these changes. */
+async function findChanged(
+  engine: Engine,
+  site: number,
+  head: Head,
+  records: ReadonlyMap<string, Intent>,
+): Promise<LeftRecord[]> {
+  const changed = new Map<string, LeftRecord["changed"]>();
+  for (let from: number | undefined = head.revision; from !== undefined; ) {
+    // Also those of another history: the undo is stored, so its summary must be complete.
+    const { entries }: { entries: readonly JournalEntry[] } = await engine.journal(site, from, pageSize);
+    for (const entry of entries) {
+      const { revision, actor } = entry;
+      if (records.has(keyOf(entry))) changed.set(keyOf(entry), { revision, actor });
+    }
+    from = entries.at(-1)?.revision;
+  }
+  return [...records].map(([key, { resource, id }]) => ({ resource, id: id as number, changed: changed.get(key) }));
+}
+
+function isOtherHistory(outcome: Outcome): boolean {
+  return outcome.kind === "refused" && outcome.why === "other-history";
 }

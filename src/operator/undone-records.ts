@@ -92,7 +92,8 @@ async function findBefore(engine: Engine, site: number, { epoch }: Head, records
   }
 }
 
-function keyOf({ resource, id }: JournalEntry): string {
+/** The key of a record in `UndoneRecords`. */
+export function keyOf({ resource, id }: { readonly resource: string; readonly id?: number | undefined }): string {
   return `${resource}/${id}`;
 }
 

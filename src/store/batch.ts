@@ -72,11 +72,21 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   for (const intent of intents) {
     const outcome = refuseRemoved(intent, stored) ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
-    if (atomic && outcome.kind === "refused")
+    if (atomic && stopsBatch(outcome, intent))
       return { outcomes: written.outcomes, changes: [], responses: [], sites: new Set() };
   }
   requireConsecutive(written.changes, revisions);
   return written;
+}
+
+/** Whether an atomic batch ended with the last of `outcomes`, and nothing is stored. */
+export function isStopped(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
+  const last = outcomes.at(-1);
+  return last !== undefined && stopsBatch(last, intents[outcomes.length - 1] as Intent);
+}
+
+function stopsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
+  return outcome.kind === "refused" && (!isOptional || outcome.why === "other-history");
 }
 
 /** Asserts that entries are numbered without a gap, as readers of the journal rely on. `Snapshot.apply` asserts it again. */

@@ -129,44 +129,69 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 2: "C" });
   });
 
-  test("begins again when a record changes while it is taken back", async () => {
-    site++;
-    await engine.commit([create("A"), create("B"), update(1, "bad"), update(2, "bad")]);
-    let isFirst = true;
-    const disturbed: Engine = {
-      ...engine,
-      commitTogether: async (...work) => {
-        if (isFirst) await engine.commit([update(1, "good")]);
-        isFirst = false;
-        return engine.commitTogether(...work);
-      },
-    };
-    const summary = await undo(disturbed, site, { since: 2, until: 4 }, { at: 1 });
-    expect(summary).toMatchObject({ restored: 1, left: [{ id: 1, changed: { revision: 5 } }] });
-    expect(await stored()).toEqual({ 1: "good", 2: "B" });
+  /** The engine, on which something happens just before each transaction. */
+  const disturb = (before: () => Promise<unknown>): Engine => ({
+    ...engine,
+    commitTogether: async (...work) => {
+      await before();
+      return engine.commitTogether(...work);
+    },
   });
 
-  test("gives up without a change when others change the records all the time, or the site is removed", async () => {
+  test("leaves records alone that change while it runs, and takes the others back", async () => {
+    site++;
+    await engine.commit([create("A"), create("B"), create("C"), update(1, "bad"), update(2, "bad"), create("bad")]);
+    const busy = disturb(() => engine.commit([update(1, "good"), remove(4)]));
+    expect(await undo(busy, site, { since: 3 }, { at: 1 })).toEqual({
+      deleted: 0,
+      restored: 1,
+      unchanged: 0,
+      left: [
+        { resource: "brand", id: 1, changed: { revision: 7, actor: "test" } },
+        { resource: "brand", id: 4, changed: { revision: 8, actor: "test" } },
+      ],
+      revisions: { first: 9, last: 9 },
+    });
+    expect(await stored()).toEqual({ 1: "good", 2: "B", 3: "C" });
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("takes records back that change while it runs, if forced", async () => {
+    site++;
+    await engine.commit([create("A"), update(1, "bad"), create("bad"), create("bad")]);
+    const busy = disturb(() => engine.commit([update(1, "good"), remove(2), update(3, "good")]));
+    expect(await undo(busy, site, { since: 1 }, { at: 1, force: true })).toMatchObject({
+      deleted: 1,
+      restored: 1,
+      unchanged: 1,
+      left: [],
+    });
+    expect(await stored()).toEqual({ 1: "A" });
+  });
+
+  test("ends also when others change a record in each batch", async () => {
+    site++;
+    await engine.commit([create("first")]);
+    await engine.commit(Array.from({ length: 1200 }, () => create("bad")));
+    const busy = disturb(() => engine.commit([500, 501, 1001, 1201].map((id) => update(id, "good"))));
+    expect(await undo(busy, site, { since: 1 }, { at: 1 })).toMatchObject({
+      deleted: 1196,
+      left: [{ id: 500 }, { id: 501 }, { id: 1001 }, { id: 1201 }],
+    });
+    expect(await stored()).toEqual({ 1: "first", 500: "good", 501: "good", 1001: "good", 1201: "good" });
+  });
+
+  test("changes nothing when the site is removed or restored while it runs", async () => {
     site++;
     await engine.commit([create("A"), update(1, "bad")]);
     let n = 0;
-    const disturb = (before: () => Promise<unknown>): Engine => ({
-      ...engine,
-      commitTogether: async (...work) => {
-        await before();
-        return engine.commitTogether(...work);
-      },
-    });
-    const busy = disturb(() => engine.commit([update(1, `good ${++n}`)]));
-    expect(await undo(busy, site, { since: 1 }, { at: 1, force: true }).catch((error) => error)).toMatchObject({
-      code: "conflict",
-    });
-    const gone = disturb(() => kind.select(url, `update sites set epoch = 'another' where id = ${site}`));
-    expect(await undo(gone, site, { since: 1 }, { at: 1, force: true }).catch((error) => error)).toMatchObject({
-      code: "conflict",
-      message: "the site was restored or removed at the same time; nothing was changed",
-    });
-    expect(await stored()).toEqual({ 1: `good ${n}` });
+    const gone = disturb(() => kind.select(url, `update sites set epoch = 'another ${++n}' where id = ${site}`));
+    for (const force of [true, false])
+      expect(await undo(gone, site, { since: 1 }, { at: 1, force }).catch((error) => error)).toMatchObject({
+        code: "conflict",
+        message: "the site was restored or removed at the same time; nothing was changed",
+      });
+    expect(await stored()).toEqual({ 1: "bad" });
   });
 
   test("of too many records is refused, and can be done in portions", async () => {

@@ -5,6 +5,7 @@ import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
+  isStopped,
   newSite,
   responseKey,
   rowKey,
@@ -53,7 +54,7 @@ export function commitTogether(
       const stored = await fetch(connection, intents);
       const written = decideBatch(intents, stored, true);
       await onOutcomes(written.outcomes);
-      if (written.outcomes.at(-1)?.kind === "refused") return void (await connection.script("rollback"));
+      if (isStopped(written.outcomes, intents)) return void (await connection.script("rollback"));
       await together(rowsOf(connection, stored, written));
       lease.more();
     }

@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
+import { isStopped } from "../batch.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import type { WorkerCall } from "./worker.ts";
 import type { WriterThread } from "./writer-thread.ts";
@@ -24,7 +25,7 @@ export function commitTogether(
   });
 }
 
-/** Returns whether no intent was refused. */
+/** Returns whether all batches were decided, and no refusal stopped them. */
 async function addAll(
   call: (request: WorkerCall) => Promise<string>,
   batches: Iterable<readonly Intent[]>,
@@ -43,6 +44,6 @@ async function addAll(
     if (!first) return true;
     const outcomes = decodeOutcomes(await first.result, first.intents);
     await onOutcomes(outcomes);
-    if (outcomes.at(-1)?.kind === "refused") return false;
+    if (isStopped(outcomes, first.intents)) return false;
   }
 }
