@@ -61,7 +61,7 @@ describe("a full disk under stdout", () => {
 
 test.each([
   [["journal", "--site", "main"]],
-  [["journal", "--site", "main", "--follow"]],
+  [["journal", "--site", "main", "--follow", "--since", "0"]],
   [["export", "--site", "main", "brands", "--format", "json"]],
   [["site", "list"]],
 ])("%j to a reader that has gone ends without a complaint", async (args) => {
