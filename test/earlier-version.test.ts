@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { readConfig } from "../src/config.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { journal, restoreRecord } from "../src/operator/history.ts";
+import { pruneJournals } from "../src/operator/prune.ts";
 import { exportSite } from "../src/operator/site-export.ts";
 import { importSite } from "../src/operator/site-import.ts";
 import { removeSite } from "../src/operator/site-removal.ts";
@@ -200,6 +201,20 @@ for (const kind of engines) {
           [2, "Bolt GmbH"],
           [3, "Line\nbreak"],
         ]);
+        expect(await server.engine.check()).toEqual([]);
+      });
+
+      test.each([
+        6, 13,
+      ])("it writes after entries before revision %i were pruned, and the journal begins where it did", async (revision) => {
+        await pruneJournals(server.engine, [1], { revision });
+        await makeFour();
+        expect(await names()).toHaveLength(4);
+        const [first] = await Array.fromAsync(journal(server.engine, 1));
+        expect(first?.revision).toBe(revision);
+        expect(await server.engine.check()).toEqual([]);
+        await pruneJournals(server.engine, [1], { revision: 14 });
+        expect((await request("PUT", "brands/4.json", { body: { Name: "Ours" } })).status).toBe(200);
         expect(await server.engine.check()).toEqual([]);
       });
 
