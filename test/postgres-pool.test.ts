@@ -2,6 +2,8 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, spyOn, test } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
 import { type DatabaseAddress, readAddress } from "../src/store/postgres/address.ts";
 import { step } from "../src/store/postgres/bulk.ts";
 import { Pool, type Work } from "../src/store/postgres/pool.ts";
@@ -9,6 +11,7 @@ import type { PostgresConnection } from "../src/store/postgres/postgres-connecti
 import { createPrimary, type Primary } from "../src/store/postgres/primary.ts";
 import { waitFor } from "./support/command.ts";
 import { failureOf } from "./support/failure.ts";
+import { createIntent } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 
 setDefaultTimeout(60_000);
@@ -244,3 +247,20 @@ function addressOf(timeout: number, ...listeners: readonly Listener[]): Database
 async function backEnds(): Promise<unknown[]> {
   return server.run("select pid from pg_stat_activity where application_name = 'storefront'");
 }
+
+test("a write does not wait for the pages that many clients read at the same time", async () => {
+  const engine = await openEngine(await server.createDatabase(), allResources);
+  const records = Array.from({ length: 1000 }, () => createIntent({ values: { Name: "x".repeat(200) } }));
+  await engine.commit(records);
+  let pages = 0;
+  const reading = Promise.all(
+    Array.from({ length: 200 }, async () => {
+      await engine.readPage(1, "brand", { limit: 1000, offset: 0 });
+      pages++;
+    }),
+  );
+  await engine.commit([createIntent({ site: 2 })]);
+  expect(pages).toBeLessThan(100);
+  await reading;
+  await engine.close();
+});

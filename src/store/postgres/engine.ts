@@ -35,10 +35,14 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const primary = createPrimary(address);
   // Every request reads heads, so they have a separate connection that no long work can delay.
   const headsPool = new Pool(primary, 1);
-  const pool = new Pool(primary, address.poolSize - 1);
+  // Many clients may read pages of sites that are not in memory. Without their own connections, all writes would wait for them.
+  const pageConnections = Math.floor((address.poolSize - 1) / 3);
+  const pool = new Pool(primary, address.poolSize - 1 - pageConnections);
+  const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
   // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
   const trials = new Pool(primary, 1);
-  const close = async () => void (await Promise.all([headsPool.close(), pool.close(), trials.close()]));
+  const pools = [...new Set([headsPool, pool, pagePool])];
+  const close = async () => void (await Promise.all([...pools, trials].map((one) => one.close())));
   try {
     await migrate(pool, primary, resources);
   } catch (error) {
@@ -48,7 +52,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
 
   return {
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
-    ...createSiteReads(pool),
+    ...createSiteReads(pool, pagePool),
     ...createJournalReads(pool),
     commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
     commitTogether: (batches, onOutcomes) => commitTogether(pool, timeout, batches, onOutcomes),
@@ -60,7 +64,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),
     ...createMaintenance(primary, pool),
-    usage: () => ({ connections: { ...sumOf([headsPool.usage, pool.usage]), max: address.poolSize } }),
+    usage: () => ({ connections: { ...sumOf(pools.map(({ usage }) => usage)), max: address.poolSize } }),
     close,
   };
 }

@@ -12,7 +12,8 @@ type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 /** Rows that are fetched at once: what comes of them delays others by about a millisecond. */
 const portionSize = 500;
 
-export function createSiteReads(pool: Pool): SiteReads {
+/** @param pagePool for pages, which other reads and writes do not wait for */
+export function createSiteReads(pool: Pool, pagePool: Pool): SiteReads {
   return {
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
@@ -21,7 +22,7 @@ export function createSiteReads(pool: Pool): SiteReads {
         return { ...toState(row, minHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, minHead) =>
-      pool.read(async (connection) => {
+      pagePool.read(async (connection) => {
         const rows = await connection.query(sql.page, site, resource, limit, offset);
         return { ...toState(rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
