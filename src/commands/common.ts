@@ -102,6 +102,11 @@ export function printMessage(line: string): void {
   printError(`${escapeControls(line)}\n`);
 }
 
+/** A number with its noun: `1 site`, `2 sites`. */
+export function counted(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
+}
+
 /** The options of a command on one website. */
 export interface SiteOptions extends CommonOptions {
   readonly site: string;

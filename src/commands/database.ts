@@ -4,6 +4,7 @@ import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
+  counted,
   printMessage,
   printResult,
   withCommonOptions,
@@ -49,11 +50,10 @@ function restoreCommand(): Command {
 /** What happened to the previous content. */
 function consequences({ kept, discarded, otherHistories }: Restored): string[] {
   if (kept.length === 0) return [];
-  const counted =
-    discarded === 1 ? "1 change made since the backup is" : `${discarded} changes made since the backup are`;
-  const uncounted = `the changes of ${otherHistories === 1 ? "1 site" : `${otherHistories} sites`} cannot be counted, because their history is not that of the backup`;
+  const lost = `${counted(discarded, "change")} made since the backup ${discarded === 1 ? "is" : "are"}`;
+  const uncounted = `the changes of ${counted(otherHistories, "site")} cannot be counted, because their history is not that of the backup`;
   return [
-    ...(otherHistories === 0 || discarded > 0 ? [`${counted} discarded`] : []),
+    ...(otherHistories === 0 || discarded > 0 ? [`${lost} discarded`] : []),
     ...(otherHistories > 0 ? [uncounted] : []),
     `the previous content is in ${kept.join(" and ")}`,
   ];
@@ -69,7 +69,7 @@ function renewCommand(): Command {
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, async (engine) => engine.renew());
       printResult(options, { sites }, []);
-      printMessage(`started new histories for ${sites === 1 ? "1 site" : `${sites} sites`}`);
+      printMessage(`started new histories for ${counted(sites, "site")}`);
     });
 }
 

@@ -5,19 +5,18 @@ import type { Resource } from "../model/resource.ts";
 import { restoreRecord } from "../operator/history.ts";
 import { findSite } from "../operator/sites.ts";
 import {
-  type CommonOptions,
   printMessage,
   printResult,
   readId,
   readRevision,
   resourceArgument,
+  type SiteOptions,
   withEngine,
   withSiteOption,
 } from "./common.ts";
 import { journalCommand } from "./journal.ts";
 
-interface RestoreFlags extends CommonOptions {
-  readonly site: string;
+interface RestoreFlags extends SiteOptions {
   readonly revision?: string;
 }
 

@@ -7,6 +7,7 @@ import {
   printMessage,
   printResult,
   readDuration,
+  type SiteOptions,
   toMinute,
   toTable,
   UsageError,
@@ -15,8 +16,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 
-interface CreateOptions extends CommonOptions {
-  readonly site: string;
+interface CreateOptions extends SiteOptions {
   readonly label?: string;
   readonly scope: Scope;
   readonly expires?: string;

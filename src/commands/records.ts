@@ -13,11 +13,11 @@ import { findSite } from "../operator/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   asUsageError,
-  type CommonOptions,
   fileArgument,
   printMessage,
   printResult,
   resourceArgument,
+  type SiteOptions,
   withEngine,
   withSiteOption,
 } from "./common.ts";
@@ -27,16 +27,14 @@ import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
 import { printUndo, type UndoOf, undoLine, undoOf } from "./undo.ts";
 
-interface ImportFlags extends CommonOptions, CsvFlags {
-  readonly site: string;
+interface ImportFlags extends SiteOptions, CsvFlags {
   readonly format?: FileFormat;
   readonly match?: string;
   readonly dryRun?: true;
   readonly atomic?: true;
 }
 
-interface ExportFlags extends CommonOptions {
-  readonly site: string;
+interface ExportFlags extends SiteOptions {
   readonly format?: FileFormat;
 }
 

@@ -6,6 +6,7 @@ import { importSite } from "../operator/site-import.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
+  counted,
   fileArgument,
   printMessage,
   printResult,
@@ -65,6 +66,5 @@ function importSiteCommand(): Command {
 }
 
 function toText({ keys, records, changes }: { keys: number; records: number; changes: number }): string {
-  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
-  return [count(keys, "key"), count(records, "record"), count(changes, "change")].join(", ");
+  return [counted(keys, "key"), counted(records, "record"), counted(changes, "change")].join(", ");
 }

@@ -8,6 +8,7 @@ import { listSites, requireSite, type SiteRecord, setSite } from "../operator/si
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
+  counted,
   printMessage,
   printResult,
   toMinute,
@@ -88,7 +89,7 @@ function printAdded({ site, key }: AddedSite, options: AddOptions): void {
 
 function printList(added: readonly AddedSite[], options: AddOptions): void {
   const keys = options.withKey ? "; save their keys now: they cannot be shown again" : "";
-  printMessage(`created ${added.length === 1 ? "1 site" : `${added.length} sites`}${keys}`);
+  printMessage(`created ${counted(added.length, "site")}${keys}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
   const value = added.map(({ site, key }) => ({ ...site, key }));
   printResult(options, value, lines);
@@ -112,8 +113,8 @@ function showCommand(): Command {
         summarizeSite(engine, name, Date.now()),
       );
       const { records, keys, validKeys, revision } = summary;
-      const counts = servedOf(allResources).map(
-        ({ path, singular, plural }) => `${records[path]} ${records[path] === 1 ? singular : plural}`,
+      const counts = servedOf(allResources).map(({ path, singular, plural }) =>
+        counted(records[path] ?? 0, singular, plural),
       );
       const lines = [
         ["Name", site.Name],

@@ -9,6 +9,7 @@ import { findSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
 import { allResources } from "../resources/all.ts";
 import {
+  counted,
   printMessage,
   printResult,
   readId,
@@ -54,7 +55,7 @@ function deleteCommand(): Command {
       const shown = records.map((record) => toDeclared(resource, record));
       const back = undoOf(options.site, revisions, run);
       printResult(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
-      printMessage(`deleted ${records.length} ${records.length === 1 ? resource.singular : resource.plural}`);
+      printMessage(`deleted ${counted(records.length, resource.singular, resource.plural)}`);
       printUndo(back);
     });
 }

@@ -5,18 +5,39 @@ export interface Background {
   stop(): Promise<void>;
 }
 
+/** Milliseconds before the first step, and after one that failed; `randomized`. */
+const usualPause = 60_000;
+
+interface BackgroundOptions {
+  /** Called with the error of a step that failed, unless the work has been stopped. */
+  readonly onError: (error: unknown) => void;
+  /** Milliseconds before the first step. */
+  readonly firstPause?: number | undefined;
+}
+
 /**
  * Runs `step` again and again until it is stopped. Does not keep the process alive.
- * @param step returns how long to pause before the next step, in milliseconds; it must not throw
- * @param firstPause milliseconds before the first step
+ * @param step returns how long to pause before the next step, in milliseconds
  */
-export function startBackground(step: (isStopped: () => boolean) => Promise<number>, firstPause: number): Background {
+export function startBackground(
+  step: (isStopped: () => boolean) => Promise<number>,
+  { onError, firstPause = randomized(usualPause) }: BackgroundOptions,
+): Background {
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   let isStopped = false;
 
   async function run(): Promise<void> {
     await sleep(firstPause, stopped);
-    while (!isStopped) await sleep(await step(() => isStopped), stopped);
+    while (!isStopped) await sleep(await attempt(), stopped);
+  }
+
+  async function attempt(): Promise<number> {
+    try {
+      return await step(() => isStopped);
+    } catch (error) {
+      if (!isStopped) onError(error);
+      return randomized(usualPause);
+    }
   }
 
   const running = run();

@@ -12,9 +12,8 @@ const maxPortion = 250;
 /** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took (a fifth of the time is work). */
 const minPause = 50;
 const pausesPerWork = 4;
-/** Milliseconds after a round over everything, and after a failure. */
+/** Milliseconds after a round over everything. */
 const betweenRounds = 60 * 60_000;
-const afterFailure = 60_000;
 
 interface ExpiryOptions {
   readonly log: Pick<Logger, "warn">;
@@ -30,20 +29,16 @@ export function startResponseExpiry(
   engine: Pick<Engine, "deleteExpiredResponses">,
   options: ExpiryOptions,
 ): Background {
-  const { log, now, portion = maxPortion, firstPause = randomized(afterFailure) } = options;
+  const { log, now, portion = maxPortion, firstPause } = options;
   /** Deletes a portion. Returns how long to pause, in milliseconds. */
-  async function work(isStopped: () => boolean): Promise<number> {
+  async function work(): Promise<number> {
     const started = performance.now();
-    try {
-      const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
-      if (!isMore) return randomized(betweenRounds);
-      return Math.max(minPause, pausesPerWork * (performance.now() - started));
-    } catch (error) {
-      if (!isStopped())
-        log.warn({ reason: messageOf(error) }, "could not delete the expired responses of idempotency keys");
-      return randomized(afterFailure);
-    }
+    const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
+    if (!isMore) return randomized(betweenRounds);
+    return Math.max(minPause, pausesPerWork * (performance.now() - started));
   }
 
-  return startBackground(work, firstPause);
+  const onError = (error: unknown) =>
+    log.warn({ reason: messageOf(error) }, "could not delete the expired responses of idempotency keys");
+  return startBackground(work, { onError, firstPause });
 }

@@ -13,8 +13,6 @@ const portion = 500;
 const minPause = 10;
 const pausesPerWork = 2;
 const day = 24 * 60 * 60_000;
-/** Milliseconds after the start and after a failure. */
-const afterFailure = 60_000;
 
 type JournalEngine = Pick<Engine, "journal" | "prune">;
 
@@ -67,7 +65,7 @@ interface RetentionOptions {
 
 /** Deletes the old entries of all sites once a day, until it is stopped. Any number of processes may do so on one database. */
 export function startRetention(engine: Engine, options: RetentionOptions): Background {
-  const { days, log, now, firstPause = randomized(afterFailure) } = options;
+  const { days, log, now, firstPause } = options;
   let due: OldEntries[] = [];
 
   /** Deletes a portion, or searches what to delete. */
@@ -85,17 +83,11 @@ export function startRetention(engine: Engine, options: RetentionOptions): Backg
     return pause;
   }
 
-  async function step(isStopped: () => boolean): Promise<number> {
-    try {
-      return await work(isStopped);
-    } catch (error) {
-      if (!isStopped()) log.warn({ reason: messageOf(error) }, "could not delete the old entries of the journal");
-      due = [];
-      return randomized(afterFailure);
-    }
-  }
-
-  return startBackground(step, firstPause);
+  const onError = (error: unknown) => {
+    log.warn({ reason: messageOf(error) }, "could not delete the old entries of the journal");
+    due = [];
+  };
+  return startBackground(work, { onError, firstPause });
 }
 
 async function findOld(engine: Engine, before: number, isStopped: () => boolean): Promise<OldEntries[]> {

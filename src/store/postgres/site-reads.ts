@@ -3,6 +3,7 @@
 import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
 import { readCounts } from "../record-counts.ts";
 import { requireReached } from "../since.ts";
+import { toHead } from "./journal-reads.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
@@ -18,7 +19,7 @@ export function createSiteReads(pool: Pool, pagePool: Pool): SiteReads {
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
         const [row] = await connection.query(sql.record, site, resource, id);
-        const system = { revision: row?.system_revision ?? 0, epoch: row?.system_epoch ?? "" };
+        const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch });
         return { ...toState(row, minHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, minHead) =>
@@ -62,8 +63,8 @@ function toState(
   row: ResultRow | undefined,
   minHead: Head | undefined,
 ): { head: Head; counts: RecordCounts | undefined } {
-  const { revision = 0, epoch = "", live = null, live_revision = null } = row ?? {};
-  const head = { revision, epoch };
+  const { live = null, live_revision = null } = row ?? {};
+  const head = toHead(row);
   requireReached(head, minHead);
-  return { head, counts: readCounts({ revision, live, live_revision }) };
+  return { head, counts: readCounts({ revision: head.revision, live, live_revision }) };
 }

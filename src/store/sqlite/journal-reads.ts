@@ -5,34 +5,24 @@ import type { Change, JournalEntry } from "../../model/change.ts";
 import type { Engine, Head } from "../../model/engine.ts";
 import { entryColumns, floorColumn, operationColumn } from "../journal.ts";
 import { following, requireReached } from "../since.ts";
-import { translated } from "./database.ts";
+import type { GuardedReads } from "./guarded-reads.ts";
 
 type JournalReads = Pick<Engine, "since" | "journal">;
 
 const neverWritten = { revision: 0, epoch: "", floor: 0 };
 
-/** @param guard throws when the files must not be relied on; called after each read */
-export function createJournalReads(database: Database, guard: () => void): JournalReads {
+export function createJournalReads(database: Database, { readAtOnce }: GuardedReads): JournalReads {
   const sql = statements(database);
-  const inOneRead = database.transaction((work: () => unknown) => work());
-
-  /** Runs `work` in a transaction. */
-  function read<T>(work: () => T): T {
-    const result = translated(() => inOneRead(work) as T);
-    guard();
-    return result;
-  }
-
   return {
     since: (site, revision, options = {}) =>
-      read(() => {
+      readAtOnce(() => {
         const head = sql.head.get(site) ?? { revision: 0, epoch: "" };
         requireReached(head, options.minHead);
         const changes = sql.since.all(site, revision, options.limit ?? -1);
         return following(changes, head, revision, options);
       }),
     journal: (site, revision, limit) =>
-      read(() => {
+      readAtOnce(() => {
         const { floor, ...head } = sql.floor.get(site) ?? neverWritten;
         return { head, floor, entries: sql.entries.all(site, revision, limit) };
       }),

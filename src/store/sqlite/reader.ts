@@ -6,8 +6,9 @@ import { checkRows } from "../check.ts";
 import { lastBackupTable, selectLastBackup } from "../last-backup.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
-import { tableNamesIn, translated } from "./database.ts";
+import { tableNamesIn } from "./database.ts";
 import { dumpRows } from "./dump.ts";
+import { guardReads } from "./guarded-reads.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { createSiteReads } from "./site-reads.ts";
 
@@ -33,15 +34,10 @@ type Reader = Pick<
  */
 export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
   const sql = statements(database);
-  const atOnce = database.transaction((work: () => unknown) => work());
+  const reads = guardReads(database, guard);
+  const { read, readAtOnce } = reads;
   const heads = (sites: readonly number[]): Head[] =>
     sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
-
-  function read<T>(work: () => T): T {
-    const result = translated(work);
-    guard();
-    return result;
-  }
 
   function* dump(site?: number) {
     yield* dumpRows(open, { site });
@@ -50,9 +46,9 @@ export function createReader(database: Database, open: () => Database, guard: ()
 
   return {
     // All as of one moment, so that the epoch of a site belongs to that of the system site.
-    heads: (sites) => read(() => atOnce(() => heads(sites)) as Head[]),
-    ...createSiteReads(database, open, guard),
-    ...createJournalReads(database, guard),
+    heads: (sites) => readAtOnce(() => heads(sites)),
+    ...createSiteReads(database, reads, open, guard),
+    ...createJournalReads(database, reads),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),

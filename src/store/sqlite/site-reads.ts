@@ -7,7 +7,8 @@ import type { Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../
 import { systemSite } from "../../model/system-site.ts";
 import { readCounts, type StoredCounts } from "../record-counts.ts";
 import { requireReached } from "../since.ts";
-import { fromSqlite, translated } from "./database.ts";
+import { fromSqlite } from "./database.ts";
+import type { GuardedReads } from "./guarded-reads.ts";
 
 type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 
@@ -23,18 +24,20 @@ const selectRows =
 
 /**
  * @param open another connection to the same database, for a site that is read in portions
- * @param guard throws when the files must not be relied on; called after each read
+ * @param guard throws when the files must not be relied on; called after a site was read in portions
  */
-export function createSiteReads(database: Database, open: () => Database, guard: () => void): SiteReads {
+export function createSiteReads(
+  database: Database,
+  { readAtOnce }: GuardedReads,
+  open: () => Database,
+  guard: () => void,
+): SiteReads {
   const sql = statements(database);
   const slots = new Slots(maxPortioned);
-  const readAtOnce = database.transaction((work: () => unknown) => work());
 
   /** Runs `work` in a transaction, with the site as it is there. */
   function read<T>(site: number, minHead: Head | undefined, work: (found: SiteState) => T): T {
-    const result = translated(() => readAtOnce(() => work(toState(sql.site.get(site), minHead))) as T);
-    guard();
-    return result;
+    return readAtOnce(() => work(toState(sql.site.get(site), minHead)));
   }
 
   return {
