@@ -1,17 +1,13 @@
 import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
-import { servedOf } from "../model/resource.ts";
 import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
 import { removeSite } from "../operator/site-removal.ts";
-import { summarizeSite } from "../operator/site-summary.ts";
 import { listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
-import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
   counted,
   printMessage,
   printResult,
-  toMinute,
   toTable,
   UsageError,
   withCommonOptions,
@@ -19,6 +15,7 @@ import {
   withNewEngine,
 } from "./common.ts";
 import { openInput } from "./input.ts";
+import { showSiteCommand, stateOf } from "./site-show.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -43,7 +40,7 @@ const header = ["ID", "NAME", "HOSTNAMES", "DEFAULT", "STATE"];
 
 export function siteCommand(): Command {
   const site = new Command("site").description("manage websites: each has its own hostnames, keys and records");
-  for (const command of [addCommand(), listCommand(), showCommand(), setCommand(), removeCommand()])
+  for (const command of [addCommand(), listCommand(), showSiteCommand(), setCommand(), removeCommand()])
     site.addCommand(command);
   return site;
 }
@@ -88,8 +85,8 @@ function printAdded({ site, key }: AddedSite, options: AddOptions): void {
 }
 
 function printList(added: readonly AddedSite[], options: AddOptions): void {
-  const keys = options.withKey ? "; save their keys now: they cannot be shown again" : "";
-  printMessage(`created ${counted(added.length, "site")}${keys}`);
+  const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
+  printMessage(`created ${counted(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
   const value = added.map(({ site, key }) => ({ ...site, key }));
   printResult(options, value, lines);
@@ -101,32 +98,6 @@ function listCommand(): Command {
     .action(async (options: CommonOptions) => {
       const sites = await withEngine(options, listSites);
       printResult(options, sites, toTable(header, sites.map(toRow)));
-    });
-}
-
-function showCommand(): Command {
-  return withCommonOptions(new Command("show"))
-    .description("show a website: its hostnames, state, keys, records and last change")
-    .argument("<name>", "name of the website, see `site list`")
-    .action(async (name: string, options: CommonOptions) => {
-      const { site, changed, ...summary } = await withEngine(options, (engine) =>
-        summarizeSite(engine, name, Date.now()),
-      );
-      const { records, keys, validKeys, revision } = summary;
-      const counts = servedOf(allResources).map(({ path, singular, plural }) =>
-        counted(records[path] ?? 0, singular, plural),
-      );
-      const lines = [
-        ["Name", site.Name],
-        ["ID", String(site.ID)],
-        ["Hostnames", site.Hostnames || "none"],
-        ["Default", site.Default || "no"],
-        ["State", stateOf(site)],
-        ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
-        ["Records", counts.join(", ")],
-        ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
-      ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
-      printResult(options, { ...site, ...summary, changed: changed?.toISOString() ?? "" }, lines);
     });
 }
 
@@ -189,11 +160,6 @@ function removeCommand(): Command {
 
 function toRow(site: SiteRecord): string[] {
   return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
-}
-
-function stateOf({ Suspended, Importing }: SiteRecord): string {
-  if (Importing) return "being imported";
-  return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";
 }
 
 function collect(value: string, before: string[] = []): string[] {
