@@ -1,7 +1,8 @@
 // The settings and their defaults. Only this file reads the environment.
 
-import { readFileSync } from "node:fs";
 import { escapeControls } from "./lib/escape-controls.ts";
+import { type IpNetwork, toNetwork } from "./lib/networks.ts";
+import { systemUser } from "./lib/system-user.ts";
 import { messageOf } from "./lib/thrown.ts";
 import { Refusal } from "./model/errors.ts";
 import { readHostname } from "./model/hostname.ts";
@@ -40,6 +41,8 @@ export interface Config {
   readonly admin: AdminAddress | undefined;
   /** Hostnames of the admin listener, besides `localhost` and IP addresses. */
   readonly adminHosts: readonly string[];
+  /** Networks to which webhooks may be delivered although they are not public. */
+  readonly webhookAllow: readonly IpNetwork[];
   /** What this process does: all, or one part for a parent that serves with several processes. */
   readonly role: "server" | "worker" | "admin";
 }
@@ -93,6 +96,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     slowMs: number(settings, "SLOW_MS", 1000, 0, 3_600_000) || Number.POSITIVE_INFINITY,
     admin: readAdminAddress(settings),
     adminHosts: readAdminHosts(settings),
+    webhookAllow: readNetworks(settings),
     role: settings.ROLE === "worker" || settings.ROLE === "admin" ? settings.ROLE : "server",
   };
 }
@@ -124,6 +128,18 @@ function readAdminHosts({ ADMIN_HOST: text }: ConfigSources): string[] {
   }
 }
 
+/** @throws Refusal `bad-request` for a text that is not a list of networks */
+function readNetworks({ WEBHOOK_ALLOW: text }: ConfigSources): IpNetwork[] {
+  return (text?.split(",") ?? []).map((part) => {
+    const network = toNetwork(part.trim());
+    if (network) return network;
+    throw new Refusal(
+      "bad-request",
+      `${named("WEBHOOK_ALLOW")} must be networks such as 10.0.0.0/8 or fd00::/8, separated by commas, not "${text}"`,
+    );
+  });
+}
+
 /**
  * The name of the person or program that runs a command, for the journal: `given`, or the name of the user.
  * @throws Refusal `bad-request` when `given` is not 1 to 64 characters without controls
@@ -141,19 +157,6 @@ export function operatorName(given: string | undefined): string {
 function isOperatorName(name = ""): name is string {
   const length = [...name].length;
   return length >= 1 && length <= 64 && escapeControls(name) === name && !/[\t\n]/.test(name);
-}
-
-/** The name of the user ID; the ID itself if it has none, as in a container. Bun's `userInfo` only knows USER. */
-function systemUser(): string {
-  const id = String(process.getuid?.());
-  try {
-    const users = readFileSync("/etc/passwd", "utf8")
-      .split("\n")
-      .map((line) => line.split(":"));
-    return users.find((user) => user[2] === id)?.[0] ?? `uid ${id}`;
-  } catch {
-    return `uid ${id}`;
-  }
 }
 
 /** The environment of a child process with the same settings. */

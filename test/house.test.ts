@@ -23,6 +23,7 @@ const arrows: Record<string, readonly string[]> = {
   "store/memory": ["model"],
   "store/sqlite": ["store"],
   "store/postgres": ["store"],
+  webhooks: ["store", "formats", "reference", "resources"],
   operator: ["store", "formats", "resources"],
   http: ["wire", "store", "formats", "reference", "resources", "build"],
   admin: ["wire", "formats"],
@@ -63,6 +64,9 @@ const exportExceptions: Record<string, string> = {
   "start.ts StartOptions": "the test server starts with options",
   "store/postgres/pool.ts Work": "tests run work on a pool",
   "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
+  "webhooks/addresses.ts AddressPolicy": "tests check addresses under a policy",
+  "webhooks/addresses.ts Destination": "what delivering and saving get",
+  "webhooks/addresses.ts requireAllowed": "what delivering and saving ask",
 };
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */

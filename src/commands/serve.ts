@@ -47,6 +47,10 @@ function withListenOptions(command: Command): Command {
     .option(
       "--admin-host <hostnames>",
       "hostnames of the admin listener, separated by commas (default: only localhost and IP addresses)",
+    )
+    .option(
+      "--webhook-allow <networks>",
+      "networks that webhooks may reach besides public ones, such as 10.0.0.0/8, separated by commas",
     );
 }
 
