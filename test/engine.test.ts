@@ -317,6 +317,30 @@ for (const kind of engineKinds) {
       expect((await engine.heads([one, two])).map(({ revision }) => revision)).toEqual([40, 40]);
     });
 
+    test("a watch is told of the commits of this process, and of all others unless it says that it may miss some", async () => {
+      const other = await open(url);
+      const seen: (readonly number[] | undefined)[] = [];
+      const watch = engine.watchCommits((sites) => void seen.push(sites));
+      const number = newSite();
+      // Behind a pooler, a watch hears only of its own process.
+      const writers = kind.isVariant ? [engine] : [engine, other];
+      for (let round = 0; round < 3; round++) {
+        for (const writer of writers) {
+          seen.length = 0;
+          await writer.commit([create(number, "a")]);
+          while (!seen.some((sites) => sites === undefined || sites.includes(number))) await Bun.sleep(5);
+        }
+      }
+      expect(watch.mayMiss || !kind.isVariant).toBe(true);
+      watch.stop();
+      watch.stop();
+      await Bun.sleep(30);
+      seen.length = 0;
+      await engine.commit([create(number, "a")]);
+      await Bun.sleep(50);
+      expect(seen).toEqual([]);
+    });
+
     test("when keys were last used is kept, and never goes back", async () => {
       await engine.noteKeyUse(
         new Map([

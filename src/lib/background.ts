@@ -55,8 +55,8 @@ export function randomized(milliseconds: number): number {
   return milliseconds * (0.75 + Math.random() / 2);
 }
 
-/** Waits that long, or until `stopped`. */
-async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
+/** Waits that long, or until `stopped`. Does not keep the process alive. */
+export async function sleep(milliseconds: number, stopped: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   timer.unref();

@@ -10,7 +10,24 @@ export interface EngineUsage {
   readonly logBytes?: number;
 }
 
+/** A watch for commits that is under way. */
+export interface CommitWatch {
+  /** Whether a commit may be missed. Then the caller also has to look by itself from time to time. */
+  readonly mayMiss: boolean;
+  /** Ends it: nothing is called any more. */
+  stop(): void;
+}
+
+/** @param sites that the commit changed, and perhaps others; undefined: it may have been any */
+export type OnCommit = (sites: readonly number[] | undefined) => void;
+
 export interface WatchedEngine {
+  /**
+   * Calls `onCommit` soon after any process has committed, usually within 25 ms. This is a hint: it may come late, twice, or without a
+   * change. A watch has a cost for as long as it is open, also when nothing is committed.
+   */
+  watchCommits(onCommit: OnCommit): CommitWatch;
+
   /**
    * Notes that a backup was made of everything as of `at` (milliseconds since 1970). This is not part of what is stored: a backup, a restore
    * and a copy leave it out.

@@ -184,6 +184,8 @@ select id, revision, epoch, live, live_revision from sites where id in (<number>
 
 select key_id, at from key_uses;
 
+select pg_notify('storefront_commits', '<changed>');
+
 select pg_walfile_name(pg_current_wal_lsn()) as name;
 
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);

@@ -6,6 +6,8 @@ import { leftovers } from "../refill.ts";
 import { readAddress } from "./address.ts";
 import { dumpRows } from "./bulk.ts";
 import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
+import { CommitNotices } from "./commit-notices.ts";
+import { CommitWatches } from "./commit-watches.ts";
 import type { PoolUsage } from "./connection-queue.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
@@ -33,16 +35,13 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const timeout = Math.max(given.timeout, minTimeout);
   const address = { ...given, timeout };
   const primary = createPrimary(address);
-  // Every request reads heads, so they have a separate connection that no long work can delay.
-  const headsPool = new Pool(primary, 1);
-  // Many clients may read pages of sites that are not in memory. Without their own connections, all writes would wait for them.
-  const pageConnections = Math.floor((address.poolSize - 1) / 3);
-  const pool = new Pool(primary, address.poolSize - 1 - pageConnections);
-  const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
-  // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
-  const trials = new Pool(primary, 1);
-  const pools = [...new Set([headsPool, pool, pagePool])];
-  const close = async () => void (await Promise.all([...pools, trials].map((one) => one.close())));
+  const { headsPool, pool, pagePool, trials, used } = createPools(primary);
+  const notices = new CommitNotices(new Pool(primary, 1));
+  const watches = new CommitWatches(primary, notices);
+  const close = async () => {
+    watches.close();
+    await Promise.all([notices, ...used, trials].map((one) => one.close()));
+  };
   try {
     await migrate(pool, primary, resources);
   } catch (error) {
@@ -54,8 +53,8 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool),
     ...createJournalReads(pool),
-    commit: (intents, atomic) => commitBatch(pool, timeout, intents, atomic),
-    commitTogether: (batches, onOutcomes) => commitTogether(pool, timeout, batches, onOutcomes),
+    ...createCommits(pool, timeout, notices),
+    watchCommits: (onCommit) => watches.start(onCommit),
     tryWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
     noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
@@ -63,10 +62,24 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     ...createBackupTimes(pool),
     keyUses: () => pool.read(readKeyUses),
-    ...createMaintenance(primary, pool),
-    usage: () => ({ connections: { ...sumOf(pools.map(({ usage }) => usage)), max: address.poolSize } }),
+    ...createMaintenance(primary, pool, notices),
+    usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: address.poolSize } }),
     close,
   };
+}
+
+/** The pools; `used` are those that share the address's `pool_size`. */
+function createPools(primary: Primary) {
+  const { poolSize } = primary.address;
+  // Every request reads heads, so they have a separate connection that no long work can delay.
+  const headsPool = new Pool(primary, 1);
+  // Many clients may read pages of sites that are not in memory. Without their own connections, all writes would wait for them.
+  const pageConnections = Math.floor((poolSize - 1) / 3);
+  const pool = new Pool(primary, poolSize - 1 - pageConnections);
+  const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
+  // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
+  const trials = new Pool(primary, 1);
+  return { headsPool, pool, pagePool, trials, used: [...new Set([headsPool, pool, pagePool])] };
 }
 
 function sumOf(usages: readonly PoolUsage[]): PoolUsage {
@@ -74,14 +87,26 @@ function sumOf(usages: readonly PoolUsage[]): PoolUsage {
   return { inUse: sum(({ inUse }) => inUse), waiting: sum(({ waiting }) => waiting) };
 }
 
-function createMaintenance(primary: Primary, pool: Pool): EngineMaintenance {
+/** The commits of requests and commands. Other processes are told of them. */
+function createCommits(pool: Pool, timeout: number, notices: CommitNotices): Pick<Engine, "commit" | "commitTogether"> {
   return {
-    dropSite: (site) => dropSite(primary, site),
+    async commit(intents, atomic) {
+      const outcomes = await commitBatch(pool, timeout, intents, atomic);
+      if (outcomes.some(({ kind }) => kind === "done")) notices.note([...new Set(intents.map(({ site }) => site))]);
+      return outcomes;
+    },
+    commitTogether: (batches, onOutcomes) => notices.noting(commitTogether(pool, timeout, batches, onOutcomes)),
+  };
+}
+
+function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotices): EngineMaintenance {
+  return {
+    dropSite: (site) => notices.noting(dropSite(primary, site)),
     undroppedSites: () => pool.read(readUndroppedSites),
     dump: (site) => dumpRows(primary, { site }),
-    fillSite: (site, rows) => fillSite(primary, site, rows),
-    renew: () => renewHistories(primary),
-    refill: (rows, save) => refillTables(primary, rows, save),
+    fillSite: (site, rows) => notices.noting(fillSite(primary, site, rows)),
+    renew: () => notices.noting(renewHistories(primary)),
+    refill: (rows, save) => notices.noting(refillTables(primary, rows, save)),
     check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
   };
 }

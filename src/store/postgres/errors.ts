@@ -20,6 +20,11 @@ export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";
 }
 
+/** Whether the database does not have what was asked for: classes 0A and 42, an unsupported feature, syntax or function. */
+export function isUnsupported(error: unknown): boolean {
+  return /^(0A|42)[0-9A-Z]{3}$/.test(codeOf(error));
+}
+
 /** Errors that the database, the network or the operator causes are `unavailable`; any other is a fault of this program. */
 export function fromPostgres(error: unknown): unknown {
   if (error instanceof Refusal) return error;

@@ -33,6 +33,7 @@ export class PostgresConnection {
   #isOpen = true;
   #warning: string | undefined;
   #onLost: ((error: Error) => void) | undefined;
+  #onNotify: ((payload: string) => void) | undefined;
 
   /** Nothing is sent before `begin`. */
   constructor(host: Host, address: DatabaseAddress) {
@@ -42,6 +43,8 @@ export class PostgresConnection {
     this.#prepare = address.prepare;
     this.#driver = postgres({
       ...driverOptions(host, address),
+      // The types of postgres.js have this option only in its own `listen`, which opens another connection and reconnects by itself.
+      ...{ onnotify: (_channel: string, payload: string) => this.#onNotify?.(payload) },
       onnotice: ({ severity, message }) => {
         if (severity === "WARNING") this.#warning = message;
       },
@@ -117,6 +120,11 @@ export class PostgresConnection {
   onLost(listener: ((error: Error) => void) | undefined): void {
     this.#onLost = listener;
     if (!this.#isOpen) listener?.(this.#lostError());
+  }
+
+  /** Calls `listener`, in place of the one before, with each notification that the session listens for; undefined to call none. */
+  onNotify(listener: ((payload: string) => void) | undefined): void {
+    this.#onNotify = listener;
   }
 
   /** Resolves at once, also when the database hangs. */

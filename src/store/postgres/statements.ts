@@ -1,8 +1,8 @@
 // Every statement of the engine, its columns from the declaration of the tables. Numbers are written into a statement; text
 // is always a parameter. Rows are one parameter: a JSON array of objects, whose members are the columns.
 //
-// They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no LISTEN, no sequences, and every
-// statement that touches a site names it.
+// They stay within what Citus, CockroachDB and YugabyteDB have: no advisory locks, no sequences, and every statement that touches a
+// site names it. LISTEN and NOTIFY are the exception: where they fail, changes are noticed a little later.
 
 import { systemSite } from "../../model/system-site.ts";
 import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
@@ -11,6 +11,9 @@ import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from ".
 
 /** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
 const minIdleTimeout = 10_000;
+
+/** The channel of the notifications of commits. Channels belong to a database. */
+const channel = "storefront_commits";
 
 /** Rows of a removed site that one transaction deletes at most. */
 const maxDropped = 2000;
@@ -112,6 +115,12 @@ delete from journal where site_id = -1`,
 
   // For data that may be lost: its commit waits for neither the disk nor a standby.
   waitForNothing: "set local synchronous_commit = off",
+
+  listen: `listen ${channel}`,
+
+  notify: (sites: readonly number[]) => `select pg_notify('${channel}', '${list(sites)}')`,
+
+  nothing: "select 1",
 
   noteUses: `${insert("key_uses")} order by key_id on conflict (key_id) do update set at = greatest(key_uses.at, excluded.at)`,
 

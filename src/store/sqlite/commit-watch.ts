@@ -13,16 +13,19 @@ import type { KnownFile } from "./files.ts";
 const headerLength = 48;
 
 /** Returns true only if there was certainly no commit since the last call. The first call returns false. */
-type CommitWatch = () => boolean;
+export type CommitCheck = () => boolean;
 
-/** Watches `database`, which has `files` open: the file `-shm` is there as long as a connection is. */
-export function watchCommits(database: Database, files: readonly KnownFile[]): CommitWatch {
+/**
+ * Returns a function that makes independent checks of `database`, which has `files` open: the file `-shm` is there as long as a
+ * connection is.
+ */
+export function commitChecks(database: Database, files: readonly KnownFile[]): () => CommitCheck {
   const index = files.find(({ path }) => path.endsWith("-shm"));
   const header = index && process.platform === "linux" ? mapHeader(index.path) : undefined;
-  return header ? watchHeader(header) : watchDataVersion(database);
+  return () => (header ? checkHeader(header) : checkDataVersion(database));
 }
 
-function watchHeader(header: Uint32Array): CommitWatch {
+function checkHeader(header: Uint32Array): CommitCheck {
   const last = new Uint32Array(header.length);
   let known = false;
   return () => {
@@ -74,7 +77,8 @@ function loadedLibrary(): string | undefined {
   return /\/\S*\/(?:libc\.so\.6|libc-[0-9.]+\.so|ld-musl-[^/\s]+\.so\.1)$/m.exec(maps)?.[0];
 }
 
-function watchDataVersion(database: Database): CommitWatch {
+/** The same on every system, for a call of SQLite. */
+export function checkDataVersion(database: Database): CommitCheck {
   const query = database.query<{ data_version: number }, []>("pragma data_version");
   let last: number | undefined;
   return () => {

@@ -3,7 +3,8 @@ import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
 import { commitTogether } from "./commit-together.ts";
-import { watchCommits } from "./commit-watch.ts";
+import { type CommitCheck, commitChecks } from "./commit-watch.ts";
+import { CommitWatches } from "./commit-watches.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
@@ -60,7 +61,8 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
 function createEngine(database: Database, path: string, busyTimeout: number | undefined): Engine {
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
-  const watch = translated(() => watchCommits(database, files));
+  const newCheck = translated(() => commitChecks(database, files));
+  const watches = new CommitWatches(newCheck);
   /** Another connection to the same database. It requires the file, since SQLite would create a new one. */
   const openAgain = () => {
     requireSameFiles(files);
@@ -72,10 +74,8 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
   const hasMore = async (call: WorkerCall) => (await writer.call(call)) === "more";
   return {
     ...reader,
-    unchanged: () => {
-      requireFiles();
-      return watch();
-    },
+    unchanged: guarded(newCheck(), requireFiles),
+    watchCommits: (onCommit) => watches.start(onCommit),
     openForWriting: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
@@ -92,9 +92,18 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
     ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
+      watches.close();
       await writer.stop();
       database.close();
     },
+  };
+}
+
+/** `check`, once `guard` has not thrown. */
+function guarded(check: CommitCheck, guard: () => void): CommitCheck {
+  return () => {
+    guard();
+    return check();
   };
 }
 

@@ -4,6 +4,8 @@ import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
+import { checkDataVersion } from "./commit-watch.ts";
+import { CommitWatches } from "./commit-watches.ts";
 import { requireVersion } from "./database.ts";
 import { logSize } from "./files.ts";
 import { createReader } from "./reader.ts";
@@ -32,11 +34,13 @@ export function openReadOnly(path: string): Engine {
   const database = open();
   try {
     requireVersion(database);
+    const watches = new CommitWatches(() => checkDataVersion(database));
     const refuse = async () => {
       throw unavailable(`the database ${path} is read-only here`);
     };
     return {
       ...createReader(database, open, guard),
+      watchCommits: (onCommit) => watches.start(onCommit),
       openForWriting: refuse,
       commit: refuse,
       commitTogether: refuse,
@@ -52,7 +56,10 @@ export function openReadOnly(path: string): Engine {
       fillSite: refuse,
       renew: refuse,
       refill: refuse,
-      close: async () => database.close(),
+      close: async () => {
+        watches.close();
+        database.close();
+      },
     };
   } catch (error) {
     database.close();
