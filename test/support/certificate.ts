@@ -1,33 +1,81 @@
-// A self-signed certificate for 127.0.0.1 and localhost (RFC 5280), made during the test, so that the repository contains none.
+// Certificates (RFC 5280), made during the test, so that the repository contains none.
 
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
+interface Authority {
+  readonly cert: string;
+  /** A certificate of this authority for these names. */
+  issue(names: readonly string[], addresses?: readonly number[][], now?: number): Certificate;
+}
+
 /** @param addresses the IPv4 addresses that it is valid for, besides the name `localhost` */
 export function makeCertificate(now = Date.now(), addresses: readonly number[][] = [[127, 0, 0, 1]]): Certificate {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const keys = generateKeys();
+  return certificate("localhost", keys, { name: "localhost", keys }, alternatives(["localhost"], addresses), now);
+}
+
+/** A certificate authority that no system trusts. */
+export function makeAuthority(): Authority {
+  const keys = generateKeys();
+  const issuer = { name: "Authority of a test", keys };
+  const isAuthority = sequence(oid(0x55, 0x1d, 0x13), der(0x04, sequence(der(0x01, Buffer.from([255])))));
+  return {
+    cert: certificate(issuer.name, keys, issuer, isAuthority, Date.now()).cert,
+    issue: (names, addresses = [], now = Date.now()) =>
+      certificate("receiver", generateKeys(), issuer, alternatives(names, addresses), now),
+  };
+}
+
+interface Keys {
+  readonly publicKey: KeyObject;
+  readonly privateKey: KeyObject;
+}
+
+function generateKeys(): Keys {
+  return generateKeyPairSync("ec", { namedCurve: "P-256" });
+}
+
+/** The extension that has the names and addresses of a server. */
+function alternatives(names: readonly string[], addresses: readonly number[][]): Buffer {
+  const values = [
+    ...names.map((name) => der(0x82, Buffer.from(name))),
+    ...addresses.map((address) => der(0x87, Buffer.from(address))),
+  ];
+  return sequence(oid(0x55, 0x1d, 0x11), der(0x04, sequence(...values)));
+}
+
+/** A certificate that is valid for a day before and after `now`. */
+function certificate(
+  subject: string,
+  { publicKey, privateKey }: Keys,
+  issuer: { readonly name: string; readonly keys: Keys },
+  extension: Buffer,
+  now: number,
+): Certificate {
   const algorithm = sequence(oid(0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02));
-  const name = sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from("localhost")))));
-  const numbers = addresses.map((address) => der(0x87, Buffer.from(address)));
-  const names = sequence(der(0x82, Buffer.from("localhost")), ...numbers);
   const day = 86_400_000;
   const content = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
-    name,
+    commonName(issuer.name),
     sequence(time(now - day), time(now + day)),
-    name,
+    commonName(subject),
     publicKey.export({ type: "spki", format: "der" }),
-    der(0xa3, sequence(sequence(oid(0x55, 0x1d, 0x11), der(0x04, names)))),
+    der(0xa3, sequence(extension)),
   );
-  const signature = sign("sha256", content, privateKey);
-  const certificate = sequence(content, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
-  return { cert: pem(certificate), key: privateKey.export({ type: "pkcs8", format: "pem" }) as string };
+  const signature = sign("sha256", content, issuer.keys.privateKey);
+  const whole = sequence(content, algorithm, der(0x03, Buffer.concat([Buffer.from([0]), signature])));
+  return { cert: pem(whole), key: privateKey.export({ type: "pkcs8", format: "pem" }) as string };
+}
+
+function commonName(name: string): Buffer {
+  return sequence(der(0x31, sequence(oid(0x55, 0x04, 0x03), der(0x0c, Buffer.from(name)))));
 }
 
 function der(tag: number, ...parts: Buffer[]): Buffer {

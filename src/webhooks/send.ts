@@ -1,0 +1,162 @@
+// One attempt of a delivery: a POST over a new connection to an address that was checked for this attempt.
+
+import { lookup as lookupName } from "node:dns/promises";
+import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
+import { type RequestOptions, request as requestHttps } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { systemCodeOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
+import { type AddressPolicy, type Destination, requireAllowed } from "./addresses.ts";
+
+/** What a receiver did with an attempt. */
+export interface Received {
+  /** The status of the response; null if there was none. */
+  readonly status: number | null;
+  /** The value of `Retry-After`, if the response has one. */
+  readonly retryAfter: string | undefined;
+  /** What went wrong, in one line; null for a status of 2xx. Nothing in it was chosen by the receiver. */
+  readonly fault: string | null;
+}
+
+export interface Delivery {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface SendOptions extends AddressPolicy {
+  /** PEM of a certificate authority in place of those of the system. */
+  readonly ca?: string;
+  /** Milliseconds for everything: name, connection, TLS, request and response. */
+  readonly timeout?: number;
+}
+
+/** Milliseconds (contract section 12). */
+export const sendTimeout = 15_000;
+/** Bytes of the header section (as for requests to us) and of the body that are read of a response. The body is dropped. */
+const maxHeaderSize = 16_384;
+const maxBody = 65_536;
+
+/**
+ * Sends `delivery` once, without following redirects. Never rejects.
+ * @param signal ends the attempt; it then has no status, unless the response had begun
+ */
+export async function send(delivery: Delivery, options: SendOptions, signal: AbortSignal): Promise<Received> {
+  const timeout = options.timeout ?? sendTimeout;
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  try {
+    const destination = await Promise.race([requireAllowed(delivery.url, options), rejection(ended)]);
+    return await post(destination, delivery, { ...options, signal: ended });
+  } catch (error) {
+    const isLate = ended.aborted && !signal.aborted;
+    return failed(isLate ? `no response within ${timeout / 1000} seconds` : faultOf(error, signal));
+  }
+}
+
+/** The addresses of a name by the resolver of the system. */
+export async function lookupAddresses(name: string): Promise<readonly string[]> {
+  const all = await lookupName(name, { all: true });
+  if (all.length === 0) throw new Error("no addresses");
+  return all.map(({ address }) => address);
+}
+
+/** Rejects when `signal` aborts: neither the resolver nor `requireAllowed` can be stopped. */
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function post(
+  destination: Destination,
+  { headers, body }: Delivery,
+  { ca, signal }: { readonly ca?: string; readonly signal: AbortSignal },
+): Promise<Received> {
+  const { promise, resolve, reject } = Promise.withResolvers<Received>();
+  let response: IncomingMessage | undefined;
+  // The status counts whatever becomes of the body.
+  const end = (error: unknown) => {
+    request.destroy();
+    if (response) resolve(toReceived(response));
+    else reject(error);
+  };
+  const request = open(destination, {
+    method: "POST",
+    headers: { ...headers, "content-length": String(Buffer.byteLength(body)) },
+    signal,
+    maxHeaderSize,
+    rejectUnauthorized: true,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  const onResponse = (received: IncomingMessage) => {
+    response = received;
+    if (received.statusCode === 101) end(undefined);
+    else drop(received, () => end(undefined));
+  };
+  request.on("response", onResponse).on("upgrade", onResponse).on("error", end);
+  request.on("close", () => end(Object.assign(new Error("closed"), { code: "ECONNRESET" })));
+  request.end(body);
+  return promise;
+}
+
+/** The name in the URL is the one in `Host`, in TLS and in the certificate; the connection goes to the addresses that were checked. */
+function open({ url, host, addresses }: Destination, options: RequestOptions): ClientRequest {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  const lookup: LookupFunction = (_, { all: isAll }, callback) =>
+    isAll ? callback(null, all) : callback(null, all[0]?.address ?? "", all[0]?.family);
+  const { port, pathname, search } = url;
+  const request = url.protocol === "https:" ? requestHttps : requestHttp;
+  // Without an agent there is no other proxy, no connection of an earlier attempt, and none that is kept.
+  return request({ ...options, host, port, path: pathname + search, lookup, agent: false });
+}
+
+/** Reads a body and drops it, so that the receiver can finish. Calls `onEnd` at its end or its bound. */
+function drop(response: IncomingMessage, onEnd: () => void): void {
+  let bytes = 0;
+  response.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > maxBody) onEnd();
+  });
+  response.on("end", onEnd).on("error", onEnd).on("close", onEnd);
+}
+
+function toReceived({ statusCode = 0, headers }: IncomingMessage): Received {
+  const retryAfter = headers["retry-after"];
+  if (statusCode >= 200 && statusCode < 300) return { status: statusCode, retryAfter, fault: null };
+  const isRedirect = statusCode >= 300 && statusCode < 400;
+  const fault = `the receiver responded with ${statusCode}${isRedirect ? "; redirects are not followed" : ""}`;
+  return { status: statusCode, retryAfter, fault };
+}
+
+function failed(fault: string): Received {
+  return { status: null, retryAfter: undefined, fault };
+}
+
+/** What went wrong, in our words: messages of the runtime may quote what the receiver sent. */
+function faultOf(error: unknown, signal: AbortSignal): string {
+  if (error instanceof Refusal) return error.message;
+  if (signal.aborted) return "the attempt was interrupted";
+  const code = systemCodeOf(error) ?? "unknown";
+  return faults[code] ?? faultOfKind(code);
+}
+
+const faults: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "the connection was refused",
+  ECONNRESET: "the connection was closed without a response",
+  EPIPE: "the connection was closed without a response",
+  ETIMEDOUT: "the connection could not be opened",
+  EHOSTUNREACH: "there is no route to the host",
+  ENETUNREACH: "there is no route to the network",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another name",
+  CERT_HAS_EXPIRED: "the certificate has expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "the certificate is self-signed",
+  HPE_HEADER_OVERFLOW: `the header section of the response is larger than ${maxHeaderSize} bytes`,
+};
+
+function faultOfKind(code: string): string {
+  if (code.startsWith("HPE_")) return `the response is not HTTP (${code})`;
+  if (/CERT|SIGN|ISSUER/.test(code)) return `the certificate is not trusted (${code})`;
+  return `the request failed (${code})`;
+}
