@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { allResources } from "../src/resources/all.ts";
+import type { Addition } from "../src/store/migrations.ts";
 import { readAddress } from "../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../src/store/postgres/migrate.ts";
 import { Pool } from "../src/store/postgres/pool.ts";
 import { createPrimary } from "../src/store/postgres/primary.ts";
 import { migrate as migrateSqlite } from "../src/store/sqlite/database.ts";
-import type { Addition } from "../src/store/tables.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 
 const latest: Addition[] = [

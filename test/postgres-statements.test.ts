@@ -3,12 +3,14 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { tables } from "../src/store/tables.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { startTestServer } from "./support/server.ts";
+import { webhookSecret, webhookState } from "./support/webhooks.ts";
 
 setDefaultTimeout(60_000);
 
@@ -64,7 +66,7 @@ test("every key of every table leads with the site, or is the table's only one",
     /[^/]+$/.exec(url)?.[0],
   );
   for (const { tablename, indexdef } of keys) {
-    const lead = { sites: "id", key_uses: "key_id" }[tablename as string] ?? "site_id";
+    const lead = { sites: "id", key_uses: "key_id", this_database: "id" }[tablename as string] ?? "site_id";
     expect(indexdef).toMatch(new RegExp(`\\(${lead}[,)]`));
   }
 });
@@ -102,6 +104,7 @@ async function useEverything(url: string): Promise<void> {
   await engine.readRecord(shop.site.ID, "brand", 2);
   await engine.readPage(shop.site.ID, "brand", { limit: 1, offset: 0 });
   await engine.noteCounts(-1, { revision: 1, epoch: "" }, {});
+  await useWebhooks(engine, shop.site.ID);
   await engine.check();
   const rows = await Array.fromAsync(engine.dump());
   await engine.refill(
@@ -123,6 +126,21 @@ async function useEverything(url: string): Promise<void> {
   await engine.dropSite(shop.site.ID);
   await shop.stop();
   await (await openEngine(url, allResources)).close();
+}
+
+async function useWebhooks(engine: Engine, site: number): Promise<void> {
+  const state = webhookState({ site });
+  await engine.putWebhook(state, [webhookSecret()]);
+  await engine.claimWebhook(state, "one", 1000);
+  await engine.updateWebhook(state, { cursor: state.cursor, rewinds: 0 }, { nextAt: 1 });
+  await engine.putWebhookSecrets(state, [webhookSecret()]);
+  await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
+  await engine.webhookStates();
+  await engine.webhookStates([state]);
+  await engine.webhookSecrets(state);
+  await engine.webhookAttempts(state);
+  await engine.databaseIdentity();
+  await engine.removeWebhook(state);
 }
 
 /** The different statements of the program in a server's log; of the numbers in them, only those of settings. */

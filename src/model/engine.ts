@@ -3,6 +3,7 @@ import type { Change, JournalPage } from "./change.ts";
 import type { EngineMaintenance } from "./engine-maintenance.ts";
 import type { Intent, Outcome } from "./intent.ts";
 import type { WatchedEngine } from "./watched-engine.ts";
+import type { WebhookStore } from "./webhooks.ts";
 
 /** The end of a site's journal. */
 export interface Head {
@@ -56,7 +57,7 @@ export interface SiteContents extends SiteRead {
  * write had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced file), its
  * outcome is unknown: all of it was done, or nothing.
  */
-export interface Engine extends EngineMaintenance, WatchedEngine {
+export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore {
   /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
   heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 

@@ -71,8 +71,8 @@ export const maxWebhookAttempts = 100;
 
 /** Part of `Engine`, with the same errors. */
 export interface WebhookStore {
-  /** The states of all webhooks, or of those with these IDs, in ID order. A webhook whose record was deleted may have one still. */
-  webhookStates(webhooks?: readonly number[]): MaybePromise<readonly WebhookState[]>;
+  /** The states of all webhooks, or of these, in the order of site and ID. A webhook whose record was deleted may have one still. */
+  webhookStates(keys?: readonly WebhookKey[]): MaybePromise<readonly WebhookState[]>;
 
   /**
    * Takes the lease of a webhook, or renews it, for so many milliseconds from now on the clock of the database. Before the call, note the

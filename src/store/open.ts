@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly orReadOnly?: boolean;
   /** Milliseconds that the database has for one call, unless its address has more. The default is for a server. */
   readonly timeout?: number;
+  /** The clock by which leases end, in milliseconds since 1970. Database servers have their own. */
+  readonly clock?: () => number;
 }
 
 /**
@@ -19,10 +21,10 @@ export interface OpenOptions {
 export async function openEngine(
   url: string,
   resources: readonly Resource[],
-  { orReadOnly = false, timeout }: OpenOptions = {},
+  { orReadOnly = false, timeout, clock }: OpenOptions = {},
 ): Promise<Engine> {
   const path = sqlitePath(url);
-  if (path) return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, timeout);
+  if (path) return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeout: timeout, clock });
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Loaded only when needed: the driver takes a while to load.
     const { openPostgres } = await import("./postgres/engine.ts");

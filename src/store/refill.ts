@@ -7,7 +7,7 @@ import { randomText } from "../lib/base62.ts";
 import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
 import { hasHistory } from "./site-fill.ts";
-import type { TableName } from "./tables.ts";
+import { type TableName, tableNames } from "./tables.ts";
 
 /** Bounds of what one transaction stores, in rows and, about, in characters: writers wait no longer than that takes. */
 const maxRows = 1000;
@@ -36,6 +36,11 @@ export function tableNameIn({ kind, id }: TableSet, table: TableName): string {
 export function tableSetsIn(names: readonly string[], kind: TableSetKind): TableSet[] {
   const ids = names.flatMap((name) => new RegExp(`^storefront_${kind}_([0-9a-f]+)_`).exec(name)?.[1] ?? []);
   return [...new Set(ids)].map((id) => ({ kind, id }));
+}
+
+/** The tables that a set has. That of an older program lacks later ones. @param names of all tables of the database */
+export function tablesInSet(set: TableSet, names: readonly string[]): TableName[] {
+  return tableNames.filter((table) => names.includes(tableNameIn(set, table)));
 }
 
 /** What `check` reports of sets that exist. @param names of all tables of the database */
@@ -67,7 +72,7 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
       if (table !== undefined) yield { table: table as TableName, rows: portion };
       [table, portion, text] = [next.table, [], 0];
     }
-    const isSite = "epoch" in next.row && hasHistory(String(next.row.epoch));
+    const isSite = next.table === "sites" && hasHistory(String(next.row.epoch));
     portion.push(isSite ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }

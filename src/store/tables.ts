@@ -1,6 +1,3 @@
-import { Refusal } from "../model/errors.ts";
-import type { Resource } from "../model/resource.ts";
-
 /**
  * A whole number (`bigint` in PostgreSQL, `integer` in SQLite) or text. An `added` column came in a later version of the
  * program: it may be null, and the dumps of earlier versions do not have it.
@@ -12,6 +9,8 @@ interface Table {
   readonly key: readonly string[];
   /** Every column with its type, in the order of a dump. */
   readonly columns: Readonly<Record<string, ColumnType>>;
+  /** Whether the rows belong to this database alone: dumps do not have them, and after a refill there are none. */
+  readonly isLocal?: boolean;
 }
 
 /**
@@ -78,36 +77,53 @@ export const tables = {
       at: "integer",
     },
   },
+  webhook_state: {
+    key: ["site_id", "webhook_id"],
+    columns: {
+      site_id: "integer",
+      webhook_id: "integer",
+      home: "text",
+      cursor: "text",
+      epoch: "text",
+      first_revision: "integer",
+      last_revision: "integer",
+      rewinds: "integer",
+      failures: "integer",
+      failing_since: "integer",
+      next_at: "integer",
+      is_gone: "integer",
+      holder: "text",
+      lease_until: "integer",
+    },
+  },
+  webhook_secrets: {
+    key: ["site_id", "webhook_id", "created_at"],
+    columns: {
+      site_id: "integer",
+      webhook_id: "integer",
+      created_at: "integer",
+      secret: "text",
+      until: "integer",
+    },
+  },
+  webhook_attempts: {
+    key: ["site_id", "webhook_id", "number"],
+    columns: {
+      site_id: "integer",
+      webhook_id: "integer",
+      number: "integer",
+      at: "integer",
+      status: "integer",
+      milliseconds: "integer",
+      fault: "text",
+    },
+    isLocal: true,
+  },
 } as const satisfies Record<string, Table>;
 
 export type TableName = keyof typeof tables;
 
 export const tableNames = Object.keys(tables) as TableName[];
-
-interface LastAdded {
-  readonly table: TableName;
-  readonly column: string;
-}
-
-/** A migration that only adds columns. A database needs it unless the table has the column, the last one that it adds. */
-export interface Addition extends LastAdded {
-  readonly file: string;
-  readonly sql: string;
-}
-
-/**
- * The files that only add columns, in order, each with the last column that it adds. An older program leaves these columns empty, and on
- * SQLite empties those of each `sites` row that it writes. So no value may be trusted unless it states the revision for which it is valid.
- */
-const lastAdded = {
-  "002-added-columns.sql": { table: "sites", column: "live_revision" },
-} as const satisfies Record<string, LastAdded>;
-
-/** @param sqls the text of each file, as an engine has it */
-export function additionsOf(sqls: Readonly<Record<keyof typeof lastAdded, string>>): readonly Addition[] {
-  const files = Object.keys(lastAdded) as (keyof typeof lastAdded)[];
-  return files.map((file) => ({ ...lastAdded[file], file, sql: sqls[file] }));
-}
 
 /** The columns of a table without those of `except`, in the order of a dump. */
 export function columnsOf(table: TableName, except: readonly string[] = []): string[] {
@@ -125,9 +141,14 @@ export function siteColumnOf(table: TableName): string | undefined {
   return primaryKeyOf(table).find((column) => column === "site_id");
 }
 
-/** All tables, or those with rows of the site. @param site undefined for all */
+/** The tables of a dump, of everything or of one site. @param site undefined for everything */
 export function tablesWith(site: number | undefined): TableName[] {
-  return tableNames.filter((table) => site === undefined || siteColumnOf(table));
+  return tableNames.filter((table) => !isLocal(table) && (site === undefined || siteColumnOf(table)));
+}
+
+function isLocal(table: TableName): boolean {
+  const { isLocal: local = false }: Table = tables[table];
+  return local;
 }
 
 /** Whether a column holds text, or otherwise whole numbers. */
@@ -143,40 +164,4 @@ export function isRequired(table: TableName, column: string): boolean {
 function typeOf(table: TableName, column: string): ColumnType {
   const { columns }: Table = tables[table];
   return columns[column] ?? "text";
-}
-
-/** The refusal of a database whose tables have version `found`, when `known` is the latest that this program knows. */
-export function madeByNewer(found: number, known: number): Refusal {
-  return new Refusal(
-    "unavailable",
-    `the database was made by a newer program (schema ${found}, this one knows ${known}): upgrade this program`,
-  );
-}
-
-/** A resource's read-only view, for reports with SQL: its name, and a column per text field. */
-export interface View {
-  readonly name: string;
-  readonly columns: readonly { readonly name: string; readonly keys: readonly string[] }[];
-}
-
-/**
- * The view of a resource: `brand.address_town` for `Address.Town`. Versions of the program that declare different fields
- * may share a database, so a view only grows: new columns follow those that it has.
- * @param present the dotted paths of the columns that the view has in the database
- */
-export function viewOf(resource: Resource, present: readonly string[]): View {
-  const paths = new Set([...present, ...resource.leaves.map(({ path }) => path)]);
-  const columns = [...paths].map((path) => ({ name: snakeCase(path), keys: path.split(".") }));
-  return { name: viewNameOf(resource), columns };
-}
-
-export function viewNameOf({ name }: Resource): string {
-  return name.replaceAll("-", "_");
-}
-
-function snakeCase(path: string): string {
-  return path
-    .replace(/(?<=[a-z])(?=[A-Z])/g, "_")
-    .replaceAll(".", "_")
-    .toLowerCase();
 }

@@ -30,7 +30,19 @@ alter table storefront_unused_<run>_records rename to records;
 
 alter table storefront_unused_<run>_sites rename to sites;
 
-analyze storefront_unused_<run>_sites, storefront_unused_<run>_records, storefront_unused_<run>_journal, storefront_unused_<run>_idempotency, storefront_unused_<run>_key_uses;
+alter table storefront_unused_<run>_webhook_attempts rename to webhook_attempts;
+
+alter table storefront_unused_<run>_webhook_secrets rename to webhook_secrets;
+
+alter table storefront_unused_<run>_webhook_state rename to webhook_state;
+
+alter table webhook_attempts rename to storefront_replaced_<run>_webhook_attempts;
+
+alter table webhook_secrets rename to storefront_replaced_<run>_webhook_secrets;
+
+alter table webhook_state rename to storefront_replaced_<run>_webhook_state;
+
+analyze storefront_unused_<run>_sites, storefront_unused_<run>_records, storefront_unused_<run>_journal, storefront_unused_<run>_idempotency, storefront_unused_<run>_key_uses, storefront_unused_<run>_webhook_state, storefront_unused_<run>_webhook_secrets, storefront_unused_<run>_webhook_attempts;
 
 begin;
 
@@ -84,6 +96,20 @@ create table storefront_unused_<run>_records (like records including all);
 
 create table storefront_unused_<run>_sites (like sites including all);
 
+create table storefront_unused_<run>_webhook_attempts (like webhook_attempts including all);
+
+create table storefront_unused_<run>_webhook_secrets (like webhook_secrets including all);
+
+create table storefront_unused_<run>_webhook_state (like webhook_state including all);
+
+create table this_database ( id bigint primary key, name text not null );
+
+create table webhook_attempts ( site_id bigint not null, webhook_id bigint not null, number bigint not null, at bigint not null, status bigint, milliseconds bigint not null, fault text, primary key (site_id, webhook_id, number) );
+
+create table webhook_secrets ( site_id bigint not null, webhook_id bigint not null, created_at bigint not null, secret text not null, until bigint, primary key (site_id, webhook_id, created_at) );
+
+create table webhook_state ( site_id bigint not null, webhook_id bigint not null, home text not null, cursor text not null, epoch text not null, first_revision bigint not null, last_revision bigint not null, rewinds bigint not null, failures bigint not null, failing_since bigint, next_at bigint not null, is_gone bigint not null, holder text, lease_until bigint not null, primary key (site_id, webhook_id) );
+
 declare pages no scroll cursor for select id, epoch, revision, counters, floor, last_at, live, live_revision from sites order by id;
 
 declare pages no scroll cursor for select id, epoch, revision, counters, floor, last_at, live, live_revision from sites where id = <number> order by id;
@@ -104,6 +130,14 @@ declare pages no scroll cursor for select site_id, revision, at, actor, resource
 
 declare pages no scroll cursor for select site_id, revision, at, actor, resource, id, operation, body, run, before from journal where site_id = <number> order by site_id, revision;
 
+declare pages no scroll cursor for select site_id, webhook_id, created_at, secret, until from webhook_secrets order by site_id, webhook_id, created_at;
+
+declare pages no scroll cursor for select site_id, webhook_id, created_at, secret, until from webhook_secrets where site_id = <number> order by site_id, webhook_id, created_at;
+
+declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
+
+declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> order by site_id, webhook_id;
+
 delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
 delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
@@ -114,7 +148,19 @@ delete from journal where site_id = <number> and (revision) in (select revision 
 
 delete from records where site_id = <number> and (resource, id) in (select resource, id from records where site_id = <number> limit <number>) returning <number>;
 
-drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses;
+delete from webhook_attempts where site_id = <number> and (webhook_id, number) in (select webhook_id, number from webhook_attempts where site_id = <number> limit <number>) returning <number>;
+
+delete from webhook_attempts where site_id = <number> and webhook_id = <number> and number <= <number>;
+
+delete from webhook_secrets where site_id = <number> and (webhook_id, created_at) in (select webhook_id, created_at from webhook_secrets where site_id = <number> limit <number>) returning <number>;
+
+delete from webhook_secrets where site_id = <number> and webhook_id = <number>;
+
+delete from webhook_state where site_id = <number> and (webhook_id) in (select webhook_id from webhook_state where site_id = <number> limit <number>) returning <number>;
+
+delete from webhook_state where site_id = <number> and webhook_id = <number>;
+
+drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses, storefront_replaced_<run>_webhook_state, storefront_replaced_<run>_webhook_secrets, storefront_replaced_<run>_webhook_attempts;
 
 drop view if exists "brand";
 
@@ -158,15 +204,29 @@ insert into storefront_unused_<run>_records (site_id, resource, id, revision, bo
 
 insert into storefront_unused_<run>_sites (id, epoch, revision, counters, floor, last_at, live, live_revision) select id, epoch, revision, counters, floor, last_at, live, live_revision from json_to_recordset($1::json) as given (id bigint, epoch text, revision bigint, counters text, floor bigint, last_at bigint, live text, live_revision bigint);
 
+insert into this_database (id, name) values (<number>, md5(random()::text || random()::text || clock_timestamp()::text));
+
+insert into webhook_attempts (site_id, webhook_id, number, at, status, milliseconds, fault) select site_id, webhook_id, number, at, status, milliseconds, fault from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, number bigint, at bigint, status bigint, milliseconds bigint, fault text);
+
+insert into webhook_secrets (site_id, webhook_id, created_at, secret, until) select site_id, webhook_id, created_at, secret, until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, created_at bigint, secret text, until bigint);
+
+insert into webhook_state (site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until) select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, home text, cursor text, epoch text, first_revision bigint, last_revision bigint, rewinds bigint, failures bigint, failing_since bigint, next_at bigint, is_gone bigint, holder text, lease_until bigint) on conflict (site_id, webhook_id) do update set home = excluded.home, cursor = excluded.cursor, epoch = excluded.epoch, first_revision = excluded.first_revision, last_revision = excluded.last_revision, rewinds = excluded.rewinds, failures = excluded.failures, failing_since = excluded.failing_since, next_at = excluded.next_at, is_gone = excluded.is_gone, holder = excluded.holder, lease_until = excluded.lease_until;
+
 rollback;
+
+select (extract(epoch from clock_timestamp()) * <number>)::bigint as now;
 
 select <number> from records where site_id = <number> and resource = 'site' and id = <number> and body is null;
 
-select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) and a.grantee <> c.relowner;
+select at, status, milliseconds, fault from webhook_attempts where site_id = <number> and webhook_id = <number> order by number desc;
 
-select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
+select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) and a.grantee <> c.relowner;
 
-select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass) order by v.oid;
+select coalesce(max(number), <number>) as number from webhook_attempts where site_id = <number> and webhook_id = <number>;
+
+select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) order by v.oid;
+
+select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) order by v.oid;
 
 select id from storefront_schema where id = <number> for update;
 
@@ -184,6 +244,8 @@ select id, revision, epoch, live, live_revision from sites where id in (<number>
 
 select key_id, at from key_uses;
 
+select name from this_database where id = <number>;
+
 select pg_notify('storefront_commits', '<changed>');
 
 select pg_walfile_name(pg_current_wal_lsn()) as name;
@@ -192,9 +254,17 @@ select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 
 select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
 
+select secret, created_at, until from webhook_secrets where site_id = <number> and webhook_id = <number> order by created_at desc;
+
 select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) join idempotency using (site_id, key_id, name);
 
 select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
+
+select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) join webhook_state using (site_id, webhook_id) order by site_id, webhook_id;
+
+select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
+
+select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> and webhook_id = <number> for update;
 
 select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and body is not null order by id limit $3 offset $4 ) as found on true where sites.id = $1 order by found.id;
 
@@ -206,7 +276,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql" from storefront_schema where id = <number>;
+select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql" from storefront_schema where id = <number>;
 
 set local idle_in_transaction_session_timeout = 10000;
 

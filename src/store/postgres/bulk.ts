@@ -16,6 +16,8 @@ const timeout = 15 * 60_000;
 interface DumpOptions {
   /** The name of the table that has the rows, if it is another one. */
   readonly nameOf?: (table: TableName) => string;
+  /** The tables that there are, if some may be missing. */
+  readonly present?: readonly TableName[];
   /** Only the rows of this site. */
   readonly site?: number | undefined;
 }
@@ -23,12 +25,13 @@ interface DumpOptions {
 /** Every row of every table as of one moment, read on a separate connection. */
 export async function* dumpRows(
   primary: Primary,
-  { nameOf = (table) => table, site }: DumpOptions = {},
+  { nameOf = (table) => table, present, site }: DumpOptions = {},
 ): AsyncGenerator<DumpedRow> {
   const connection = await openConnection(primary);
   try {
     await step(connection, connection.script(sql.beginRead));
     for (const table of tablesWith(site)) {
+      if (present && !present.includes(table)) continue;
       const pages = connection.pages(sql.dump(table, nameOf(table), site), pageSize);
       for (;;) {
         const page = await step(connection, pages.next());

@@ -23,6 +23,7 @@ import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
+import { createWebhookStore } from "./webhooks.ts";
 
 /**
  * The engine for many processes on many machines.
@@ -57,11 +58,11 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     watchCommits: (onCommit) => watches.start(onCommit),
     tryWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
-    noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
     prune: (site, through, most) => prune(pool, timeout, site, through, most),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     ...createBackupTimes(pool),
-    keyUses: () => pool.read(readKeyUses),
+    ...createWebhookStore(pool, timeout),
+    ...createKeyUses(pool, timeout),
     ...createMaintenance(primary, pool, notices),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: address.poolSize } }),
     close,
@@ -124,6 +125,13 @@ async function writeSiteCounts(
   counts: RecordCounts,
 ): Promise<void> {
   await connection.query(sql.putCounts, JSON.stringify(counts), site, epoch, revision);
+}
+
+function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "noteKeyUse" | "keyUses"> {
+  return {
+    noteKeyUse: (uses) => pool.use((connection) => writeKeyUses(connection, timeout, uses)),
+    keyUses: () => pool.read(readKeyUses),
+  };
 }
 
 async function writeKeyUses(

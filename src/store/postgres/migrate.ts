@@ -1,9 +1,10 @@
 // The tables and reporting views, brought up to this program's version by whichever process comes first.
 
 import type { Resource } from "../../model/resource.ts";
-import { type Addition, additionsOf, madeByNewer } from "../tables.ts";
+import { type Addition, additionsOf, madeByNewer } from "../migrations.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
+import webhooks from "./003-webhooks.sql" with { type: "text" };
 import { codeOf } from "./errors.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -14,7 +15,7 @@ import { areViewsCurrent, makeViews } from "./views.ts";
 const migrations: readonly string[] = [first];
 
 /** Migrations that do not raise it. */
-const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns });
+const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns, "003-webhooks.sql": webhooks });
 
 /** The row of `storefront_schema`. */
 interface Schema {

@@ -11,6 +11,7 @@ import {
   type TableSetKind,
   tableNameIn,
   tableSetsIn,
+  tablesInSet,
   upgradedMeanwhile,
 } from "../refill.ts";
 import { type TableName, tableNames } from "../tables.ts";
@@ -35,17 +36,18 @@ export async function refillTables(
   save?: SaveReplaced,
 ): Promise<ReadonlyMap<number, Head>> {
   const connection = await openConnection(primary);
-  const dumpTableSet = (set: TableSet) => dumpRows(primary, { nameOf: (table) => tableNameIn(set, table) });
+  const dumpTableSet = (set: TableSet, present: readonly TableName[]) =>
+    dumpRows(primary, { present, nameOf: (table) => tableNameIn(set, table) });
   try {
     await requireOwnViews(connection);
     for (const unused of await tableSets(connection, "unused")) await dropTables(connection, unused);
     for (const left of save ? await tableSets(connection, "replaced") : []) {
-      await save?.(dumpTableSet(left));
+      await save?.(dumpTableSet(left, tablesInSet(left, await readTableNames(connection))));
       await dropTables(connection, left);
     }
     const replaced = await replace(connection, rows);
     const heads = await headsIn(connection, replaced);
-    await save?.(dumpTableSet(replaced));
+    await save?.(dumpTableSet(replaced, tableNames));
     // Tables that cannot be dropped only take space: the refill is done, `check` reports them, and the next refill drops them.
     await dropTables(connection, replaced).catch(() => {});
     return heads;

@@ -140,14 +140,14 @@ function insert(table: TableName, into: string = table): string {
 }
 
 /** Inserts rows, or replaces those that are there. */
-function put(table: TableName): string {
+export function put(table: TableName): string {
   const key = primaryKeyOf(table);
   const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
   return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
 }
 
 /** The rows with the given keys. */
-function fetch(table: TableName, columns = columnsOf(table)): string {
+export function fetch(table: TableName, columns = columnsOf(table)): string {
   const key = primaryKeyOf(table);
   return `select ${columns.join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
 }
@@ -184,7 +184,7 @@ function trialEntry(): string[] {
 }
 
 /** Whole numbers as SQL writes them; anything else must not get into a statement. */
-function list(numbers: readonly number[]): string {
+export function list(numbers: readonly number[]): string {
   for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`);
   return numbers.join(", ");
 }

@@ -1,5 +1,5 @@
 import type { Resource } from "../../model/resource.ts";
-import { type View, viewNameOf, viewOf } from "../tables.ts";
+import { type View, viewNameOf, viewOf } from "../views.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 
 /** The definitions of views by name. */

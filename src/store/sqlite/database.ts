@@ -3,15 +3,16 @@ import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
-import { type Addition, additionsOf, madeByNewer } from "../tables.ts";
+import { type Addition, additionsOf, madeByNewer } from "../migrations.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
+import webhooks from "./003-webhooks.sql" with { type: "text" };
 
 /** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];
 
 /** Migrations that do not raise it. */
-const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns });
+const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns, "003-webhooks.sql": webhooks });
 
 /** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
 export const logLimit = 16 * 1024 * 1024;

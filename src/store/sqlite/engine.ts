@@ -15,21 +15,29 @@ import { refillTables } from "./refill.ts";
 import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { makeViews } from "./views.ts";
+import { createWebhookWrites } from "./webhook-writes.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
+
+interface SqliteOptions {
+  /** Milliseconds to wait for transactions of other processes; by default those of a server. */
+  readonly busyTimeout?: number | undefined;
+  /** The clock by which leases end, in milliseconds since 1970; by default that of the machine. */
+  readonly clock?: (() => number) | undefined;
+}
 
 /**
  * The embedded engine: reads on this thread, writes in a worker.
  * @param path the database file; it is created if it does not exist
- * @param busyTimeout milliseconds to wait for transactions of other processes; by default those of a server
  * @throws Refusal `unavailable` when the file cannot be opened or a newer program made it
  */
-export function openSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
+export function openSqlite(path: string, resources: readonly Resource[], options: SqliteOptions = {}): Engine {
+  const { busyTimeout } = options;
   const database = openDatabase(path, busyTimeout);
   try {
     migrate(database);
     translated(() => makeViews(database, resources));
-    return createEngine(database, path, busyTimeout);
+    return createEngine(database, path, options);
   } catch (error) {
     database.close();
     throw error;
@@ -40,9 +48,9 @@ export function openSqlite(path: string, resources: readonly Resource[], busyTim
  * The same, or only its read side if the file cannot be written: writes are then refused.
  * @throws Refusal as openSqlite does
  */
-export function openReadableSqlite(path: string, resources: readonly Resource[], busyTimeout?: number): Engine {
+export function openReadableSqlite(path: string, resources: readonly Resource[], options: SqliteOptions): Engine {
   try {
-    return openSqlite(path, resources, busyTimeout);
+    return openSqlite(path, resources, options);
   } catch (error) {
     if (!isWriteProtected(error)) throw error;
     return openReadOnlyAfter(error, path);
@@ -58,7 +66,7 @@ function openReadOnlyAfter(error: unknown, path: string): Engine {
   }
 }
 
-function createEngine(database: Database, path: string, busyTimeout: number | undefined): Engine {
+function createEngine(database: Database, path: string, { busyTimeout, clock = Date.now }: SqliteOptions): Engine {
   const files = translated(() => knownFiles(path));
   const requireFiles = createFileWatch(files);
   const newCheck = translated(() => commitChecks(database, files));
@@ -83,12 +91,11 @@ function createEngine(database: Database, path: string, busyTimeout: number | un
     tryWrite: () => run({ name: "tryWrite" }),
     prune: (site, through, most) => hasMore({ name: "prune", site, through, most }),
     deleteExpiredResponses: (before, most) => hasMore({ name: "deleteExpiredResponses", before, most }),
-    noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
-    noteBackup: (at) => run({ name: "noteBackup", at }),
-    noteKeyUse: (uses) => run({ name: "noteKeyUse", uses }),
+    ...createNotes(run),
     dropSite: async (site) => {
       while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
+    ...createWebhookWrites((write) => writer.call({ name: "webhook", write }), clock),
     ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {
@@ -104,6 +111,17 @@ function guarded(check: CommitCheck, guard: () => void): CommitCheck {
   return () => {
     guard();
     return check();
+  };
+}
+
+/** What is stored beside the records and their journals. */
+function createNotes(
+  run: (call: WorkerCall) => Promise<void>,
+): Pick<Engine, "noteCounts" | "noteBackup" | "noteKeyUse"> {
+  return {
+    noteCounts: (site, head, counts) => run({ name: "noteCounts", site, head, counts }),
+    noteBackup: (at) => run({ name: "noteBackup", at }),
+    noteKeyUse: (uses) => run({ name: "noteKeyUse", uses }),
   };
 }
 

@@ -35,27 +35,12 @@ export function openReadOnly(path: string): Engine {
   try {
     requireVersion(database);
     const watches = new CommitWatches(() => checkDataVersion(database));
-    const refuse = async () => {
-      throw unavailable(`the database ${path} is read-only here`);
-    };
     return {
       ...createReader(database, open, guard),
+      ...refusedWrites(path),
       watchCommits: (onCommit) => watches.start(onCommit),
-      openForWriting: refuse,
-      commit: refuse,
-      commitTogether: refuse,
-      tryWrite: refuse,
-      prune: refuse,
-      deleteExpiredResponses: refuse,
-      noteKeyUse: refuse,
-      noteBackup: refuse,
-      noteCounts: refuse,
-      dropSite: refuse,
       // They cannot be dropped here.
       undroppedSites: () => [],
-      fillSite: refuse,
-      renew: refuse,
-      refill: refuse,
       close: async () => {
         watches.close();
         database.close();
@@ -65,6 +50,38 @@ export function openReadOnly(path: string): Engine {
     database.close();
     throw error;
   }
+}
+
+const writes = [
+  "openForWriting",
+  "commit",
+  "commitTogether",
+  "tryWrite",
+  "prune",
+  "deleteExpiredResponses",
+  "noteKeyUse",
+  "noteBackup",
+  "noteCounts",
+  "claimWebhook",
+  "updateWebhook",
+  "putWebhook",
+  "putWebhookSecrets",
+  "removeWebhook",
+  "addWebhookAttempt",
+  "dropSite",
+  "fillSite",
+  "renew",
+  "refill",
+] as const satisfies readonly (keyof Engine)[];
+
+type RefusedWrites = Pick<Engine, (typeof writes)[number]>;
+
+/** The calls that write, each of which is refused. */
+function refusedWrites(path: string): RefusedWrites {
+  const refuse = async () => {
+    throw unavailable(`the database ${path} is read-only here`);
+  };
+  return Object.fromEntries(writes.map((name) => [name, refuse])) as unknown as RefusedWrites;
 }
 
 /** Opens it with its log if SQLite can read that; otherwise without. */

@@ -11,6 +11,7 @@ import { dumpRows } from "./dump.ts";
 import { guardReads } from "./guarded-reads.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { createSiteReads } from "./site-reads.ts";
+import { createWebhookReads } from "./webhook-reads.ts";
 
 type Reader = Pick<
   Engine,
@@ -23,6 +24,10 @@ type Reader = Pick<
   | "keyUses"
   | "lastBackup"
   | "undroppedSites"
+  | "webhookStates"
+  | "webhookSecrets"
+  | "webhookAttempts"
+  | "databaseIdentity"
   | "dump"
   | "check"
 >;
@@ -49,6 +54,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
     heads: (sites) => readAtOnce(() => heads(sites)),
     ...createSiteReads(database, reads, open, guard),
     ...createJournalReads(database, reads),
+    ...createWebhookReads(database, reads),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),

@@ -12,6 +12,7 @@ import {
   type TableSetKind,
   tableNameIn,
   tableSetsIn,
+  tablesInSet,
   upgradedMeanwhile,
 } from "../refill.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
@@ -32,13 +33,13 @@ export async function refillTables(
     database.run("pragma legacy_alter_table = on");
     for (const killed of tableSets(database, "unused")) await dropTables(database, killed);
     for (const left of save ? tableSets(database, "replaced") : []) {
-      await save?.(dumpTableSet(open, left));
+      await save?.(dumpTableSet(open, left, tablesInSet(left, tableNamesIn(database))));
       // Another restore may have kept and dropped it too.
       await dropTables(database, left);
     }
     const replaced = await replace(database, rows);
     const heads = headsIn(database, replaced);
-    await save?.(dumpTableSet(open, replaced));
+    await save?.(dumpTableSet(open, replaced, tableNames));
     // A table that cannot be dropped, as on a full disk, only takes space: `check` reports it, and the next refill drops it.
     await dropTables(database, replaced).catch(() => {});
     return heads;
@@ -98,8 +99,8 @@ export function insertRows(database: Database, { table, rows }: Portion, into?: 
   for (const row of rows) query.run({ ...empty, ...row });
 }
 
-function dumpTableSet(open: () => Database, set: TableSet): Iterable<DumpedRow> {
-  return dumpRows(open, { nameOf: (table: TableName) => tableNameIn(set, table) });
+function dumpTableSet(open: () => Database, set: TableSet, present: readonly TableName[]): Iterable<DumpedRow> {
+  return dumpRows(open, { present, nameOf: (table) => tableNameIn(set, table) });
 }
 
 /**

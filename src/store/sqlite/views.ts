@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import type { Resource } from "../../model/resource.ts";
-import { type View, viewNameOf, viewOf } from "../tables.ts";
+import { type View, viewNameOf, viewOf } from "../views.ts";
 import { inTransaction } from "./database.ts";
 
 /** Creates the reporting view of each resource, and adds missing columns. */

@@ -5,6 +5,8 @@ import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
+import { pruneEntries } from "./prune.ts";
+import { type WebhookWrite, writeWebhook } from "./webhook-writes.ts";
 import { Writer } from "./writer.ts";
 
 declare const self: Worker;
@@ -31,6 +33,7 @@ export type WorkerCall =
   | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
   | { readonly name: "noteBackup"; readonly at: number }
   | { readonly name: "dropPortion"; readonly site: number }
+  | { readonly name: "webhook"; readonly write: WebhookWrite }
   | { readonly name: "close" };
 
 /** The result of a call. A failure is plain data, since an error loses its class when it is sent to another thread. */
@@ -57,7 +60,7 @@ function resultOf(call: WorkerCall): WorkerResult {
   }
 }
 
-/** The outcomes of a commit, or `more` if there is more to delete; the empty text for other calls. */
+/** The outcomes of a commit, `more` if there is more to delete, or the result about a webhook; the empty text for other calls. */
 function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);
@@ -75,7 +78,10 @@ function carryOut(target: Writer, call: WorkerCall): string {
   else if (call.name === "noteBackup") target.noteBackup(call.at);
   else if (call.name === "deleteExpiredResponses")
     return target.deleteExpiredResponses(call.before, call.most) ? "more" : "";
-  else if (call.name === "prune") return target.prune(call.site, call.through, call.most) ? "more" : "";
+  else if (call.name === "prune") {
+    const { site, through, most } = call;
+    return target.transact((database) => pruneEntries(database, site, through, most)) ? "more" : "";
+  } else if (call.name === "webhook") return target.transact((database) => writeWebhook(database, call.write));
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

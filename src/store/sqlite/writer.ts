@@ -21,7 +21,6 @@ import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
-import { pruneEntries } from "./prune.ts";
 import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
 
@@ -63,8 +62,9 @@ export class Writer {
     this.#transact(() => this.#database.run(`pragma user_version = ${version(this.#database)}`));
   }
 
-  prune(site: number, through: number, most: number): boolean {
-    return this.#transact(() => pruneEntries(this.#database, site, through, most));
+  /** Runs `work` in a transaction. */
+  transact<T>(work: (database: Database) => T): T {
+    return this.#transact(() => work(this.#database));
   }
 
   /** Returns whether there may be more. */

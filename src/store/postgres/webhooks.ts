@@ -1,0 +1,143 @@
+// What is stored of webhooks. A write locks the state first, so that the writes of one webhook take turns, and a restore cannot replace
+// the tables in between.
+
+import {
+  maxWebhookAttempts,
+  type WebhookAttempt,
+  type WebhookKey,
+  type WebhookSecret,
+  type WebhookState,
+  type WebhookStore,
+} from "../../model/webhooks.ts";
+import {
+  claimed,
+  fromSecretRows,
+  fromStateRow,
+  selectThisDatabase,
+  toAttemptRow,
+  toKeyRow,
+  toSecretRow,
+  toStateRow,
+  updated,
+} from "../webhook-rows.ts";
+import { isCollision } from "./errors.ts";
+import type { Pool } from "./pool.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
+import { sql } from "./statements.ts";
+import { webhookSql } from "./webhook-statements.ts";
+
+/** A webhook in a transaction: its state, if there is one, and the time on the clock of the database. */
+interface Locked {
+  readonly connection: PostgresConnection;
+  readonly state: WebhookState | undefined;
+  readonly now: number;
+}
+
+/** How often a transaction that conflicts with another one is tried, the first time included. */
+const maxAttempts = 5;
+
+/** @param timeout that of the pool, in milliseconds */
+export function createWebhookStore(pool: Pool, timeout: number): WebhookStore {
+  return { ...createReads(pool), ...createWrites((key, work) => changeWebhook(pool, timeout, key, work)) };
+}
+
+type ReadNames = "webhookStates" | "webhookSecrets" | "webhookAttempts" | "databaseIdentity";
+
+function createReads(pool: Pool): Pick<WebhookStore, ReadNames> {
+  const rows = (text: string) => pool.read(async (connection) => (await connection.script(text))[0] ?? []);
+  return {
+    webhookStates: async (keys) => (await (keys ? readStates(pool, keys) : rows(webhookSql.states))).map(fromStateRow),
+    webhookSecrets: async (key) => fromSecretRows(await rows(webhookSql.secrets(key))),
+    webhookAttempts: async (key) => (await rows(webhookSql.attempts(key))) as WebhookAttempt[],
+    databaseIdentity: async () => (await rows(selectThisDatabase))[0]?.name,
+  };
+}
+
+function createWrites(
+  change: <T>(key: WebhookKey, work: (locked: Locked) => Promise<T>) => Promise<T>,
+): Omit<WebhookStore, ReadNames> {
+  return {
+    claimWebhook: (key, holder, milliseconds) =>
+      change(key, (locked) => putChanged(locked, (state) => claimed(state, holder, milliseconds, locked.now))),
+    updateWebhook: async (key, expected, changes) => {
+      const update = (locked: Locked) => putChanged(locked, (state) => updated(state, expected, changes, locked.now));
+      return (await change(key, update)) !== undefined;
+    },
+    putWebhook: (state, secrets) =>
+      change(state, async ({ connection }) => {
+        await connection.query(webhookSql.putState, [toStateRow(state)]);
+        await connection.script(webhookSql.removeAttempts(state));
+        await putSecrets(connection, state, secrets);
+      }),
+    putWebhookSecrets: (key, secrets) =>
+      change(key, async ({ connection, state }) => {
+        if (state) await putSecrets(connection, key, secrets);
+        return state !== undefined;
+      }),
+    removeWebhook: (key) =>
+      change(key, async ({ connection }) => {
+        const removals = [webhookSql.removeState(key), webhookSql.removeSecrets(key), webhookSql.removeAttempts(key)];
+        await connection.script(removals.join("; "));
+      }),
+    addWebhookAttempt: (key, attempt) =>
+      change(key, async ({ connection, state }) => {
+        if (state) await addAttempt(connection, key, attempt);
+      }),
+  };
+}
+
+async function putSecrets(
+  connection: PostgresConnection,
+  key: WebhookKey,
+  secrets: readonly WebhookSecret[],
+): Promise<void> {
+  await connection.script(webhookSql.removeSecrets(key));
+  const rows = secrets.map((secret) => toSecretRow(key, secret));
+  await connection.query(sql.insert("webhook_secrets"), rows);
+}
+
+async function addAttempt(connection: PostgresConnection, key: WebhookKey, attempt: WebhookAttempt): Promise<void> {
+  const [[last] = []] = await connection.script(webhookSql.lastAttempt(key));
+  const number = last?.number + 1;
+  await connection.query(sql.insert("webhook_attempts"), [toAttemptRow(key, number, attempt)]);
+  await connection.script(webhookSql.removeAttempts(key, number - maxWebhookAttempts));
+}
+
+function readStates(pool: Pool, keys: readonly WebhookKey[]): Promise<ResultRow[]> {
+  return pool.read((connection) => connection.query(webhookSql.statesOf, keys.map(toKeyRow)));
+}
+
+/** Runs `work` in a transaction that has locked the state, and commits. */
+async function changeWebhook<T>(
+  pool: Pool,
+  timeout: number,
+  key: WebhookKey,
+  work: (locked: Locked) => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await pool.commit(async (connection, lease) => {
+        const [states = [], times = []] = await connection.script(
+          `${sql.begin(timeout)}; ${webhookSql.lockState(key)}; ${webhookSql.now}`,
+        );
+        const state = states[0] && fromStateRow(states[0]);
+        const result = await work({ connection, state, now: times[0]?.now });
+        lease.committing();
+        await connection.script(sql.commit);
+        return result;
+      });
+    } catch (error) {
+      if (attempt === maxAttempts || !isCollision((error as Error).cause ?? {})) throw error;
+    }
+  }
+}
+
+/** Stores what `change` returns, if it returns a state. Returns that state. */
+async function putChanged(
+  { connection, state }: Locked,
+  change: (state: WebhookState) => WebhookState | undefined,
+): Promise<WebhookState | undefined> {
+  const changed = state && change(state);
+  if (changed) await connection.query(webhookSql.putState, [toStateRow(changed)]);
+  return changed;
+}

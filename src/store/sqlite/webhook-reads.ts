@@ -1,0 +1,44 @@
+import type { Database } from "bun:sqlite";
+import type { DumpedRow } from "../../model/dump.ts";
+import type { Engine } from "../../model/engine.ts";
+import type { WebhookAttempt, WebhookKey } from "../../model/webhooks.ts";
+import { columnsOf } from "../tables.ts";
+import { fromSecretRows, fromStateRow, selectThisDatabase } from "../webhook-rows.ts";
+import type { GuardedReads } from "./guarded-reads.ts";
+
+type WebhookReads = Pick<Engine, "webhookStates" | "webhookSecrets" | "webhookAttempts" | "databaseIdentity">;
+
+type Row = DumpedRow["row"];
+
+export function createWebhookReads(database: Database, { read, readAtOnce }: GuardedReads): WebhookReads {
+  const sql = statements(database);
+  const values = ({ site, webhook }: WebhookKey): [number, number] => [site, webhook];
+  return {
+    webhookStates: (keys) =>
+      readAtOnce(() => {
+        if (!keys) return sql.states.all().map(fromStateRow);
+        const sorted = [...keys].sort((a, b) => a.site - b.site || a.webhook - b.webhook);
+        const found = sorted.map((key) => sql.state.get(...values(key)));
+        return found.filter((row) => row !== null).map(fromStateRow);
+      }),
+    webhookSecrets: (key) => read(() => fromSecretRows(sql.secrets.all(...values(key)))),
+    webhookAttempts: (key) => read(() => sql.attempts.all(...values(key))),
+    databaseIdentity: () => read(() => (sql.identity.get() as { name: string }).name),
+  };
+}
+
+function statements(database: Database) {
+  const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
+  const ofWebhook = "where site_id = ? and webhook_id = ?";
+  return {
+    states: database.query<Row, []>(`${states} order by site_id, webhook_id`),
+    state: database.query<Row, [number, number]>(`${states} ${ofWebhook}`),
+    secrets: database.query<Row, [number, number]>(
+      `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`,
+    ),
+    attempts: database.query<WebhookAttempt, [number, number]>(
+      `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`,
+    ),
+    identity: database.query(selectThisDatabase),
+  };
+}

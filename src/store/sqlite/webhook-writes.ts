@@ -1,0 +1,132 @@
+// What is written of webhooks: the calls of the engine, and how the thread of the writer carries them out.
+
+import type { Database } from "bun:sqlite";
+import type { DumpedRow } from "../../model/dump.ts";
+import {
+  maxWebhookAttempts,
+  type WebhookAttempt,
+  type WebhookKey,
+  type WebhookSecret,
+  type WebhookState,
+  type WebhookStore,
+} from "../../model/webhooks.ts";
+import { claimed, fromStateRow, toAttemptRow, toKeyRow, toSecretRow, toStateRow, updated } from "../webhook-rows.ts";
+import { insert, put, select } from "./statements.ts";
+
+type Row = DumpedRow["row"];
+
+const webhookTables = ["webhook_state", "webhook_secrets", "webhook_attempts"] as const;
+
+type WebhookWrites = Pick<
+  WebhookStore,
+  "claimWebhook" | "updateWebhook" | "putWebhook" | "putWebhookSecrets" | "removeWebhook" | "addWebhookAttempt"
+>;
+
+/** A call on its way to the other thread. */
+export interface WebhookWrite {
+  readonly name: keyof WebhookWrites;
+  readonly args: readonly unknown[];
+  /** Milliseconds since 1970, when it was made. A call that had to wait is judged by this time: a lease is taken for shorter, never too early. */
+  readonly now: number;
+}
+
+/** @param send returns what `writeWebhook` returned */
+export function createWebhookWrites(
+  send: (write: WebhookWrite) => Promise<string>,
+  clock: () => number,
+): WebhookWrites {
+  const call =
+    (name: keyof WebhookWrites) =>
+    async (...args: unknown[]) =>
+      JSON.parse(await send({ name, args, now: clock() })) ?? undefined;
+  return {
+    claimWebhook: call("claimWebhook"),
+    updateWebhook: call("updateWebhook"),
+    putWebhook: call("putWebhook"),
+    putWebhookSecrets: call("putWebhookSecrets"),
+    removeWebhook: call("removeWebhook"),
+    addWebhookAttempt: call("addWebhookAttempt"),
+  };
+}
+
+/** Carries out a call, in a transaction that has begun. Returns its result as JSON text. */
+export function writeWebhook(database: Database, { name, args, now }: WebhookWrite): string {
+  const write = createWrites(database, now)[name] as (...args: readonly unknown[]) => unknown;
+  return JSON.stringify(write(...args) ?? null);
+}
+
+type InThisThread = {
+  [N in keyof WebhookWrites]: (...args: Parameters<WebhookWrites[N]>) => Awaited<ReturnType<WebhookWrites[N]>>;
+};
+
+function createWrites(database: Database, now: number): InThisThread {
+  return {
+    claimWebhook: (key, holder, milliseconds) =>
+      changeState(database, key, (state) => claimed(state, holder, milliseconds, now)),
+    updateWebhook: (key, expected, changes) =>
+      changeState(database, key, (state) => updated(state, expected, changes, now)) !== undefined,
+    putWebhook: (state, secrets) => {
+      removeAll(database, state);
+      run(database, insert("webhook_state"), toStateRow(state));
+      putSecrets(database, state, secrets);
+    },
+    putWebhookSecrets: (key, secrets) => {
+      if (!stateOf(database, key)) return false;
+      putSecrets(database, key, secrets);
+      return true;
+    },
+    removeWebhook: (key) => removeAll(database, key),
+    addWebhookAttempt: (key, attempt) => {
+      if (stateOf(database, key)) addAttempt(database, key, attempt);
+    },
+  };
+}
+
+/** Stores what `change` returns, if it returns a state. Returns that state. */
+function changeState(
+  database: Database,
+  key: WebhookKey,
+  change: (state: WebhookState) => WebhookState | undefined,
+): WebhookState | undefined {
+  const state = stateOf(database, key);
+  const changed = state && change(state);
+  if (changed) run(database, put("webhook_state"), toStateRow(changed));
+  return changed;
+}
+
+function stateOf(database: Database, key: WebhookKey): WebhookState | undefined {
+  const row = database.query<Row, [Row]>(select("webhook_state")).get(toKeyRow(key));
+  return row ? fromStateRow(row) : undefined;
+}
+
+function removeAll(database: Database, key: WebhookKey): void {
+  for (const table of webhookTables) remove(database, table, key);
+}
+
+function putSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {
+  remove(database, "webhook_secrets", key);
+  for (const secret of secrets) run(database, insert("webhook_secrets"), toSecretRow(key, secret));
+}
+
+function addAttempt(database: Database, key: WebhookKey, attempt: WebhookAttempt): void {
+  const last = database
+    .query<{ last: number }, [Row]>(
+      "select coalesce(max(number), 0) as last from webhook_attempts where site_id = $site_id and webhook_id = $webhook_id",
+    )
+    .get(toKeyRow(key))?.last as number;
+  run(database, insert("webhook_attempts"), toAttemptRow(key, last + 1, attempt));
+  remove(database, "webhook_attempts", key, `and number <= ${last + 1 - maxWebhookAttempts}`);
+}
+
+function remove(
+  database: Database,
+  table: (typeof webhookTables)[number],
+  { site, webhook }: WebhookKey,
+  which = "",
+): void {
+  database.query(`delete from ${table} where site_id = ? and webhook_id = ? ${which}`).run(site, webhook);
+}
+
+function run(database: Database, text: string, row: Row): void {
+  database.query<never, [Row]>(text).run(row);
+}

@@ -1,0 +1,86 @@
+// What the engines share about webhooks: their rows, and when a change of a state is made. Both read the state, decide here, and store it,
+// in one transaction that has locked it.
+
+import type { DumpedRow } from "../model/dump.ts";
+import type {
+  ExpectedWebhook,
+  WebhookAttempt,
+  WebhookChanges,
+  WebhookKey,
+  WebhookSecret,
+  WebhookState,
+} from "../model/webhooks.ts";
+
+type Row = DumpedRow["row"];
+
+/** The column of each value of a state. */
+const stateColumns = {
+  site: "site_id",
+  webhook: "webhook_id",
+  home: "home",
+  cursor: "cursor",
+  epoch: "epoch",
+  first: "first_revision",
+  last: "last_revision",
+  rewinds: "rewinds",
+  failures: "failures",
+  failingSince: "failing_since",
+  nextAt: "next_at",
+  isGone: "is_gone",
+  holder: "holder",
+  leaseUntil: "lease_until",
+} as const satisfies Record<keyof WebhookState, string>;
+
+const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
+
+/** A statement for every engine: the random name of this database, which no dump has. */
+export const selectThisDatabase = "select name from this_database where id = 1";
+
+export function toStateRow(state: WebhookState): Row {
+  return Object.fromEntries(stateEntries.map(([name, column]) => [column, state[name]]));
+}
+
+export function fromStateRow(row: Row): WebhookState {
+  return Object.fromEntries(stateEntries.map(([name, column]) => [name, row[column]])) as unknown as WebhookState;
+}
+
+export function toKeyRow({ site, webhook }: WebhookKey): { site_id: number; webhook_id: number } {
+  return { site_id: site, webhook_id: webhook };
+}
+
+export function toSecretRow(key: WebhookKey, { secret, createdAt, until }: WebhookSecret): Row {
+  return { ...toKeyRow(key), created_at: createdAt, secret, until };
+}
+
+/** The secrets of a webhook. @param rows the latest first */
+export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
+  return rows.map(
+    ({ secret, created_at: createdAt, until }) => ({ secret, createdAt, until }) as unknown as WebhookSecret,
+  );
+}
+
+export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAttempt): Row {
+  return { ...toKeyRow(key), number, ...attempt };
+}
+
+/** The state with the lease. @returns undefined if another process has it. @param now on the clock of the database */
+export function claimed(
+  state: WebhookState,
+  holder: string,
+  milliseconds: number,
+  now: number,
+): WebhookState | undefined {
+  const isTaken = state.holder !== null && state.holder !== holder && state.leaseUntil > now;
+  return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
+}
+
+/** The state after the changes. @returns undefined if it is not as expected. @param now on the clock of the database */
+export function updated(
+  state: WebhookState,
+  { holder, cursor, rewinds }: ExpectedWebhook,
+  changes: WebhookChanges,
+  now: number,
+): WebhookState | undefined {
+  const isHeld = holder === undefined || (state.holder === holder && state.leaseUntil > now);
+  return isHeld && state.cursor === cursor && state.rewinds === rewinds ? { ...state, ...changes } : undefined;
+}
