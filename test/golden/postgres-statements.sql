@@ -64,6 +64,8 @@ create or replace view "order_status" as select site_id, id, revision, coalesce(
 
 create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default", coalesce(body::json #>> '{Suspended}', '') as "suspended", coalesce(body::json #>> '{Importing}', '') as "importing" from records where resource = 'site' and body is not null;
 
+create or replace view "webhook" as select site_id, id, revision, coalesce(body::json #>> '{Site}', '') as "site", coalesce(body::json #>> '{URL}', '') as "url", coalesce(body::json #>> '{Resources}', '') as "resources", coalesce(body::json #>> '{Created}', '') as "created", coalesce(body::json #>> '{Paused}', '') as "paused", coalesce(body::json #>> '{Reason}', '') as "reason" from records where resource = 'webhook' and body is not null;
+
 create or replace view brand as <definition>;
 
 create or replace view key as <definition>;
@@ -73,6 +75,8 @@ create or replace view location as <definition>;
 create or replace view order_status as <definition>;
 
 create or replace view site as <definition>;
+
+create or replace view webhook as <definition>;
 
 create table idempotency ( site_id bigint not null, key_id bigint not null, name text not null, digest text not null, at bigint not null, operation text not null, id bigint not null, revision bigint not null, body text not null, primary key (site_id, key_id, name) );
 
@@ -171,6 +175,8 @@ drop view if exists "location";
 drop view if exists "order_status";
 
 drop view if exists "site";
+
+drop view if exists "webhook";
 
 fetch <number> from pages;
 

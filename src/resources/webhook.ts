@@ -1,0 +1,39 @@
+import { instant, matching, text } from "../model/field.ts";
+import { defineResource } from "../model/resource.ts";
+
+/** Webhooks, a system resource. Where one is and its secrets are in tables of their own (model/webhooks.ts). */
+export const webhook = defineResource({
+  name: "webhook",
+  path: "webhooks",
+  element: "Webhook",
+  singular: "webhook",
+  plural: "webhooks",
+  description: "A URL to which the changes of one website are delivered.",
+  access: "system",
+  fields: {
+    Site: matching("^[1-9][0-9]*$", "must be the ID of a site", {
+      max: 16,
+      required: true,
+      description: "ID of the site that it follows.",
+      example: "1",
+    }),
+    URL: matching("^https?://[!-~]+$", "must be a URL that begins with https:// (or http:// for this machine)", {
+      max: 2048,
+      required: true,
+      description: "URL of the receiver in its normal form.",
+      example: "https://erp.example/hooks/storefront",
+    }),
+    Resources: matching("^(?:[a-z]+(?: [a-z]+)*)?$", "must be paths of resources, separated by spaces", {
+      max: 1024,
+      description: "Paths of the resources whose changes are delivered, separated by spaces. Empty for all.",
+      example: "brands orderstatuses",
+    }),
+    Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
+    Paused: instant({ description: "Time since when it is paused. Empty if it is not.", example: "" }),
+    Reason: text({
+      max: 255,
+      description: "Why it is paused.",
+      example: "the receiver responded with 410",
+    }),
+  },
+});
