@@ -59,9 +59,19 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     expect(await engine.check()).toEqual([]);
   });
 
-  test("may be empty, and goes on with the next change", async () => {
+  test("keeps its last entry, so that whoever has read everything can go on", async () => {
     await makePruned();
-    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 3, begins: 7 }]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 2, begins: 6 }]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 0, begins: 6 }]);
+    expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[6], [], []]);
+    expect(await engine.since(site, 4)).toBeUndefined();
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("may be empty after another program pruned it, and goes on with the next change", async () => {
+    await makePruned();
+    await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 6 where id = ${site}`);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 0, begins: 7 }]);
     expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[], [], []]);
     expect(await engine.since(site, 5)).toBeUndefined();
     expect(await engine.check()).toEqual([]);
@@ -172,10 +182,14 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const day = 24 * 60 * 60_000;
     await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);
     const log = { info: () => {}, warn: () => {} };
+    const { ID: idle } = await addSite(engine, "idle", {}, 1);
+    await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
     await waitFor(async () => (await engine.journal(ID, 0, 1)).floor > 0, "the old entry to be deleted");
+    await waitFor(async () => (await engine.journal(idle, 0, 1)).floor > 0, "that of a site without new ones");
     await retention.stop();
     expect((await engine.journal(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
+    expect((await engine.journal(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
     expect((await engine.journal(0, 0, 1)).floor).toBe(0);
   });
 });

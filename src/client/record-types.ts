@@ -153,6 +153,7 @@ export type ProblemCode =
   | "method-not-allowed"
   | "request-timeout"
   | "conflict"
+  | "gone"
   | "precondition-failed"
   | "too-large"
   | "head-too-large"

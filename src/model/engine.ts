@@ -119,8 +119,8 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore {
   journal(site: number, revision: number, limit: number): MaybePromise<JournalPage>;
 
   /**
-   * Deletes entries from the beginning of a site's journal up to the revision `through`, at most `most` of them, in one transaction, and
-   * stores where the journal begins then. @returns whether there are more to delete
+   * Deletes entries from the beginning of a site's journal up to the revision `through`, at most `most` of them and never the last one, in
+   * one transaction, and stores where the journal begins then. @returns whether there are more to delete
    */
   prune(site: number, through: number, most: number): Promise<boolean>;
 

@@ -10,6 +10,7 @@ export const refusals = {
   "method-not-allowed": "The method is not available here",
   "request-timeout": "The request did not arrive in time",
   conflict: "The same request is still running",
+  gone: "These changes are no longer there",
   "precondition-failed": "The record has changed",
   "too-large": "The request body is too large",
   "head-too-large": "The header section is too large",

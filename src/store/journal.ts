@@ -13,6 +13,15 @@ export const entryColumns = `revision, at, actor, resource, id, ${operationColum
 export const floorColumn =
   "coalesce(floor, (select min(revision) from journal where site_id = sites.id) - 1, revision) as floor";
 
+/**
+ * The last entry that pruning through a revision may delete. The last entry of a site stays: the cursor of a reader that has
+ * read everything names it, so such a reader is never cut off.
+ * @param revision of the last entry
+ */
+export function lastPrunable(through: number, revision: number): number {
+  return Math.min(through, revision - 1);
+}
+
 /** The columns of a site's row with the time of the last entry. */
 export interface StoredTime {
   readonly revision: number;

@@ -5,6 +5,7 @@ import { type Background, randomized, startBackground } from "../lib/background.
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { siteResourceName, systemSite } from "../model/system-site.ts";
+import { lastPrunable } from "./journal.ts";
 import { loadSite } from "./load-site.ts";
 
 /** Entries that one transaction deletes at most: a few milliseconds. */
@@ -94,8 +95,8 @@ async function findOld(engine: Engine, before: number, isStopped: () => boolean)
   const found: OldEntries[] = [];
   for (const site of await siteNumbers(engine)) {
     if (isStopped()) return [];
-    const { floor } = await engine.journal(site, 0, 1);
-    const through = await revisionBefore(engine, site, before);
+    const { head, floor } = await engine.journal(site, 0, 1);
+    const through = lastPrunable(await revisionBefore(engine, site, before), head.revision);
     if (through > floor) found.push({ site, through });
     // Reads of SQLite take no turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve));

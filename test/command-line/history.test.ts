@@ -129,8 +129,8 @@ describe("journal", () => {
     expect((await run("journal", "prune", "--before", "1d", "--json")).stdout).toContain('"deleted": 0');
     await run("journal", "prune", "--before", "2999-01-01");
     expect([await begins("--site", "one"), await begins("--site", "two"), await begins("--system")]).toEqual([
-      "",
-      "",
+      "3",
+      "3",
       "1",
     ]);
     await run("journal", "prune", "--before", "2", "--system");

@@ -24,6 +24,7 @@ const details: Record<Code, string> = {
   "method-not-allowed": "locations can only be read",
   "request-timeout": "of the 20 bytes that Content-Length announces, 16 came in time",
   conflict: "a request with this Idempotency-Key is still running",
+  gone: "the change that the cursor `1f0c63d9a2be.18` names is no longer kept; start again: request `since=now`, read the lists, then follow from that page's `Next`",
   "precondition-failed": "the brand 12 has changed since; read it again",
   "too-large": "the body has more than 1048576 bytes",
   "head-too-large": "the request line and the header section have more than 16384 bytes together",
@@ -71,8 +72,8 @@ export function problemRefs(wanted: readonly Code[], format: Format): Record<num
 
 /** `components.responses`: one per status and format. */
 export function problemResponses(): Record<string, Schema> {
-  // No operation has `not-implemented`: it is the response to unknown methods.
-  const ofOperations = codes.filter((code) => code !== "not-implemented");
+  // No operation has `not-implemented`: it is the response to unknown methods. No operation has `gone` yet.
+  const ofOperations = codes.filter((code) => code !== "not-implemented" && code !== "gone");
   return Object.fromEntries(
     formats.flatMap((format) =>
       ofOperations.map((code) => [responseName(code, format), problemResponse(code, format)]),

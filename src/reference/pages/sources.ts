@@ -12,6 +12,7 @@ import ambiguousIdProblem from "../../../docs/problems/ambiguous-id.md" with { t
 import badRequestProblem from "../../../docs/problems/bad-request.md" with { type: "text" };
 import conflictProblem from "../../../docs/problems/conflict.md" with { type: "text" };
 import forbiddenProblem from "../../../docs/problems/forbidden.md" with { type: "text" };
+import goneProblem from "../../../docs/problems/gone.md" with { type: "text" };
 import headTooLargeProblem from "../../../docs/problems/head-too-large.md" with { type: "text" };
 import idempotencyKeyReusedProblem from "../../../docs/problems/idempotency-key-reused.md" with { type: "text" };
 import internalProblem from "../../../docs/problems/internal.md" with { type: "text" };
@@ -56,6 +57,7 @@ export const problems: Readonly<Record<Code, string>> = {
   "method-not-allowed": methodNotAllowedProblem,
   "request-timeout": requestTimeoutProblem,
   conflict: conflictProblem,
+  gone: goneProblem,
   "precondition-failed": preconditionFailedProblem,
   "too-large": tooLargeProblem,
   "head-too-large": headTooLargeProblem,

@@ -1,3 +1,4 @@
+import { lastPrunable } from "../journal.ts";
 import { removedEpoch } from "../removed-sites.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
@@ -10,7 +11,7 @@ export function prune(pool: Pool, timeout: number, site: number, through: number
       `${sql.begin(timeout)}; ${sql.waitForNothing}; ${sql.floor(site)} for update`,
     );
     const row = locked.at(-1)?.[0];
-    const end = Math.min(through, row?.revision ?? 0);
+    const end = lastPrunable(through, row?.revision ?? 0);
     if (!row || row.epoch === removedEpoch || row.floor >= end) {
       await connection.script("rollback");
       return false;

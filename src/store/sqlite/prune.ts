@@ -1,5 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { floorColumn } from "../journal.ts";
+import { floorColumn, lastPrunable } from "../journal.ts";
 import { removedEpoch } from "../removed-sites.ts";
 
 /** See `Engine.prune`. Must run in a transaction. */
@@ -9,7 +9,7 @@ export function pruneEntries(database: Database, site: number, through: number, 
       `select epoch, revision, ${floorColumn} from sites where id = ?`,
     )
     .get(site);
-  const end = Math.min(through, row?.revision ?? 0);
+  const end = lastPrunable(through, row?.revision ?? 0);
   if (!row || row.epoch === removedEpoch || row.floor >= end) return false;
   const floor = Math.min(end, row.floor + most);
   database.query("delete from journal where site_id = ? and revision <= ?").run(site, floor);
