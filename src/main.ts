@@ -1,7 +1,7 @@
 // The command line: the commands, and the exit status for each way in which they end.
 
 import { Command, CommanderError } from "commander";
-import { version } from "../package.json" with { type: "json" };
+import { readBuild } from "./build.ts";
 import { printMessage, UsageError } from "./commands/common.ts";
 import { databaseCommands } from "./commands/database.ts";
 import { healthCommand } from "./commands/health.ts";
@@ -26,7 +26,8 @@ const program = new Command("storefront")
   .description(
     `A server for the storefront REST interface: ${listOf(servedOf(allResources))} of online shops, in JSON and XML, with API keys for each website.`,
   )
-  .version(version)
+  .option("-V, --version", "print the version and the commit")
+  .on("option:version", printVersion)
   // The options of `journal` and of `journal prune` have the same names.
   .enablePositionalOptions()
   .addHelpText(
@@ -78,6 +79,13 @@ function report(error: unknown): number {
   console.error("storefront: unexpected error; please report it with this text:");
   console.error(error);
   return failed;
+}
+
+/** Prints version and commit. Throws what ends the program with status 0. */
+function printVersion(): never {
+  const { version, commit } = readBuild();
+  printText(`${version} (${commit})\n`);
+  throw new CommanderError(0, "commander.version", version);
 }
 
 /** Makes commander throw instead of ending the process, and print as the commands do. */

@@ -56,7 +56,7 @@ beforeEach(async () => {
       engine,
       engineCalls: new Map(),
       lastBackup: new LastBackup(engine),
-      build: async () => ({ version: "", commit: "" }),
+      build: () => ({ version: "", commit: "" }),
       snapshots,
       writeQueue: new WriteQueue(delayed, snapshots),
       resources: allResources,

@@ -1,5 +1,6 @@
 // The parent's side of a process that it started.
 
+import { isExecutable } from "../build.ts";
 import type { MetricsSample } from "../lib/metric-samples.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Certificate } from "../wire/listen.ts";
@@ -74,7 +75,7 @@ function spawnServe(
   onMessage: (message: MessageOfChild) => void,
 ): Bun.Subprocess<"pipe", "inherit", "inherit"> {
   const child = Bun.spawn({
-    cmd: [process.execPath, Bun.main, "serve"],
+    cmd: [process.execPath, ...(isExecutable ? [] : [Bun.main]), "serve"],
     env,
     stdio: ["pipe", "inherit", "inherit"],
     ipc: onMessage,

@@ -1,5 +1,6 @@
 // The sample site of `serve --demo`, and how to try it.
 
+import { commandName } from "../build.ts";
 import type { Config } from "../config.ts";
 import { makeDemo } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
@@ -37,7 +38,7 @@ export function printDemo(url: string, config: Config, { key, site }: DemoSite, 
     printMessage(
       "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
     );
-    printText(`\n  KEY=$(npx storefront key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n\n`);
+    printText(`\n  KEY=$(${commandName} key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n\n`);
   }
 }
 

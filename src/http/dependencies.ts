@@ -15,7 +15,7 @@ export interface HttpDependencies {
   readonly snapshots: Snapshots;
   readonly writeQueue: WriteQueue;
   readonly resources: readonly Resource[];
-  readonly build: () => Promise<Build>;
+  readonly build: () => Build;
   readonly log: Logger;
   /** Where every request is logged, if it is. */
   readonly accessLog: LineWriter | undefined;

@@ -13,7 +13,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 /** @param listener what the connections of the listener use */
 export async function serverFamilies(dependencies: HttpDependencies, listener: ListenerUsage): Promise<MetricFamily[]> {
   const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
-  const build = await dependencies.build();
+  const build = dependencies.build();
   const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
   return [
     gauge("storefront_build_info", help, 1, "first", { version: build.version, commit: build.commit }),

@@ -2,8 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { version } from "../../package.json" with { type: "json" };
+import { readBuild } from "../../src/build.ts";
 import { openWorkshop, type Workshop } from "../support/command.ts";
 
+const { commit } = readBuild();
+const versionLine = `${version} (${commit})\n`;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let shop: Workshop;
 beforeAll(() => {
@@ -83,8 +86,9 @@ describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
   });
 });
 
-test("--version is that of the package", async () => {
-  expect(await shop.must(["--version"])).toBe(`${version}\n`);
+test("--version is that of the package, with the commit", async () => {
+  expect(await shop.must(["--version"])).toBe(versionLine);
+  expect(await shop.must(["-V"])).toBe(versionLine);
 });
 
 test("--json parses for every command that prints", async () => {
@@ -116,13 +120,13 @@ test("`npx storefront` works in a checkout with Node alone", async () => {
   const { bin } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const node = Bun.which("node") ?? process.execPath;
   const run = (...args: string[]) => Bun.spawnSync([node, `${root}${bin.storefront}`, ...args], { cwd: shop.folder });
-  expect(run("--version").stdout.toString()).toBe(`${version}\n`);
+  expect(run("--version").stdout.toString()).toBe(versionLine);
   expect(run("site", "list", "--database", "sqlite:none.db").exitCode).toBe(1);
   expect(run("nonsense").exitCode).toBe(2);
   const npx = Bun.which("npx");
   if (npx) {
     const asked = Bun.spawnSync([npx, "--no-install", "storefront", "--version"], { cwd: root });
-    expect(asked.stdout.toString()).toBe(`${version}\n`);
+    expect(asked.stdout.toString()).toBe(versionLine);
   }
 });
 

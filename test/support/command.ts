@@ -9,6 +9,9 @@ import type { EngineKind } from "./engines.ts";
 
 const ownMain = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
+/** Runs the source of this checkout, or another file of the program. */
+const ownProgram = (main = ownMain) => [process.execPath, main];
+
 export interface Ended {
   readonly code: number;
   readonly stdout: string;
@@ -62,14 +65,17 @@ export interface Started extends Omit<Served, "url" | "adminUrl"> {
   end(): void;
 }
 
-/** @param url the database of the commands; by default an SQLite file in the folder */
-export function openWorkshop(url?: string): Workshop {
+/**
+ * @param url the database of the commands; by default an SQLite file in the folder
+ * @param program what to run instead of the source: a file and its first arguments
+ */
+export function openWorkshop(url?: string, program?: readonly string[]): Workshop {
   const folder = mkdtempSync(join(tmpdir(), "storefront-command-"));
   const database = url ?? `sqlite:${join(folder, "test.db")}`;
   const running = new Set<Started>();
 
-  function start(args: readonly string[], { stdin, env, main = ownMain, wrap }: RunOptions = {}): Started {
-    const cmd = [process.execPath, main, ...args];
+  function start(args: readonly string[], { stdin, env, main, wrap }: RunOptions = {}): Started {
+    const cmd = [...(program ?? ownProgram(main)), ...args];
     const child = Bun.spawn({
       cmd: wrap ? ["sh", "-c", wrap(`exec ${cmd.map(quoted).join(" ")}`)] : cmd,
       cwd: folder,
@@ -124,7 +130,7 @@ export function openWorkshop(url?: string): Workshop {
       const show = (bytes: Uint8Array) => {
         shown += decoder.decode(bytes, { stream: true });
       };
-      const child = Bun.spawn([process.execPath, ownMain, ...args], {
+      const child = Bun.spawn([...(program ?? ownProgram()), ...args], {
         cwd: folder,
         env: { ...inherited(), STOREFRONT_DATABASE: database, TERM: "xterm-256color" },
         terminal: { cols: 120, rows: 40, data: (_, bytes) => show(bytes) },

@@ -1,0 +1,141 @@
+// The single executable, in a folder outside of the checkout, on a path without Node, Bun and node_modules.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { version } from "../../package.json" with { type: "json" };
+import { readBuild } from "../../src/build.ts";
+import { servedFiles } from "../../src/reference/documents.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { childrenOf, fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+const root = join(import.meta.dir, "../..");
+const folder = mkdtempSync(join(tmpdir(), "storefront-executable-"));
+const bare = { env: { PATH: join(folder, "nothing") } };
+/** For a process that is replaced: it would wait for a connection that is kept. */
+const once = { headers: { Connection: "close" } };
+let executable: string;
+
+beforeAll(async () => {
+  const command = [process.execPath, join(root, "scripts/build-binary.ts"), "--outdir", folder];
+  const build = Bun.spawn(command, { stdout: "pipe", stderr: "inherit" });
+  const printed = await build.stdout.text();
+  expect(await build.exited).toBe(0);
+  executable = printed.trimEnd().split("\n").at(-1) as string;
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Waits until `pattern` is on the server's stderr, after SIGHUP. */
+async function reload(server: Served, pattern: RegExp): Promise<void> {
+  const before = server.stderr().length;
+  server.kill("SIGHUP");
+  await waitFor(() => pattern.test(server.stderr().slice(before)), String(pattern), server.stderr);
+}
+
+async function buildInfo({ adminUrl }: Served): Promise<string[]> {
+  const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
+  return [...text.matchAll(/^storefront_build_info\{(.*)\}/gm)].map(([, labels = ""]) => labels);
+}
+
+describe.each(engines)("the executable on $name", (kind) => {
+  let shop: Workshop;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    shop = openWorkshop(await kind.newDatabase(), [executable]);
+  });
+  afterEach(() => shop.close());
+  afterAll(() => kind.close());
+
+  test("serves a demo with several workers, every document included, and replaces the workers", async () => {
+    const server = await shop.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
+    const [key = ""] = /sfk_\w+/.exec(server.stdout()) ?? [];
+    const brands = `${server.url}/restapi/brands.json`;
+    const created = await fetchWithKey(brands, key, { method: "POST", body: '{"Name":"Acme"}', ...once });
+    expect(created.status).toBe(201);
+    const { ID } = (await created.json()) as { ID: number };
+    const found = await fetchWithKey(`${server.url}/restapi/brands/${ID}.xml`, key, once);
+    expect(await found.text()).toContain("<Name>Acme</Name>");
+    for (const [path, { make }] of servedFiles(allResources)) {
+      const response = await fetch(`${server.url}${path}`, once);
+      expect([path, response.status]).toEqual([path, 200]);
+      expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(await make()))).toBe(true);
+    }
+    const before = childrenOf(server.pid);
+    await reload(server, /replaced 3 processes/);
+    expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);
+    expect((await fetchWithKey(brands, key, once)).status).toBe(200);
+    expect(await buildInfo(server)).toEqual([`version="${version}",commit="${readBuild().commit}"`]);
+    server.kill();
+    expect(await server.exited).toBe(0);
+    const again = await shop.serve(["--demo"], bare);
+    await waitFor(() => again.stdout().includes(`KEY=$(${executable} key create --site demo`), "how to create a key");
+  }, 60_000);
+
+  test("imports, exports, backs up, restores and checks", async () => {
+    const must = (...args: string[]) => shop.must(args, bare);
+    await must("site", "add", "garden", "--default");
+    writeFileSync(shop.file("brands.csv"), "Name\nAcme\nBeta\n");
+    await must("import", "--site", "garden", "brands", shop.file("brands.csv"));
+    await must("backup", shop.file("shop.backup"));
+    await must("delete", "--site", "garden", "brands", "1");
+    await must("restore", shop.file("shop.backup"));
+    const exported = JSON.parse(await must("export", "--site", "garden", "brands", "--format", "json"));
+    expect(exported).toMatchObject([{ Name: "Acme" }, { Name: "Beta" }]);
+    await must("check");
+  }, 60_000);
+});
+
+describe("the executable", () => {
+  let shop: Workshop;
+  beforeEach(() => {
+    shop = openWorkshop(undefined, [executable]);
+  });
+  afterEach(() => shop.close());
+
+  test("tells its version and commit", async () => {
+    const { commit } = readBuild();
+    expect(commit).toMatch(/^[0-9a-f]{12}$/);
+    expect(await shop.must(["--version"], bare)).toBe(`${version} (${commit})\n`);
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "runs with the memory settings, under the same process ID and name",
+    async () => {
+      const server = await shop.serve([], { env: { ...bare.env, MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "12" } });
+      const environment = readFileSync(`/proc/${server.pid}/environ`, "latin1").split("\0");
+      expect(environment).toContain("BUN_JSC_useWarmUpMarkedBlocks=0");
+      expect(environment).toContain("MIMALLOC_PURGE_HOLES_MIN_INTERVAL=12");
+      expect(readFileSync(`/proc/${server.pid}/cmdline`, "latin1").split("\0")[0]).toBe(executable);
+    },
+  );
+
+  test("reads no settings from files in the folder where it is started", async () => {
+    writeFileSync(shop.file(".env"), "STOREFRONT_PORT=not-a-port\n");
+    writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
+    writeFileSync(shop.file("preload.ts"), `await Bun.write("${shop.file("loaded")}", "");\n`);
+    await shop.serve([], bare);
+    expect(existsSync(shop.file("loaded"))).toBe(false);
+  });
+
+  test("is replaced on disk by another version, and the workers are that version after SIGHUP", async () => {
+    const installed = join(folder, "storefront");
+    const install = (commit: string) => {
+      const bytes = readFileSync(executable);
+      const was = Buffer.from(readBuild().commit);
+      for (let at = bytes.indexOf(was); at >= 0; at = bytes.indexOf(was, at + 1)) bytes.write(commit, at, "latin1");
+      writeFileSync(`${installed}.new`, bytes);
+      chmodSync(`${installed}.new`, 0o755);
+      renameSync(`${installed}.new`, installed);
+    };
+    install("aaaaaaaaaaaa");
+    const upgraded = openWorkshop(undefined, [installed]);
+    const server = await upgraded.serve(["--workers", "2", "--admin", "127.0.0.1:0"], bare);
+    expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="aaaaaaaaaaaa"')]);
+    install("bbbbbbbbbbbb");
+    await reload(server, /replaced 3 processes/);
+    expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="bbbbbbbbbbbb"')]);
+    await upgraded.close();
+  });
+});
