@@ -14,8 +14,8 @@ beforeAll(async () => {
   server = await startTestServer();
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   await run(["node", "bin/bun.js", "scripts/build-client.ts"], root);
-  await unpack(join(root, "dist/client"), "storefront-client");
-  await unpack(root, "storefront");
+  await unpack(join(root, "dist/client"), "@storefront-server/client");
+  await unpack(root, "@storefront-server/storefront");
 }, 60_000);
 afterAll(async () => {
   await server.stop();
@@ -64,7 +64,7 @@ client.brands.get("1");
 client.locations.delete(1);
 `;
 
-const modules = ["storefront-client", "storefront/client"];
+const modules = ["@storefront-server/client", "@storefront-server/storefront/client"];
 
 const script = (module: string) => `
 import { createClient, etagOf } from "${module}";
@@ -120,7 +120,7 @@ test.each(
 });
 
 test("the client depends on nothing and takes less than 5 kB, bundled and gzipped", async () => {
-  const folder = join(project, "node_modules/storefront-client");
+  const folder = join(project, "node_modules/@storefront-server/client");
   const built = await Bun.build({ entrypoints: [join(folder, "client.js")], minify: true, target: "browser" });
   expect(Bun.gzipSync((await built.outputs[0]?.text()) as string).length).toBeLessThan(5000);
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));

@@ -13,7 +13,7 @@ const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));
 const mark = "-----next-example-----";
 
 beforeAll(() => {
-  const target = join(project, "node_modules/storefront-client");
+  const target = join(project, "node_modules/@storefront-server/client");
   const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build-client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
 }, 30_000);
