@@ -21,6 +21,7 @@ import { openEngine } from "./store/open.ts";
 import { startRetention } from "./store/retention.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
+import { startWebhooks } from "./webhooks/webhooks.ts";
 import { connectionsWithin, descriptorLimit } from "./wire/descriptors.ts";
 import type { Certificate, Listener } from "./wire/listen.ts";
 
@@ -62,17 +63,21 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await engine.close();
     throw error;
   }
+  const { webhookAllow: allow } = config;
+  const webhooks = startWebhooks({ ...store, watchSite: () => () => {}, resources, allow, log });
   const background = [startResponseExpiry(engine, { log, now })];
   if (config.journalDays !== undefined) background.push(startRetention(engine, { days: config.journalDays, log, now }));
   return {
     url: http.url,
     port: http.port,
     engine,
-    sample: http.sample,
+    sample: async () => [...(await http.sample()), ...(await webhooks.families())],
     replaceCertificate: http.replaceCertificate,
-    finish: (idleSeconds) => http.stop(10, idleSeconds),
+    async finish(idleSeconds) {
+      await Promise.all([webhooks.stop(), http.stop(10, idleSeconds)]);
+    },
     async stop() {
-      await http.stop(10);
+      await Promise.all([webhooks.stop(), http.stop(10)]);
       await accessLog?.stop(1000);
       for (const work of background) await work.stop();
       await engine.close();

@@ -30,7 +30,7 @@ const arrows: Record<string, readonly string[]> = {
   client: [],
   config: ["model"],
   build: [],
-  start: ["http", "admin", "wire", "store", "resources", "config", "build"],
+  start: ["http", "admin", "webhooks", "wire", "store", "resources", "config", "build"],
   commands: ["start", "operator"],
   main: ["commands"],
 };
@@ -53,21 +53,12 @@ const exportExceptions: Record<string, string> = {
   "operator/import.ts ImportOptions": "tests import with part of the options",
   "operator/keys.ts KeySettings": "the test server issues keys",
   "operator/undo.ts UndoOptions": "tests take back with part of the options",
-  "store/feed.ts FeedChange": "the runner of webhooks uses it from its landing on",
-  "store/feed.ts FeedPage": "the endpoint of the feed uses it from its landing on",
   "store/feed.ts FeedQuery": "the endpoint of the feed uses it from its landing on",
-  "store/feed.ts cursorAt": "`webhook rewind` uses it from its landing on",
   "store/feed.ts headCursor": "the endpoint of the feed uses it from its landing on",
-  "store/feed.ts readFeed": "the endpoint of the feed uses it from its landing on",
   "start.ts StartOptions": "the test server starts with options",
   "store/postgres/pool.ts Work": "tests run work on a pool",
   "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
-  "webhooks/send.ts Delivery": "the runner follows",
-  "webhooks/send.ts Received": "the runner follows",
-  "webhooks/send.ts lookupAddresses": "the runner follows",
-  "webhooks/send.ts send": "the runner follows",
-  "webhooks/send.ts sendTimeout": "the runner follows",
-  "webhooks/signature.ts signatureHeaders": "the runner follows",
+  "webhooks/test-delivery.ts deliverTest": "a command follows",
 };
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */

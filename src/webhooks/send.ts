@@ -32,7 +32,7 @@ interface SendOptions extends AddressPolicy {
 }
 
 /** Milliseconds (contract section 12). */
-export const sendTimeout = 15_000;
+const sendTimeout = 15_000;
 /** Bytes of the header section (as for requests to us) and of the body that are read of a response. The body is dropped. */
 const maxHeaderSize = 16_384;
 const maxBody = 65_536;

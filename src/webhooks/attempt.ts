@@ -1,0 +1,127 @@
+// One attempt of an event, and what is stored of it.
+
+import type { Engine } from "../model/engine.ts";
+import { systemSite } from "../model/system-site.ts";
+import type { WebhookAttempt, WebhookSecret, WebhookStore } from "../model/webhooks.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { Clock } from "./clock.ts";
+import { afterFailure, afterSuccess } from "./decide.ts";
+import type { WebhookEvent } from "./event.ts";
+import { forgetHeld, type HeldLease, releaseHeld, type TurnResult, type WebhookLease } from "./lease.ts";
+import type { NextEvent } from "./next-event.ts";
+import type { ActiveWebhook } from "./records.ts";
+import type { Delivery, Received } from "./send.ts";
+import { signatureHeaders } from "./signature.ts";
+
+/** The actor of the changes that the runner makes. */
+const actor = "webhook";
+
+export type RunnerEngine = Pick<Engine, "heads" | "journal" | "commit"> & WebhookStore;
+
+/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: by this process. */
+export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
+
+export interface AttemptDependencies {
+  readonly engine: RunnerEngine;
+  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly onAttempt: (outcome: AttemptOutcome) => void;
+  readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
+}
+
+/** Sends the event once, and releases the lease unless there is more to deliver. @param stop aborts the request */
+export async function attempt(
+  { event, isMore }: NextEvent,
+  webhook: ActiveWebhook,
+  held: HeldLease,
+  dependencies: AttemptDependencies,
+  stop: AbortSignal,
+): Promise<TurnResult> {
+  const { engine, clock, send, onAttempt } = dependencies;
+  const secrets = await engine.webhookSecrets(webhook);
+  const at = clock.now();
+  const valid = validSecrets(secrets, at);
+  const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
+  const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
+  // Nothing is awaited between this check and the request.
+  if (aborting.signal.aborted) return giveUp();
+  const begun = clock.elapsed();
+  const received = await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
+  aborting.cancel();
+  const outcome = outcomeOf(received, aborting.signal);
+  onAttempt(outcome);
+  if (outcome === "interrupted") return giveUp();
+  const result = await store(received, { event, isMore }, webhook, held, dependencies);
+  const { status, fault } = received;
+  await note(engine, webhook, { at, status, milliseconds: Math.round(clock.elapsed() - begun), fault });
+  return result;
+}
+
+/** The secrets with which a delivery at that time is signed. @param at milliseconds since 1970 */
+export function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
+  return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
+}
+
+/** A signal that aborts at `stop`, and before the lease ends. */
+function abortBefore(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  if (stop.aborted || lease.left <= 0) abort();
+  stop.addEventListener("abort", abort);
+  const cancelTimer = clock.after(lease.left, abort);
+  const cancel = () => {
+    cancelTimer();
+    stop.removeEventListener("abort", abort);
+  };
+  return { signal: controller.signal, cancel };
+}
+
+/** @param at when it is sent, in milliseconds since 1970 */
+export function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
+  const headers = { "content-type": "application/json", "user-agent": "Storefront" };
+  return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
+}
+
+function outcomeOf({ status, fault }: Received, { aborted }: AbortSignal): AttemptOutcome {
+  if (fault === null) return "delivered";
+  if (status !== null) return "refused";
+  return aborted ? "interrupted" : "failed";
+}
+
+/** Stores what follows from a response. */
+async function store(
+  received: Received,
+  { event, isMore }: NextEvent,
+  webhook: ActiveWebhook,
+  held: HeldLease,
+  dependencies: AttemptDependencies,
+): Promise<TurnResult> {
+  const lease = held.lease as WebhookLease;
+  if (received.fault === null) {
+    const changes = afterSuccess(event.next);
+    if (!isMore) return releaseHeld(held, "done", changes);
+    return (await lease.update(changes)) ? "more" : forgetHeld(held);
+  }
+  const { clock, random, onPause } = dependencies;
+  const { changes, pauseReason } = afterFailure(lease.state, received, { now: clock.now(), random: random() });
+  const result = await releaseHeld(held, "later", changes);
+  if (result === "later" && pauseReason !== undefined) {
+    await pause(webhook, pauseReason, dependencies);
+    onPause(webhook, pauseReason);
+  }
+  return result;
+}
+
+/** Pauses a webhook by a change of its record, as an operator does. */
+async function pause({ webhook: id }: ActiveWebhook, reason: string, { engine, clock }: AttemptDependencies) {
+  const at = clock.now();
+  const text = JSON.stringify({ Paused: new Date(at).toISOString(), Reason: reason });
+  await engine.commit([{ site: systemSite, resource: webhookResource.name, operation: "update", id, text, actor, at }]);
+}
+
+/** Stores an attempt. It is lost if that fails, since nothing depends on it. */
+async function note(engine: RunnerEngine, webhook: ActiveWebhook, made: WebhookAttempt): Promise<void> {
+  await engine.addWebhookAttempt(webhook, made).catch(() => {});
+}

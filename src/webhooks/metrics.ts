@@ -1,0 +1,93 @@
+// What Prometheus gets of webhooks. Each process knows all webhooks, so the gauges of several processes become one by their maximum.
+
+import { counter, gauge } from "../lib/metric-families.ts";
+import type { MetricFamily } from "../lib/metric-samples.ts";
+import type { AttemptOutcome, RunnerEngine } from "./attempt.ts";
+import { cursorRevision } from "./next-event.ts";
+import type { WebhookRecords } from "./records.ts";
+import type { SeenWebhook, WebhookRunner } from "./runner.ts";
+
+/** Webhooks with series of their own: those that are furthest behind. */
+const maxSeries = 100;
+
+export type AttemptCounts = Record<AttemptOutcome, number>;
+
+interface MetricSources {
+  readonly engine: Pick<RunnerEngine, "journal">;
+  readonly records: WebhookRecords;
+  readonly runner: WebhookRunner;
+  readonly attempts: AttemptCounts;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The families of this process, as of the last look at the states. */
+export async function webhookFamilies({
+  engine,
+  records,
+  runner,
+  attempts,
+  now,
+}: MetricSources): Promise<MetricFamily[]> {
+  const { all, paused } = records.counts;
+  const lags = [...runner.seen.values()].map(toLag).filter(({ changes }) => changes > 0);
+  const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
+  const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
+  const labelled = (values: readonly number[]) =>
+    furthest.map(({ labels }, i) => [labels, values[i] as number] as const);
+  return [
+    counter(
+      "storefront_webhook_attempts_total",
+      "Attempts to deliver to a webhook: delivered (2xx), refused (another status), failed (no response) or interrupted (by the server).",
+      Object.entries(attempts).map(([outcome, count]) => [{ outcome }, count]),
+    ),
+    gauge("storefront_webhooks", "Webhooks.", all, "max"),
+    gauge("storefront_webhooks_paused", "Webhooks that are paused.", paused, "max"),
+    gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
+    labelledGauge(
+      "storefront_webhook_lag_changes",
+      "Changes of the website after what was delivered, for the 100 webhooks that are furthest behind.",
+      labelled(furthest.map(({ changes }) => changes)),
+    ),
+    labelledGauge(
+      "storefront_webhook_lag_seconds",
+      "Age of the first change that was not delivered, for the 100 webhooks that are furthest behind.",
+      labelled(seconds),
+    ),
+  ];
+}
+
+interface Lag {
+  readonly labels: { readonly webhook: string };
+  readonly site: number;
+  /** What was delivered. */
+  readonly revision: number;
+  readonly changes: number;
+}
+
+function toLag({ state: { webhook, site, cursor }, head }: SeenWebhook): Lag {
+  const revision = cursorRevision(cursor);
+  return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
+}
+
+/** The age of the first change after what was delivered; 0 when it cannot be read. */
+async function secondsBehind(
+  engine: Pick<RunnerEngine, "journal">,
+  { site, revision }: Lag,
+  now: number,
+): Promise<number> {
+  try {
+    const [entry] = (await engine.journal(site, revision, 1)).entries;
+    return entry ? Math.max(0, now - entry.at) / 1000 : 0;
+  } catch {
+    return 0;
+  }
+}
+
+function labelledGauge(
+  name: string,
+  help: string,
+  values: readonly (readonly [Record<string, string>, number])[],
+): MetricFamily {
+  return { name, help, type: "gauge", aggregator: "max", values: values.map(([labels, value]) => ({ labels, value })) };
+}

@@ -1,0 +1,80 @@
+import type { RecordChange } from "../model/change.ts";
+import { toDeclared } from "../model/record.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { Follower } from "../store/loaded-sites.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+
+/** A webhook that is not paused, of a site that is served. */
+export interface ActiveWebhook {
+  readonly site: number;
+  readonly webhook: number;
+  readonly siteName: string;
+  readonly url: string;
+  /** The names of the resources that it follows. */
+  readonly resources: ReadonlySet<string>;
+}
+
+interface SiteEntry {
+  readonly name: string;
+  readonly isServed: boolean;
+}
+
+type WebhookEntry = Omit<ActiveWebhook, "siteName"> & { readonly isPaused: boolean };
+
+/** Webhooks and the sites that they belong to: an index of the system site's records. */
+export class WebhookRecords implements Follower {
+  readonly #sites = new Map<number, SiteEntry>();
+  readonly #webhooks = new Map<number, WebhookEntry>();
+  /** Names of resources by path. */
+  readonly #names: ReadonlyMap<string, string>;
+
+  constructor(resources: readonly Resource[]) {
+    this.#names = new Map(servedOf(resources).map(({ path, name }) => [path, name]));
+  }
+
+  /** All webhooks, and those that are paused. */
+  get counts(): { readonly all: number; readonly paused: number } {
+    const paused = [...this.#webhooks.values()].filter(({ isPaused }) => isPaused).length;
+    return { all: this.#webhooks.size, paused };
+  }
+
+  /** Undefined when it is paused, or its site is suspended, incomplete or removed. */
+  active(webhook: number): ActiveWebhook | undefined {
+    const entry = this.#webhooks.get(webhook);
+    const site = entry && this.#sites.get(entry.site);
+    return entry && !entry.isPaused && site?.isServed ? { ...entry, siteName: site.name } : undefined;
+  }
+
+  allActive(): ActiveWebhook[] {
+    return [...this.#webhooks.keys()].flatMap((id) => this.active(id) ?? []);
+  }
+
+  reset(system: Snapshot): void {
+    this.#sites.clear();
+    this.#webhooks.clear();
+    for (const { id, json } of system.collection(siteResource)) this.#putSite(id, json);
+    for (const { id, json } of system.collection(webhookResource)) this.#putWebhook(id, json);
+  }
+
+  change({ resource, id, operation, body }: RecordChange): void {
+    const after = (declared: Resource) => (operation === "delete" ? null : toDeclared(declared, body));
+    if (resource === siteResource.name) this.#putSite(id, after(siteResource));
+    else if (resource === webhookResource.name) this.#putWebhook(id, after(webhookResource));
+  }
+
+  #putSite(id: number, body: string | null): void {
+    if (body === null) return void this.#sites.delete(id);
+    const { Name, Suspended, Importing } = JSON.parse(body);
+    this.#sites.set(id, { name: Name, isServed: Suspended === "" && Importing === "" });
+  }
+
+  #putWebhook(id: number, body: string | null): void {
+    if (body === null) return void this.#webhooks.delete(id);
+    const { Site, URL: url, Resources, Paused } = JSON.parse(body);
+    const paths: string[] = Resources === "" ? [...this.#names.keys()] : Resources.split(" ");
+    const resources = new Set(paths.flatMap((path) => this.#names.get(path) ?? []));
+    this.#webhooks.set(id, { site: Number(Site), webhook: id, url, resources, isPaused: Paused !== "" });
+  }
+}

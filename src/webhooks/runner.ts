@@ -1,0 +1,192 @@
+// Delivers the webhooks of a database, beside any number of other processes that do the same. A webhook is the feed of a site, pushed: its
+// state (model/webhooks.ts) has a cursor, and one process at a time, by a lease, sends what comes after it (turn.ts). The state is read again
+// every two seconds, which is how a process finds what another one left behind; changes of a site come sooner, by its watch.
+
+import type { Logger } from "pino";
+import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
+import { messageOf } from "../lib/thrown.ts";
+import type { Head } from "../model/engine.ts";
+import type { WebhookState } from "../model/webhooks.ts";
+import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
+import { cursorRevision } from "./next-event.ts";
+import type { ActiveWebhook } from "./records.ts";
+import { type TurnDependencies, takeTurn } from "./turn.ts";
+import { TurnQueue } from "./turn-queue.ts";
+
+/** Milliseconds between two looks at all states, at least; and how many times as long as the look took. */
+const lookInterval = 2000;
+const pausesPerLook = 20;
+/** Milliseconds in which a webhook gets no turn after one that ended with `later`. */
+const restTime = 2000;
+/** Sites whose heads are read at once. */
+const maxHeads = 500;
+
+/** Calls back whenever a site has new changes, until the returned function is called. */
+export type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
+
+interface RunnerDependencies extends TurnDependencies {
+  readonly watchSite: WatchSite;
+  readonly log: Pick<Logger, "warn">;
+}
+
+/** What the last look found of a webhook that is delivered here. */
+export interface SeenWebhook {
+  readonly state: WebhookState;
+  readonly head: Head;
+}
+
+export class WebhookRunner {
+  readonly #dependencies: RunnerDependencies;
+  readonly #stop = new AbortController();
+  readonly #turns = new TurnQueue((webhook) => void this.#takeTurn(webhook));
+  readonly #leases = new Map<number, HeldLease>();
+  readonly #running = new Set<Promise<void>>();
+  /** Until when, by the clock's `elapsed`, a webhook gets no turn. */
+  readonly #resting = new Map<number, number>();
+  readonly #watches = new Map<number, () => void>();
+  readonly #logLimit: LogLimit;
+  #seen: ReadonlyMap<number, SeenWebhook> = new Map();
+  #bySite: ReadonlyMap<number, readonly ActiveWebhook[]> = new Map();
+  #cancelLook: () => void = () => {};
+
+  constructor(dependencies: RunnerDependencies) {
+    this.#dependencies = dependencies;
+    this.#logLimit = createLogLimit(dependencies.clock.now);
+    this.#lookAfter(0);
+  }
+
+  /** The webhooks that are not paused and may deliver in this database, by ID. */
+  get seen(): ReadonlyMap<number, SeenWebhook> {
+    return this.#seen;
+  }
+
+  /** Aborts the requests under way, and lets other processes go on at once. */
+  async stop(): Promise<void> {
+    this.#turns.end();
+    this.#stop.abort();
+    this.#cancelLook();
+    for (const stopWatch of this.#watches.values()) stopWatch();
+    this.#watches.clear();
+    while (this.#running.size > 0) await Promise.all(this.#running);
+    await Promise.allSettled([...this.#leases.values()].map((held) => releaseHeld(held, "done")));
+  }
+
+  #lookAfter(milliseconds: number): void {
+    this.#cancelLook = this.#dependencies.clock.after(milliseconds, () => this.#run(this.#lookAndGoOn()));
+  }
+
+  async #lookAndGoOn(): Promise<void> {
+    const { clock } = this.#dependencies;
+    const started = clock.elapsed();
+    try {
+      await this.#look();
+    } catch (error) {
+      this.#logError(error);
+    }
+    if (!this.#stop.signal.aborted)
+      this.#lookAfter(Math.max(lookInterval, pausesPerLook * (clock.elapsed() - started)));
+  }
+
+  /** Reads all states, and gives a turn to each webhook that is due. */
+  async #look(): Promise<void> {
+    const { engine, records, refresh } = this.#dependencies;
+    await refresh();
+    const active = new Map(records.allActive().map((webhook) => [webhook.webhook, webhook]));
+    this.#bySite = Map.groupBy(active.values(), ({ site }) => site);
+    const home = active.size > 0 ? await engine.databaseIdentity() : "";
+    const states = (active.size > 0 ? await engine.webhookStates() : []).filter(
+      (s) => active.has(s.webhook) && s.home === home,
+    );
+    const heads = await this.#heads([...new Set(states.map(({ site }) => site))]);
+    this.#seen = new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
+    this.#watch(heads);
+    for (const [webhook, seen] of this.#seen) if (this.#isDue(seen)) this.#add(webhook, seen);
+    for (const map of [this.#leases, this.#resting]) for (const id of map.keys()) if (!active.has(id)) map.delete(id);
+  }
+
+  async #heads(sites: readonly number[]): Promise<Map<number, Head>> {
+    const heads = new Map<number, Head>();
+    for (let i = 0; i < sites.length; i += maxHeads) {
+      const some = sites.slice(i, i + maxHeads);
+      const found = await this.#dependencies.engine.heads(some);
+      some.forEach((site, index) => void heads.set(site, found[index] as Head));
+      // Reads of SQLite take no turn of the event loop.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return heads;
+  }
+
+  #isDue({ state, head }: SeenWebhook): boolean {
+    if (state.nextAt > this.#dependencies.clock.now()) return false;
+    const { epoch, cursor, isGone, first } = state;
+    return (
+      isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision
+    );
+  }
+
+  /** Follows exactly these sites from now on. */
+  #watch(heads: ReadonlyMap<number, Head>): void {
+    for (const [site, stopWatch] of this.#watches) {
+      if (heads.has(site)) continue;
+      stopWatch();
+      this.#watches.delete(site);
+    }
+    if (this.#stop.signal.aborted) return;
+    for (const [site, head] of heads) {
+      if (this.#watches.has(site)) continue;
+      this.#watches.set(
+        site,
+        this.#dependencies.watchSite(site, head, () => this.#onChange(site)),
+      );
+    }
+  }
+
+  #onChange(site: number): void {
+    for (const { webhook } of this.#bySite.get(site) ?? []) {
+      const seen = this.#seen.get(webhook);
+      if (seen && seen.state.nextAt <= this.#dependencies.clock.now()) this.#add(webhook, seen);
+    }
+  }
+
+  #add(webhook: number, { state }: SeenWebhook): void {
+    if ((this.#resting.get(webhook) ?? 0) > this.#dependencies.clock.elapsed()) return;
+    this.#turns.add(webhook, state.failures > 0);
+  }
+
+  #takeTurn(webhook: number): void {
+    const held = this.#leases.get(webhook) ?? {};
+    this.#leases.set(webhook, held);
+    this.#run(
+      takeTurn(webhook, held, this.#dependencies, this.#stop.signal)
+        .catch((error): TurnResult => {
+          // What is stored is not known. The next turn reads it.
+          held.lease = undefined;
+          this.#logError(error);
+          return "later";
+        })
+        .then((result) => this.#afterTurn(webhook, held, result)),
+    );
+  }
+
+  #afterTurn(webhook: number, held: HeldLease, result: TurnResult): void {
+    if (!held.lease) this.#leases.delete(webhook);
+    const { elapsed } = this.#dependencies.clock;
+    if (result === "more") this.#turns.add(webhook, false);
+    else if (result === "later") this.#resting.set(webhook, elapsed() + restTime);
+    this.#turns.done(webhook);
+  }
+
+  /** Runs work for which `stop` waits. It does not reject. */
+  #run(work: Promise<void>): void {
+    const running = work.finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  #logError(error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const reason = messageOf(error);
+    this.#logLimit(reason, (suppressed) =>
+      this.#dependencies.log.warn({ reason, suppressed }, "webhooks could not be delivered; they are tried again"),
+    );
+  }
+}
