@@ -19,6 +19,7 @@ import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { openEngine } from "./store/open.ts";
 import { startRetention } from "./store/retention.ts";
+import { SiteWatch } from "./store/site-watch.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
@@ -79,6 +80,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     async stop() {
       await Promise.all([webhooks.stop(), http.stop(10)]);
       await accessLog?.stop(1000);
+      store.siteWatch.stop();
       for (const work of background) await work.stop();
       await engine.close();
     },
@@ -92,7 +94,8 @@ async function openStore({ database, memory }: Config, resources: readonly Resou
     .openForWriting?.()
     .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
   const writeQueue = new WriteQueue(engine, snapshots);
-  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue };
+  const siteWatch = new SiteWatch(engine);
+  return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
 }
 
 /**

@@ -13,6 +13,7 @@ import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { LastBackup } from "../src/store/last-backup.ts";
 import { openEngine } from "../src/store/open.ts";
+import { SiteWatch } from "../src/store/site-watch.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { WriteQueue } from "../src/store/write-queue.ts";
 import type { Listener } from "../src/wire/listen.ts";
@@ -58,6 +59,7 @@ beforeEach(async () => {
       lastBackup: new LastBackup(engine),
       build: () => ({ version: "", commit: "" }),
       snapshots,
+      siteWatch: new SiteWatch(delayed),
       writeQueue: new WriteQueue(delayed, snapshots),
       resources: allResources,
       log: pino({ level: "silent" }),

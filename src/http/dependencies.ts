@@ -5,6 +5,7 @@ import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import type { LastBackup } from "../store/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
+import type { SiteWatch } from "../store/site-watch.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 
@@ -14,6 +15,7 @@ export interface HttpDependencies {
   readonly lastBackup: LastBackup;
   readonly snapshots: Snapshots;
   readonly writeQueue: WriteQueue;
+  readonly siteWatch: SiteWatch;
   readonly resources: readonly Resource[];
   readonly build: () => Build;
   readonly log: Logger;

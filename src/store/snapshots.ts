@@ -70,6 +70,12 @@ export class Snapshots {
     if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
   }
 
+  /** The system site as it is in memory; undefined before it was loaded. `fresh` makes it as new as the store. */
+  get system(): Head | undefined {
+    const snapshot = this.#loaded.get(systemSite);
+    return snapshot && { revision: snapshot.revision, epoch: snapshot.epoch };
+  }
+
   get size(): MemorySize {
     return this.#loaded.size;
   }

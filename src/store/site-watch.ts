@@ -1,0 +1,153 @@
+// Wakes what waits for the next change of a site: any number of requests and webhooks, for any number of sites.
+
+import { sleep } from "../lib/background.ts";
+import { FairQueue } from "../lib/fair-queue.ts";
+import type { Engine, Head } from "../model/engine.ts";
+import type { CommitWatch } from "../model/watched-engine.ts";
+import { type OnChange, SiteWatcher, type WatchedSite } from "./site-watcher.ts";
+
+/** Sites whose heads are read at once. It takes SQLite less than a millisecond. */
+const portion = 200;
+/** Milliseconds between two looks at all watched sites, where commits may be missed, and after the store failed. */
+const lookInterval = 250;
+/** After a look, the pause is so many times as long as the look took, and at most so many milliseconds. */
+const pauseFactor = 10;
+const maxPause = 1000;
+/** Milliseconds after the last watcher in which the engine is watched on: most clients come back at once. */
+const lingerTime = 5000;
+
+/** One per process. It costs nothing while nothing is watched. */
+export class SiteWatch {
+  readonly #engine: Pick<Engine, "heads" | "watchCommits">;
+  readonly #sites = new Map<number, WatchedSite>();
+  readonly #queue = new FairQueue<number>();
+  readonly #stopped = Promise.withResolvers<void>();
+  /** The sites to look at, beside all of them. */
+  #due = new Set<number>();
+  #isAllDue = false;
+  #isLooking = false;
+  #commits: CommitWatch | undefined;
+  #lookTimer: NodeJS.Timeout | undefined;
+  #lingerTimer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(engine: Pick<Engine, "heads" | "watchCommits">) {
+    this.#engine = engine;
+  }
+
+  /** How many sites are watched. */
+  get size(): number {
+    return this.#sites.size;
+  }
+
+  /**
+   * Calls `onChange` soon after the head of `site` is another than `head`, also one of another history or one that went back, and again
+   * whenever it is another than at the last call; not while a call is under way.
+   * @param head what the caller knows of the site
+   * @returns a function that ends this; it may be called more than once
+   */
+  watch(site: number, head: Head, onChange: OnChange): () => void {
+    if (this.#isStopped) return () => {};
+    const watched = this.#watched(site);
+    const watcher = new SiteWatcher(watched, head, onChange, this.#queue);
+    watched.watchers.add(watcher);
+    this.#open();
+    // What was committed before this call may have been reported already.
+    if (!watcher.isUpToDate) this.#note([site]);
+    return () => this.#remove(watched, watcher);
+  }
+
+  /** Ends all. Nothing is called any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { watchers } of this.#sites.values()) for (const watcher of watchers) watcher.stop();
+    this.#sites.clear();
+    this.#stopped.resolve();
+    this.#close();
+  }
+
+  #watched(id: number): WatchedSite {
+    let watched = this.#sites.get(id);
+    if (!watched) {
+      watched = { id, head: undefined, watchers: new Set() };
+      this.#sites.set(id, watched);
+    }
+    return watched;
+  }
+
+  #remove(watched: WatchedSite, watcher: SiteWatcher): void {
+    watcher.stop();
+    if (!watched.watchers.delete(watcher) || watched.watchers.size > 0) return;
+    this.#sites.delete(watched.id);
+    if (this.#sites.size > 0 || this.#isStopped) return;
+    this.#lingerTimer = setTimeout(() => this.#close(), lingerTime);
+    this.#lingerTimer.unref();
+  }
+
+  #open(): void {
+    clearTimeout(this.#lingerTimer);
+    if (this.#commits) return;
+    this.#commits = this.#engine.watchCommits((sites) => this.#note(sites));
+    if (!this.#commits.mayMiss) return;
+    this.#lookTimer = setInterval(() => this.#note(undefined), lookInterval);
+    this.#lookTimer.unref();
+  }
+
+  #close(): void {
+    clearTimeout(this.#lingerTimer);
+    clearInterval(this.#lookTimer);
+    this.#commits?.stop();
+    this.#commits = undefined;
+  }
+
+  /** @param sites that may have changed; undefined for any */
+  #note(sites: readonly number[] | undefined): void {
+    if (!sites) this.#isAllDue = true;
+    for (const site of sites ?? []) if (this.#sites.has(site)) this.#due.add(site);
+    if (!this.#isLooking) void this.#lookAtAll();
+  }
+
+  async #lookAtAll(): Promise<void> {
+    this.#isLooking = true;
+    for (let due = this.#takeDue(); due.length > 0; due = this.#takeDue()) {
+      await sleep(await this.#look(due), this.#stopped.promise);
+    }
+    this.#isLooking = false;
+  }
+
+  #takeDue(): number[] {
+    const due = [...(this.#isAllDue ? this.#sites.keys() : this.#due)];
+    this.#due.clear();
+    this.#isAllDue = false;
+    return due;
+  }
+
+  /** Returns how long to pause. */
+  async #look(due: readonly number[]): Promise<number> {
+    let taken = 0;
+    for (let at = 0; at < due.length && !this.#isStopped; at += portion) {
+      if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+      const started = performance.now();
+      try {
+        await this.#lookAt(due.slice(at, at + portion));
+      } catch {
+        // Requests report that the store does not respond. Here, nothing is lost by a later look.
+        this.#note(due.slice(at));
+        return lookInterval;
+      }
+      taken += performance.now() - started;
+    }
+    return Math.min(maxPause, pauseFactor * taken);
+  }
+
+  async #lookAt(sites: readonly number[]): Promise<void> {
+    const found = this.#engine.heads(sites);
+    const heads = found instanceof Promise ? await found : found;
+    sites.forEach((site, index) => {
+      const watched = this.#sites.get(site);
+      if (!watched) return;
+      watched.head = heads[index] as Head;
+      for (const watcher of watched.watchers) watcher.callIfChanged();
+    });
+  }
+}
