@@ -1,0 +1,47 @@
+// `npm run check:deploy [-- name...]`: runs and checks what deploy/ has, and says what could not be checked on this machine.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { checkCompose } from "./compose.ts";
+import { checkImage } from "./image.ts";
+import { checkKubernetes } from "./kubernetes.ts";
+import { checkPrometheus } from "./prometheus.ts";
+import { checkProxies } from "./proxies.ts";
+import { createReport, type Report } from "./report.ts";
+import { checkSystemd } from "./systemd.ts";
+
+type Check = (report: Report, folder: string) => Promise<void>;
+
+const checks: Readonly<Record<string, Check>> = {
+  image: checkImage,
+  compose: checkCompose,
+  systemd: checkSystemd,
+  kubernetes: checkKubernetes,
+  prometheus: checkPrometheus,
+  nginx: (report, folder) => checkProxies(report, folder, ["nginx"]),
+  caddy: (report, folder) => checkProxies(report, folder, ["caddy"]),
+};
+
+const named = process.argv.slice(2).filter((_, i, args) => args[i] !== "--binary" && args[i - 1] !== "--binary");
+const unknown = named.find((name) => !Object.hasOwn(checks, name));
+if (unknown !== undefined) {
+  console.error(`unknown check \`${unknown}\`: the checks are ${Object.keys(checks).join(", ")}`);
+  process.exit(2);
+}
+
+const report = createReport();
+const folder = mkdtempSync(join(tmpdir(), "storefront-deploy-"));
+try {
+  await Promise.all(
+    Object.entries(checks)
+      .filter(([name]) => named.length === 0 || named.includes(name))
+      .map(async ([name, check]) => {
+        const own = mkdtempSync(join(folder, `${name}-`));
+        await check(report, own).catch((error) => report.check(`${name}: runs`, false, String(error?.stack ?? error)));
+      }),
+  );
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(report.finish());

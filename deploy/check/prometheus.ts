@@ -1,0 +1,55 @@
+// Prometheus, with the configuration of this folder, against a real server.
+
+import { copyFileSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { startProcess } from "../../test/support/processes.ts";
+import type { Report } from "./report.ts";
+import { findProgram, replaceAll, run } from "./tools.ts";
+
+const root = join(import.meta.dir, "../..");
+
+export async function checkPrometheus(report: Report, folder: string): Promise<void> {
+  const promtool = findProgram("promtool", ["prometheus"], folder);
+  const prometheus = findProgram("prometheus", ["prometheus"], folder);
+  if (!promtool || !prometheus)
+    return report.skip("prometheus", "it is not installed, and its Debian package cannot be downloaded");
+  copyFileSync(join(root, "docs/alerts.yml"), join(folder, "alerts.yml"));
+  copyFileSync(join(root, "deploy/prometheus.yml"), join(folder, "prometheus.yml"));
+  const { status, stdout, stderr } = run([promtool, "check", "config", "prometheus.yml"], { cwd: folder });
+  report.check("prometheus: promtool accepts the configuration and the alerts", status === 0, stdout + stderr);
+  await checkScrape(report, folder, prometheus);
+}
+
+async function checkScrape(report: Report, folder: string, prometheus: string): Promise<void> {
+  const port = String(20_000 + (process.pid % 10_000));
+  const admin = `127.0.0.1:${Number(port) + 10_000}`;
+  const server = await startProcess({ DATABASE: `sqlite:${join(folder, "test.db")}`, ADMIN: admin, WORKERS: "2" });
+  const config = replaceAll(readFileSync(join(root, "deploy/prometheus.yml"), "utf8"), { "127.0.0.1:8081": admin });
+  await Bun.write(join(folder, "run.yml"), `global: { scrape_interval: 1s }\n${config}`);
+  const options = [
+    `--config.file=${folder}/run.yml`,
+    `--storage.tsdb.path=${folder}/data`,
+    `--web.listen-address=127.0.0.1:${port}`,
+  ];
+  const child = Bun.spawn([prometheus, ...options], { stdio: ["ignore", "ignore", "ignore"] });
+  try {
+    const found = await query(port, 'up{job="storefront"} * on() group_left() count(storefront_build_info)');
+    report.check("prometheus: it scrapes a server with two workers", found, "no sample within 20 seconds");
+  } finally {
+    child.kill();
+    await Promise.all([child.exited, server.end()]);
+  }
+}
+
+/** Whether `expression` has a value above 0 within 20 seconds. */
+async function query(port: string, expression: string): Promise<boolean> {
+  const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`;
+  for (const end = Date.now() + 20_000; Date.now() < end; await Bun.sleep(200)) {
+    const response = await fetch(url).catch(() => undefined);
+    const { data } = (response?.ok ? await response.json() : {}) as {
+      data?: { result: { value: [number, string] }[] };
+    };
+    if (data?.result.some(({ value }) => Number(value[1]) > 0)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,225 @@
+// The proxies in front of a server, and in front of a recorder that shows what they send.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { runProgram, startProcess } from "../../test/support/processes.ts";
+import { makeAuthority, type TestCertificate } from "./certificate.ts";
+import { type ClientResponse, connectClient, type ProxyClient } from "./client.ts";
+import { type ProxyKind, proxyKinds, startProxy } from "./proxy.ts";
+import { startRecorder } from "./recorder.ts";
+import type { Report } from "./report.ts";
+import { run } from "./tools.ts";
+
+/** A check of one proxy. */
+interface Bench {
+  readonly name: string;
+  readonly report: Report;
+  readonly client: ProxyClient;
+}
+
+export async function checkProxies(report: Report, folder: string, names: readonly string[]): Promise<void> {
+  const wanted = proxyKinds.filter(({ name }) => names.includes(name));
+  if (run(["openssl", "version"]).status !== 0)
+    return wanted.forEach(({ name }) => {
+      report.skip(name, "openssl is not installed");
+    });
+  const certificate = await makeAuthority(folder);
+  await Promise.all(wanted.map((kind) => checkProxy(report, folder, kind, certificate)));
+}
+
+async function checkProxy(report: Report, folder: string, kind: ProxyKind, certificate: TestCertificate) {
+  const program = kind.find(mkdtempSync(join(folder, `${kind.name}-package-`)));
+  if (!program) return report.skip(kind.name, "it is not installed, and its Debian package cannot be downloaded");
+  await Promise.all([
+    checkHeaders(report, join(folder, `${kind.name}-recorder`), kind, program, certificate),
+    checkRequests(report, join(folder, `${kind.name}-server`), kind, program, certificate),
+  ]);
+}
+
+/** What the proxy sends to the server, seen by a recorder. */
+async function checkHeaders(
+  report: Report,
+  folder: string,
+  kind: ProxyKind,
+  program: string,
+  { authority, ...files }: TestCertificate,
+): Promise<void> {
+  const recorder = startRecorder();
+  const proxy = await startProxy(kind, program, folder, recorder.port, { authority, ...files });
+  const client = await connectClient(proxy.ports.https, authority);
+  try {
+    const check = (what: string, holds: boolean, detail?: unknown) => {
+      report.check(`${kind.name}: ${what}`, holds, detail);
+    };
+    const waited = waits(client, 55);
+    for (let i = 0; i < 20; i++) await client.request({ path: "/restapi/brands.json" });
+    check(
+      "connections to the server are kept: 20 requests in turn and one that waits use 2",
+      recorder.connections() <= 2,
+    );
+    await client.raw(forgedRequest);
+    checkForged(check, recorder.requests.at(-1) ?? "");
+    await client.request({ path: "/restapi/../x", headers: { "x-request-id": "abc" } });
+    check("dot segments reach the server as they are", / \/restapi\/\.\.\/x /.test(recorder.requests.at(-1) ?? ""));
+    await Bun.sleep(12_000);
+    const { status } = await client.request({ path: "/after-a-pause" });
+    check("a request after a pause that is longer than the idle timeout is 200", status === 200);
+    check("a request may wait 55 seconds for its response", await waited);
+  } finally {
+    client.close();
+    await proxy.stop();
+    recorder.stop();
+  }
+}
+
+async function waits(client: ProxyClient, seconds: number): Promise<boolean> {
+  const from = performance.now();
+  const { status, body } = await client.request({ path: `/wait/${seconds}` });
+  return status === 200 && body === "ok" && performance.now() - from >= seconds * 1000 - 100;
+}
+
+/** A client that claims to be a proxy. */
+const forgedRequest = [
+  "GET /forged HTTP/1.1",
+  "Host: shop.example",
+  "Connection: close, X-Nominated",
+  "X-Nominated: 1",
+  "Keep-Alive: timeout=99",
+  "Proxy-Connection: keep-alive",
+  "Proxy-Authorization: Basic eA==",
+  "TE: trailers",
+  "Upgrade: websocket",
+  "Forwarded: for=192.0.2.66;host=evil.example",
+  "X-Forwarded-For: 192.0.2.66",
+  "X-Forwarded-Host: evil.example",
+  "X-Forwarded-Proto: ftp",
+  "X-API-AUTH: a-key",
+  "\r\n",
+].join("\r\n");
+
+function checkForged(check: (what: string, holds: boolean, detail?: unknown) => void, section: string): void {
+  const [line, ...fields] = section.toLowerCase().split("\r\n");
+  const values = (name: string) =>
+    fields.filter((field) => field.startsWith(`${name}:`)).map((field) => field.slice(name.length + 1).trim());
+  check("HTTP/1.1 clients are served, and the server gets HTTP/1.1", line === "get /forged http/1.1", section);
+  check("Host is that of the client", String(values("host")) === "shop.example", section);
+  check("X-Forwarded-For is the address of the client", String(values("x-forwarded-for")) === "127.0.0.1", section);
+  check("X-Forwarded-Host is the host of the request", String(values("x-forwarded-host")) === "shop.example", section);
+  check("X-Forwarded-Proto is https", String(values("x-forwarded-proto")) === "https", section);
+  const cleared = ["forwarded", "keep-alive", "proxy-connection", "proxy-authorization", "te", "upgrade"];
+  const left = cleared.filter((name) => values(name).length > 0);
+  check(`cleared: ${cleared.join(", ")}`, left.length === 0, section);
+  check("Connection closes nothing", !/close|upgrade/.test(String(values("connection"))), section);
+  check("the key is passed on", String(values("x-api-auth")) === "a-key", section);
+}
+
+/** What a client gets from a real server through the proxy. */
+async function checkRequests(
+  report: Report,
+  folder: string,
+  kind: ProxyKind,
+  program: string,
+  certificate: TestCertificate,
+): Promise<void> {
+  const database = `sqlite:${folder}-data/test.db`;
+  const added = await runProgram(["site", "add", "shop", "--hostname", "shop.example", "--with-key", "--json"], {
+    DATABASE: database,
+  });
+  const { key } = JSON.parse(added.stdout) as { key: string };
+  const server = await startProcess({ DATABASE: database, TRUST_PROXY: "yes" });
+  const proxy = await startProxy(kind, program, folder, Number(new URL(server.url).port), certificate);
+  const client = await connectClient(proxy.ports.https, certificate.authority);
+  const keyed: ProxyClient = {
+    ...client,
+    request: (one) => client.request({ ...one, headers: { "x-api-auth": key, ...one.headers } }),
+  };
+  try {
+    const bench = { name: kind.name, report, client: keyed };
+    report.check(`${kind.name}: HTTP/2 is negotiated`, client.protocol() === "h2", client.protocol());
+    await checkWrites(bench);
+    await checkLinks(bench, `${server.url}`, key);
+    await checkSizes(bench);
+    await checkRedirect(bench, proxy.ports.http);
+    await server.end();
+    const { status } = await keyed.request({ path: "/readyz" });
+    report.check(`${kind.name}: without the server, the response is 502 or 503`, [502, 503].includes(status), status);
+  } finally {
+    client.close();
+    await proxy.stop();
+    await server.end("SIGKILL").catch(() => undefined);
+    rmSync(`${folder}-data`, { recursive: true, force: true });
+  }
+}
+
+async function checkWrites({ name, report, client }: Bench): Promise<void> {
+  const brands = { path: "/restapi/brands.json" };
+  const created = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => client.request({ ...brands, method: "POST", body: brand(`Brand ${i}`) })),
+  );
+  report.check(
+    `${name}: 50 creates at once are 201`,
+    created.every(({ status }) => status === 201),
+    created[0],
+  );
+  const list = await client.request({ ...brands, headers: { "accept-encoding": "gzip" } });
+  const etag = list.headers.etag ?? "";
+  report.check(`${name}: the ETag of a list that the server compressed is strong`, /^"/.test(etag), list.headers);
+  report.check(`${name}: a list is compressed for a client that asks`, list.headers["content-encoding"] === "gzip");
+  const again = await client.request({ ...brands, headers: { "if-none-match": etag, "accept-encoding": "gzip" } });
+  report.check(`${name}: If-None-Match is 304`, again.status === 304, again);
+  const one = await client.request({ path: "/restapi/brands/1.json" });
+  const headers = { "if-match": one.headers.etag ?? "" };
+  const changed = await client.request({
+    path: "/restapi/brands/1.json",
+    method: "PATCH",
+    body: brand("New"),
+    headers,
+  });
+  report.check(`${name}: PATCH with If-Match is 200`, changed.status === 200, changed);
+  const removed = await client.request({ path: "/restapi/brands.json?ID=2", method: "DELETE" });
+  report.check(`${name}: DELETE is 200`, removed.status === 200, removed);
+}
+
+/** The longest `Link` that the server sends, which is 4 KiB. */
+async function checkLinks({ name, report, client }: Bench, server: string, key: string): Promise<void> {
+  let longest: ClientResponse | undefined;
+  for (let length = 900; length < 2000; length += 10) {
+    const path = `/restapi/brands.json?limit=1&offset=1&filter[Name][contains]=${"%62".repeat(3)}&x=${"y".repeat(length)}`;
+    const direct = await fetch(server + path, { headers: { host: "shop.example", "x-api-auth": key } });
+    if (!direct.headers.has("link")) break;
+    longest = await client.request({ path });
+  }
+  const length = longest?.headers.link?.length ?? 0;
+  report.check(`${name}: a Link of 4 KiB arrives (${length} bytes)`, length > 3900, longest);
+}
+
+async function checkSizes({ name, report, client }: Bench): Promise<void> {
+  const limit = 1024 * 1024;
+  const post = (size: number) =>
+    client.request({ path: "/restapi/brands.json", method: "POST", body: brand("Padded").padEnd(size) });
+  const largest = await post(limit);
+  report.check(`${name}: a body of 1 MiB is stored`, largest.status === 201, largest);
+  const larger = await post(limit + 1);
+  report.check(`${name}: a larger body gets the 413 of the server`, isProblem(larger, 413), larger);
+  const section = (size: number) =>
+    client.request({ path: "/healthz", headers: { "x-long": "a".repeat(7000), "x-other": "b".repeat(size - 7000) } });
+  const long = await section(14_000);
+  report.check(`${name}: a header section of 14 KiB is accepted`, long.status === 200, long);
+  const longer = await section(18_000);
+  report.check(`${name}: a header section of 18 KB gets the 431 of the server`, isProblem(longer, 431), longer);
+}
+
+async function checkRedirect({ name, report }: Bench, port: number): Promise<void> {
+  const options = { headers: { host: "shop.example" }, redirect: "manual" } as const;
+  const { status, headers } = await fetch(`http://127.0.0.1:${port}/restapi/brands.json`, options);
+  const isPermanent = status === 308 && /^https:\/\/shop\.example/.test(headers.get("location") ?? "");
+  report.check(`${name}: plain HTTP is redirected to HTTPS with 308`, isPermanent, { status, headers });
+}
+
+function isProblem({ status, headers }: ClientResponse, expected: number): boolean {
+  return status === expected && headers["content-type"]?.startsWith("application/problem+json") === true;
+}
+
+function brand(name: string): string {
+  return JSON.stringify({ Name: name, AccountNumber: "x".repeat(60) });
+}

@@ -1,0 +1,137 @@
+// nginx and Caddy with the configurations of this folder, on free ports.
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { TestCertificate } from "./certificate.ts";
+import { findProgram, replaceAll, run } from "./tools.ts";
+
+/** A kind of proxy. */
+export interface ProxyKind {
+  readonly name: string;
+  /** The path of its program. Undefined if this machine has none. */
+  find(folder: string): string | undefined;
+  /** Writes the configuration into `folder`. Returns the commands that check it and that run it in the foreground. */
+  configure(program: string, folder: string, ports: ProxyPorts, certificate: TestCertificate): Promise<ProxyCommands>;
+}
+
+export interface ProxyPorts {
+  readonly https: number;
+  readonly http: number;
+  /** The port of the server behind it. */
+  readonly upstream: number;
+}
+
+interface ProxyCommands {
+  readonly check: readonly string[];
+  readonly serve: readonly string[];
+}
+
+export interface RunningProxy {
+  readonly ports: ProxyPorts;
+  stop(): Promise<void>;
+}
+
+const deploy = join(import.meta.dir, "..");
+
+export const proxyKinds: readonly ProxyKind[] = [
+  {
+    name: "nginx",
+    find: (folder) => findProgram("nginx", ["nginx", "nginx-common"], folder),
+    async configure(program, folder, ports, { cert, key }) {
+      const site = replaceAll(readFileSync(join(deploy, "nginx.conf"), "utf8"), {
+        "127.0.0.1:8080": `127.0.0.1:${ports.upstream}`,
+        "listen 443": `listen 127.0.0.1:${ports.https}`,
+        "listen 80": `listen 127.0.0.1:${ports.http}`,
+        "/etc/ssl/storefront/cert.pem": cert,
+        "/etc/ssl/storefront/key.pem": key,
+      });
+      await Bun.write(join(folder, "site.conf"), site);
+      await Bun.write(join(folder, "nginx.conf"), nginxMain(folder));
+      const command = [program, "-e", "stderr", "-p", folder, "-c", join(folder, "nginx.conf")];
+      return { check: [...command, "-t"], serve: command };
+    },
+  },
+  {
+    name: "caddy",
+    find: (folder) => findProgram("caddy", ["caddy"], folder),
+    async configure(program, folder, ports, { cert, key }) {
+      const site = replaceAll(readFileSync(join(deploy, "Caddyfile"), "utf8"), {
+        "127.0.0.1:8080": `127.0.0.1:${ports.upstream}`,
+        "/etc/ssl/storefront/cert.pem": cert,
+        "/etc/ssl/storefront/key.pem": key,
+        "\n{\n\tservers": `\n{\n\tadmin off\n\thttp_port ${ports.http}\n\thttps_port ${ports.https}\n\tservers`,
+      });
+      const file = join(folder, "Caddyfile");
+      await Bun.write(file, site);
+      const options = ["--config", file, "--adapter", "caddyfile"];
+      return { check: [program, "validate", ...options], serve: [program, "run", ...options] };
+    },
+  },
+];
+
+/** What Debian's nginx.conf sets, `gzip on` above all, with files in `folder`. */
+function nginxMain(folder: string): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  return `daemon off; worker_processes 1; pid ${folder}/nginx.pid; error_log stderr warn;
+${process.getuid?.() === 0 ? "user root;" : ""}
+events { worker_connections 768; }
+http {
+  sendfile on; tcp_nopush on; types_hash_max_size 2048; access_log off; gzip on;
+  default_type application/octet-stream;
+${temporary.map((name) => `  ${name}_temp_path ${folder}/${name};`).join("\n")}
+  include ${folder}/site.conf;
+}
+`;
+}
+
+/** Starts a proxy in front of `upstream`. @throws with its output if its check fails or it does not listen within 10 seconds */
+export async function startProxy(
+  kind: ProxyKind,
+  program: string,
+  folder: string,
+  upstream: number,
+  certificate: TestCertificate,
+): Promise<RunningProxy> {
+  mkdirSync(folder, { recursive: true });
+  const ports = { https: await freePort(), http: await freePort(), upstream };
+  const { check, serve } = await kind.configure(program, folder, ports, certificate);
+  const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const checked = run(check, { env });
+  if (checked.status !== 0) throw new Error(checked.stderr + checked.stdout);
+  const child = Bun.spawn([...serve], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] });
+  const output = new Response(child.stderr).text();
+  const stop = async () => {
+    child.kill("SIGTERM");
+    await child.exited;
+  };
+  if (!(await listens(ports.https))) {
+    await stop();
+    throw new Error(`${kind.name} does not listen: ${await output}`);
+  }
+  return { ports, stop };
+}
+
+/** A port that was free a moment ago. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = {
+    data() {},
+    open(opened: Bun.Socket) {
+      opened.end();
+    },
+  };
+  for (const end = Date.now() + 10_000; Date.now() < end; await Bun.sleep(50)) {
+    const connected = await Bun.connect({ hostname: "127.0.0.1", port, socket }).catch(() => undefined);
+    if (connected) return true;
+  }
+  return false;
+}

@@ -1,0 +1,43 @@
+// What the checks found.
+
+export interface Report {
+  /** Notes that `what` holds, or else that it is a fault, with `detail`. */
+  check(what: string, holds: boolean, detail?: unknown): void;
+  /** Notes that `what` could not be checked on this machine. */
+  skip(what: string, why: string): void;
+}
+
+export interface Summary extends Report {
+  /** Prints the summary. @returns the exit status: 1 if there is a fault, otherwise 0 */
+  finish(): number;
+}
+
+export function createReport(print: (line: string) => void = console.log): Summary {
+  let checked = 0;
+  const faults: string[] = [];
+  const skipped: string[] = [];
+  return {
+    check(what, holds, detail) {
+      checked++;
+      print(`${holds ? "ok    " : "FAULT "} ${what}`);
+      if (holds) return;
+      faults.push(what);
+      if (detail !== undefined) print(indented(detail));
+    },
+    skip(what, why) {
+      skipped.push(`${what}: ${why}`);
+      print(`not checked: ${what}: ${why}`);
+    },
+    finish() {
+      print(`\n${checked} checked, ${faults.length} faults, ${skipped.length} not checked on this machine`);
+      for (const fault of faults) print(`  FAULT ${fault}`);
+      for (const skip of skipped) print(`  not checked: ${skip}`);
+      return faults.length === 0 ? 0 : 1;
+    },
+  };
+}
+
+function indented(detail: unknown): string {
+  const text = typeof detail === "string" ? detail : Bun.inspect(detail);
+  return text.slice(0, 2000).replaceAll(/^/gm, "       ");
+}

@@ -1,0 +1,54 @@
+// The systemd unit: what systemd-analyze says of it, and the service itself under a systemd that boots in namespaces of its own.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findBinary } from "./program.ts";
+import type { Report } from "./report.ts";
+import { run } from "./tools.ts";
+
+const unit = join(import.meta.dir, "../storefront.service");
+
+/** `systemd-analyze security` is below this: 0 is the least exposure, 10 the most. */
+const maxExposure = 3;
+
+export async function checkSystemd(report: Report, folder: string): Promise<void> {
+  if (run(["systemd-analyze", "--version"]).status !== 0) return report.skip("systemd", "systemd is not installed");
+  checkUnit(report, folder);
+  const { stdout } = run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit]);
+  const exposure = Number(/Overall exposure level[^:]*: ([0-9.]+)/.exec(stdout)?.[1] ?? Number.NaN);
+  report.check(`systemd: the exposure is below ${maxExposure} (${exposure})`, exposure < maxExposure, stdout);
+  if (process.getuid?.() !== 0) return report.skip("systemd: the service under systemd", "only root can boot one");
+  await checkService(report, folder);
+}
+
+/** `systemd-analyze verify` looks for the programs of the unit, so it gets a root that has them. */
+function checkUnit(report: Report, folder: string): void {
+  const root = join(folder, "verify");
+  for (const place of ["etc/systemd/system", "usr/local/bin", "usr/bin"])
+    mkdirSync(join(root, place), { recursive: true });
+  const install = (from: string, to: string, mode: string) => run(["install", "-m", mode, from, join(root, to)]);
+  install(unit, "etc/systemd/system/storefront.service", "644");
+  install("/bin/true", "usr/local/bin/storefront", "755");
+  install("/bin/true", "usr/bin/kill", "755");
+  const targets = ["sysinit", "basic", "shutdown", "network-online", "multi-user"];
+  for (const target of targets) writeFileSync(join(root, `etc/systemd/system/${target}.target`), "[Unit]\n");
+  const { status, stderr } = run(["systemd-analyze", "verify", `--root=${root}`, "storefront.service"]);
+  report.check("systemd: systemd-analyze verify accepts the unit", status === 0 && stderr === "", stderr);
+  const missing = ["ExecStart=/usr/local/bin/storefront serve", "User=storefront"].filter(
+    (line) => !readFileSync(unit, "utf8").split("\n").includes(line),
+  );
+  report.check("systemd: the unit has the program and the user that are checked", missing.length === 0, missing);
+}
+
+async function checkService(report: Report, folder: string): Promise<void> {
+  const own = join(folder, "boot");
+  mkdirSync(own);
+  const script = join(import.meta.dir, "systemd.sh");
+  const { stdout, stderr } = run(["bash", script, "outer", unit, findBinary(), own], { seconds: 150 });
+  if (!/^(ok|FAULT) /m.test(stdout))
+    return report.skip("systemd: the service under systemd", `it does not boot here: ${stderr}`);
+  for (const [, verdict, what = ""] of stdout.matchAll(/^(ok|FAULT) (.+)$/gm))
+    report.check(`systemd: ${what}`, verdict === "ok");
+  const isWhole = stdout.endsWith("end\n") && !stdout.includes("FAULT");
+  report.check("systemd: every check of the service ran", isWhole, stdout + stderr);
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Lays out the files of the image in a new folder: the program, the libraries that it loads, certificates of authorities, and a user.
+# Usage: image-files.sh <program> <folder>
+set -eu
+program=$1
+image=$2
+
+mkdir -p "$image/usr/bin" "$image/etc/ssl/certs" "$image/tmp"
+chmod 1777 "$image/tmp"
+install -m 755 "$program" "$image/usr/bin/storefront"
+# Each line of ldd has the path of a library, but for that of the kernel. They keep their paths, links resolved.
+ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
+  install -D -m 755 "$library" "$image$library"
+done
+install -m 644 /etc/ssl/certs/ca-certificates.crt "$image/etc/ssl/certs/ca-certificates.crt"
+echo 'storefront:x:65532:65532:storefront:/data:/sbin/nologin' >"$image/etc/passwd"
+echo 'storefront:x:65532:' >"$image/etc/group"
+echo 'hosts: files dns' >"$image/etc/nsswitch.conf"
