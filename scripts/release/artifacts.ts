@@ -1,0 +1,131 @@
+// The files of a release, made in a clean checkout. The same commit gives the same bytes, but for what the registry serves later (`sbom.ts`).
+
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { sectionOf } from "./changelog.ts";
+import { thirdPartyLicenses } from "./licenses.ts";
+import { changelogOf, type ReleasePlan } from "./readiness.ts";
+import { runIn } from "./run.ts";
+import { makeSbom } from "./sbom.ts";
+
+/** Makes everything from the checkout `folder`, and returns the folder that has it. @param log is called before each step */
+export async function makeArtifacts(
+  { version }: ReleasePlan,
+  folder: string,
+  log: (step: string) => void,
+): Promise<string> {
+  const target = join(folder, "dist/release");
+  mkdirSync(target, { recursive: true });
+  const commit = await runIn(folder, ["git", "rev-parse", "HEAD"]);
+  const seconds = Number(await runIn(folder, ["git", "show", "--no-patch", "--format=%ct", commit]));
+  log("packages");
+  const server = await pack(folder, target);
+  await runIn(folder, ["npm", "pack", join(folder, "dist/client"), "--pack-destination", target]);
+  log("a fresh installation of the package, its SBOM and licences");
+  await describe(join(target, server), target, version, commit, seconds);
+  log("executables");
+  const programs = (await runIn(folder, ["npm", "run", "--silent", "build:binary", "--", "--target", "all"])).split(
+    "\n",
+  );
+  await requireVersion(folder, programs, version, commit);
+  for (const program of programs.filter(isExecutable)) await archive(folder, target, program, version, seconds);
+  writeFileSync(join(target, "RELEASE-NOTES.md"), `${sectionOf(changelogOf(folder), version)}\n`);
+  writeChecksums(target);
+  return target;
+}
+
+/** Makes the package of `folder`, and returns the name of its file. */
+async function pack(folder: string, target: string): Promise<string> {
+  const [packed] = JSON.parse(await runIn(folder, ["npm", "pack", "--json", "--silent", "--pack-destination", target]));
+  return packed.filename;
+}
+
+/** Installs the package into an empty folder, and describes what is there. */
+async function describe(file: string, target: string, version: string, commit: string, seconds: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "storefront-installed-"));
+  try {
+    writeFileSync(join(folder, "package.json"), '{ "name": "installed", "version": "0.0.0", "private": true }\n');
+    await runIn(folder, ["npm", "install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", file]);
+    const shown = await runIn(folder, [join(folder, "node_modules/.bin/storefront"), "--version"]);
+    requireShown(shown, version, commit);
+    const sbom = await makeSbom(folder, `${version} ${commit}`, new Date(seconds * 1000));
+    writeFileSync(join(target, `storefront-${version}.cdx.json`), sbom);
+    writeFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicenses(join(folder, "node_modules")));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function isExecutable(path: string): boolean {
+  return basename(path).startsWith("storefront-");
+}
+
+/** Runs the executable for this machine. */
+async function requireVersion(
+  folder: string,
+  programs: readonly string[],
+  version: string,
+  commit: string,
+): Promise<void> {
+  const own = programs.find((path) => basename(path) === `storefront-${process.platform}-${process.arch}`);
+  if (!own) throw new Error(`no executable for this machine was built: ${programs.join(", ")}`);
+  requireShown(await runIn(folder, [own, "--version"]), version, commit);
+}
+
+function requireShown(shown: string, version: string, commit: string): void {
+  const expected = `${version} (${commit.slice(0, 12)})`;
+  if (shown !== expected) throw new Error(`--version prints \`${shown}\` instead of \`${expected}\``);
+}
+
+/** `storefront-1.0.0-linux-x64.tar.gz`, with the executable and what its licences ask for. */
+async function archive(
+  folder: string,
+  target: string,
+  program: string,
+  version: string,
+  seconds: number,
+): Promise<void> {
+  const name = `storefront-${version}-${basename(program).replace("storefront-", "")}`;
+  const content = join(folder, "dist", name);
+  mkdirSync(content);
+  renameSync(program, join(content, "storefront"));
+  for (const file of ["LICENSE", "CHANGELOG.md", "deploy/storefront.service"])
+    copyFileSync(join(folder, file), join(content, basename(file)));
+  copyFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), join(content, "THIRD-PARTY-LICENSES.txt"));
+  const fixed = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"];
+  const output = join(target, `${name}.tar.gz`);
+  // Without a name and a time in the header of gzip (RFC 1952, section 2.3).
+  await runIn(join(folder, "dist"), [
+    "tar",
+    ...fixed,
+    "--use-compress-program=gzip -n",
+    "--create",
+    "--file",
+    output,
+    name,
+  ]);
+  rmSync(content, { recursive: true });
+}
+
+/** In the form that `sha256sum --check` reads. */
+function writeChecksums(target: string): void {
+  const digest = (name: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(target, name)))
+      .digest("hex");
+  const lines = readdirSync(target)
+    .sort()
+    .map((name) => `${digest(name)}  ${name}\n`);
+  writeFileSync(join(target, "SHA256SUMS"), lines.join(""));
+}

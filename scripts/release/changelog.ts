@@ -1,0 +1,30 @@
+// The sections of CHANGELOG.md.
+
+const unreleased = "## Unreleased\n";
+
+/**
+ * Gives what is unreleased the heading of `version`, and begins a new section above it.
+ * @param date as in 2026-01-31
+ * @throws if there is no such section, if it is empty, or if the version has a section already
+ */
+export function closeChangelog(text: string, version: string, date: string): string {
+  if (sectionOf(text, version) !== undefined) throw new Error(`CHANGELOG.md has a section for ${version} already`);
+  const [before, after] = splitAt(text, unreleased);
+  if (after === undefined) throw new Error("CHANGELOG.md has no section `## Unreleased`");
+  const content = after.split(/^## /m)[0] ?? "";
+  if (!/^[-*] /m.test(content)) throw new Error("the section `## Unreleased` of CHANGELOG.md is empty");
+  return `${before}${unreleased}\n## ${version} - ${date}\n${after}`;
+}
+
+/** What changed in `version`, without the heading. Undefined if it has no section. */
+export function sectionOf(text: string, version: string): string | undefined {
+  const sections = text.split(/^## /m).slice(1);
+  const found = sections.find((section) => (section.split("\n")[0] ?? "").split(" ")[0] === version);
+  return found?.slice(found.indexOf("\n") + 1).trim();
+}
+
+function splitAt(text: string, line: string): [string, string | undefined] {
+  const at = text.startsWith(line) ? 0 : text.indexOf(`\n${line}`) + 1;
+  if (at === 0 && !text.startsWith(line)) return [text, undefined];
+  return [text.slice(0, at), text.slice(at + line.length)];
+}

@@ -1,0 +1,64 @@
+// A checkout of its own for a release, so that the tree is untouched until everything is done.
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { closeChangelog } from "./changelog.ts";
+import { changelogOf, currentVersion, type ReleasePlan } from "./readiness.ts";
+import { resume, runIn } from "./run.ts";
+
+/** Calls `work` with a new checkout of the commit, and removes it afterwards. */
+export async function inCheckout<T>({ root, commit }: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
+  const parent = mkdtempSync(join(tmpdir(), "storefront-release-"));
+  const folder = join(parent, "checkout");
+  try {
+    await runIn(root, ["git", "worktree", "add", "--quiet", "--detach", folder, commit]);
+    return await work(folder);
+  } finally {
+    resume();
+    rmSync(parent, { recursive: true, force: true });
+    await runIn(root, ["git", "worktree", "prune"]);
+  }
+}
+
+/** Commits the release in the checkout `folder`: the version wherever it is written, and the changelog. */
+export async function commitRelease({ version }: ReleasePlan, folder: string, now: Date): Promise<void> {
+  const previous = currentVersion(folder);
+  for (const file of ["package.json", "package-lock.json", "src/client/package.json"])
+    replaceIn(join(folder, file), (text) => setVersion(text, version));
+  const deployed = readdirSync(join(folder, "deploy"), { withFileTypes: true }).filter((entry) => entry.isFile());
+  const files = ["docs/deploying.md", ...deployed.map(({ name }) => `deploy/${name}`)];
+  for (const file of files)
+    replaceIn(join(folder, file), (text) => text.replaceAll(`storefront:${previous}`, `storefront:${version}`));
+  const date = now.toISOString().slice(0, 10);
+  writeFileSync(join(folder, "CHANGELOG.md"), closeChangelog(changelogOf(folder), version, date));
+  await runIn(folder, ["npm", "run", "openapi"]);
+  await runIn(folder, ["git", "commit", "--quiet", "--all", "--message", `release: ${version}`]);
+}
+
+/** The version of the package itself: the first one of the file, and in a lock file also that of the package "". */
+function setVersion(text: string, version: string): string {
+  const manifest = JSON.parse(text);
+  manifest.version = version;
+  if (manifest.packages) manifest.packages[""].version = version;
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+function replaceIn(file: string, change: (text: string) => string): void {
+  writeFileSync(file, change(readFileSync(file, "utf8")));
+}
+
+/**
+ * Tags `commit` and moves the branch and the tree to it.
+ * @throws if the branch has other commits by now, or the tree other files; then nothing is changed
+ */
+export async function publishLocally({ root, tag, version }: ReleasePlan, commit: string): Promise<void> {
+  await runIn(root, ["git", "tag", "--annotate", "--message", `Storefront ${version}`, tag, commit]);
+  try {
+    await runIn(root, ["git", "merge", "--quiet", "--ff-only", commit]);
+  } catch (error) {
+    resume();
+    await runIn(root, ["git", "tag", "--delete", tag]);
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+// What must hold before a release.
+
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { closeChangelog, sectionOf } from "./changelog.ts";
+import { runIn } from "./run.ts";
+import { compareVersions, isVersion } from "./version.ts";
+
+/** What a release begins with. */
+export interface ReleasePlan {
+  readonly root: string;
+  readonly version: string;
+  readonly tag: string;
+  /** The commit that is released, or of which the release is made. */
+  readonly commit: string;
+  /** Whether the commit has the tag already, and with it the version and the changelog. */
+  readonly isTagged: boolean;
+}
+
+/** @throws with the first reason why `version` cannot be released from the checkout `root` */
+export async function planRelease(root: string, version: string, isTagged: boolean): Promise<ReleasePlan> {
+  if (!isVersion(version)) throw new Error(`invalid version \`${version}\`: write 1.2.3 or 1.2.3-rc.1`);
+  const changes = await runIn(root, ["git", "status", "--porcelain"]);
+  if (changes) throw new Error(`the tree is not clean; commit or discard first:\n${changes}`);
+  const plan = { root, version, tag: `v${version}`, commit: await runIn(root, ["git", "rev-parse", "HEAD"]), isTagged };
+  await (isTagged ? requireTagged(plan) : requireNew(plan));
+  requireGreen(plan);
+  return plan;
+}
+
+async function requireNew({ root, version, tag }: ReleasePlan): Promise<void> {
+  if (!(await runIn(root, ["git", "branch", "--show-current"]))) throw new Error("check out a branch first");
+  const tags = (await runIn(root, ["git", "tag", "--list", "v*"])).split("\n");
+  if (tags.includes(tag)) throw new Error(`the tag ${tag} exists already`);
+  const latest = [currentVersion(root), ...tags.map((one) => one.slice(1))].sort(compareVersions).at(-1) ?? "";
+  if (compareVersions(version, latest) <= 0) throw new Error(`version ${version} is not later than ${latest}`);
+  closeChangelog(changelogOf(root), version, "");
+}
+
+async function requireTagged({ root, version, tag, commit }: ReleasePlan): Promise<void> {
+  const tagged = (await runIn(root, ["git", "tag", "--points-at", commit])).split("\n");
+  if (!tagged.includes(tag)) throw new Error(`the commit that is checked out does not have the tag ${tag}`);
+  if (currentVersion(root) !== version) throw new Error(`package.json has version ${currentVersion(root)}`);
+  if (sectionOf(changelogOf(root), version) === undefined)
+    throw new Error(`CHANGELOG.md has no section for ${version}`);
+}
+
+/** `.ci/run` writes the commit that passed, if nothing else was in the tree. */
+function requireGreen({ root, commit }: ReleasePlan): void {
+  const file = join(root, "dist/ci-passed");
+  const passed = existsSync(file) ? readFileSync(file, "utf8").trim() : "none";
+  if (passed !== commit) throw new Error(`CI has not passed for ${commit}: run \`bash .ci/run\` (passed: ${passed})`);
+}
+
+export function currentVersion(root: string): string {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+}
+
+export function changelogOf(root: string): string {
+  return readFileSync(join(root, "CHANGELOG.md"), "utf8");
+}

@@ -1,0 +1,36 @@
+// The commands of a release.
+
+let running: Bun.Subprocess | undefined;
+let isInterrupted = false;
+
+/** Ends the running command, and lets every further one fail. */
+export function interrupt(): void {
+  isInterrupted = true;
+  running?.kill();
+}
+
+/** Lets commands run again, to clean up after an interruption. */
+export function resume(): void {
+  isInterrupted = false;
+}
+
+/**
+ * Runs a command in `cwd` and returns its standard output without the last line break.
+ * @throws with its output if it fails
+ */
+export async function runIn(cwd: string, command: readonly string[]): Promise<string> {
+  if (isInterrupted) throw new Error("interrupted");
+  const child = Bun.spawn([...command], { cwd, env: outerEnvironment(), stdio: ["ignore", "pipe", "pipe"] });
+  running = child;
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  if (isInterrupted) throw new Error("interrupted");
+  if ((await child.exited) === 0) return stdout.replace(/\n$/, "");
+  const output = `${stdout}${stderr}`.trim().split("\n").slice(-30).join("\n");
+  throw new Error(`\`${command.join(" ")}\` failed:\n${output}`);
+}
+
+/** The environment without what `npm run` adds: npm in another folder would take it for its own. */
+function outerEnvironment(): Record<string, string | undefined> {
+  const isOfRun = /^(npm_(lifecycle|package|command|execpath|node_execpath|config_local_prefix)|INIT_CWD$)/;
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfRun.test(name)));
+}

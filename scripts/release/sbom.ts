@@ -1,0 +1,63 @@
+// The software bill of materials of an installation, in CycloneDX 1.5 as JSON.
+
+import { createHash } from "node:crypto";
+import { type Spec, Validation } from "@cyclonedx/cyclonedx-library";
+import { runIn } from "./run.ts";
+
+interface Component {
+  readonly name: string;
+  readonly "bom-ref": string;
+}
+
+interface Dependency {
+  readonly ref: string;
+  readonly dependsOn: readonly string[];
+}
+
+interface Sbom {
+  readonly specVersion: string;
+  serialNumber: string;
+  readonly metadata: { timestamp: string; component: Component };
+  components: Component[];
+  dependencies: Dependency[];
+}
+
+/**
+ * Describes what is installed in `folder`, whose only direct dependency is the program. The program becomes the subject.
+ * @param seed what the serial number derives from, so that the same release has the same one
+ * @throws if the result does not fit the schema of CycloneDX
+ */
+export async function makeSbom(folder: string, seed: string, time: Date): Promise<string> {
+  const output = await runIn(folder, [
+    "npm",
+    "sbom",
+    "--sbom-format",
+    "cyclonedx",
+    "--omit",
+    "dev",
+    "--sbom-type",
+    "application",
+  ]);
+  const sbom = JSON.parse(output) as Sbom;
+  const own = sbom.metadata.component["bom-ref"];
+  const [root] = sbom.dependencies.find(({ ref }) => ref === own)?.dependsOn ?? [];
+  const subject = sbom.components.find((component) => component["bom-ref"] === root);
+  if (!subject) throw new Error("the SBOM does not have the program");
+  sbom.metadata.component = subject;
+  sbom.metadata.timestamp = time.toISOString();
+  sbom.serialNumber = `urn:uuid:${toUuid(seed)}`;
+  sbom.components = sbom.components.filter((component) => component !== subject);
+  sbom.dependencies = sbom.dependencies.filter(({ ref }) => ref !== own);
+  const text = `${JSON.stringify(sbom, null, 2).replaceAll(folder, "")}\n`;
+  const fault = await new Validation.JsonStrictValidator(sbom.specVersion as Spec.Version).validate(text);
+  if (fault) throw new Error(`the SBOM does not fit the schema of CycloneDX: ${Bun.inspect(fault)}`);
+  return text;
+}
+
+/** A UUID of version 8 (RFC 9562, section 5.8) from the digest of `seed`. */
+function toUuid(seed: string): string {
+  const bytes = createHash("sha256").update(seed).digest().subarray(0, 16);
+  bytes[6] = ((bytes[6] as number) & 0x0f) | 0x80;
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80;
+  return bytes.toString("hex").replace(/(.{8})(.{4})(.{4})(.{4})(.{12})/, "$1-$2-$3-$4-$5");
+}
