@@ -146,6 +146,7 @@ const unreadable: Omit<Exchange, "id"> = {
     headers: new RequestHeaders(new Map()),
     address: "",
     isAbandoned: false,
+    onClientEnd: () => {},
     body: () => new Uint8Array(),
   },
   target: { path: "", query: "" },

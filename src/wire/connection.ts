@@ -74,7 +74,7 @@ export class Connection implements Turn {
 
   /** The client closed its side. It may still wait for responses. */
   clientEnd(): void {
-    this.#requests.input.isEnded = true;
+    this.#requests.client.end();
     this.goOn();
   }
 
@@ -109,7 +109,7 @@ export class Connection implements Turn {
 
   /** Ends the connection after a fault of this program or of the runtime. */
   fail(error: unknown): void {
-    this.#context.handler.respondUnreadable(error, this.#requests.address);
+    this.#context.handler.respondUnreadable(error, this.#requests.client.address);
     this.#socket.terminate();
   }
 
@@ -159,18 +159,18 @@ export class Connection implements Turn {
   }
 
   #wait(): void {
-    const { state, input, output } = this.#requests;
+    const { state, client, output } = this.#requests;
     // What is missing of the body will not come (RFC 9112 section 8).
-    if (input.isEnded) bodyOf(state)?.abort();
+    if (client.isEnded) bodyOf(state)?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
     this.#context.idle.add(this.#idle);
-    if (input.isEnded || state.kind === "sendingLast") this.#linger();
+    if (client.isEnded || state.kind === "sendingLast") this.#linger();
   }
 
   /** Closes the server's side, and then waits for the client to close its own (RFC 9112 section 9.6). */
   #linger(): void {
     this.#requests.linger();
-    if (this.#requests.input.isEnded) this.#close();
+    if (this.#requests.client.isEnded) this.#close();
     else this.#socket.shutdown();
   }
 

@@ -7,8 +7,6 @@ import type { MemoryShare } from "./memory.ts";
 const maxWaiting = 64 * 1024;
 
 export class Input {
-  /** Whether the client has closed its side, so that nothing more arrives. */
-  isEnded = false;
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #bytes: Buffer | undefined;

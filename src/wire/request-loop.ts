@@ -2,6 +2,7 @@
 // section 9.3.2). `state` says where in that it is, and changes only here.
 
 import type { Socket } from "bun";
+import { Client } from "./client.ts";
 import type { ConnectionContext } from "./connection.ts";
 import {
   bodyOf,
@@ -37,8 +38,7 @@ interface Owner {
 export class RequestLoop {
   readonly input: Input;
   readonly output: Output;
-  /** The client's. It is read once: a closed socket has none. */
-  readonly address: string;
+  readonly client: Client;
   readonly #context: ConnectionContext;
   readonly #share: MemoryShare;
   readonly #owner: Owner;
@@ -48,7 +48,6 @@ export class RequestLoop {
     this.output.send(continueResponse);
     this.#owner.noteActive();
   };
-  readonly #isClosed = () => this.#state.kind === "closed";
 
   constructor(socket: Socket<unknown>, context: ConnectionContext, share: MemoryShare, owner: Owner) {
     this.#context = context;
@@ -56,7 +55,8 @@ export class RequestLoop {
     this.#owner = owner;
     this.input = new Input(socket, share);
     this.output = new Output(socket, share);
-    this.address = socket.remoteAddress ?? "";
+    // Its address is read once: a closed socket has none.
+    this.client = new Client(socket.remoteAddress ?? "");
   }
 
   get state(): ConnectionState {
@@ -92,7 +92,7 @@ export class RequestLoop {
 
   /** Responds to what is not a request. Where the next one begins is unknown, so the response is the last (RFC 9112 section 9.6). */
   refuse(error: unknown): void {
-    this.#send(this.#context.handler.respondUnreadable(error, this.address), {
+    this.#send(this.#context.handler.respondUnreadable(error, this.client.address), {
       headOnly: false,
       connection: "close",
     });
@@ -117,6 +117,7 @@ export class RequestLoop {
     this.input.clear();
     this.output.drop();
     body?.abort();
+    this.client.close();
   }
 
   #enter(next: ConnectionState): void {
@@ -147,7 +148,7 @@ export class RequestLoop {
     const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
     this.#enter({ kind: "handling", since, header, body });
     if (body && this.input.bytes) this.#readBody(body, this.input.bytes);
-    const response = handler.respond(new IncomingRequest(header, body, this.address, this.#isClosed));
+    const response = handler.respond(new IncomingRequest(header, body, this.client));
     if (response instanceof Promise) this.#respondLater(response);
     else this.#respond(response);
   }
@@ -172,7 +173,8 @@ export class RequestLoop {
   #respond(response: WireResponse): void {
     const state = this.#state;
     if (state.kind !== "handling") return;
-    const hasNoNext = (this.input.isEnded && !this.input.bytes) || state.body?.hasNoEnd === true;
+    this.client.onEnd(undefined);
+    const hasNoNext = (this.client.isEnded && !this.input.bytes) || state.body?.hasNoEnd === true;
     const framing = toResponseFraming(state.header, this.#context.isStopping || hasNoNext);
     this.#send(response, framing);
     state.body?.discard();

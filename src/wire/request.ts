@@ -1,6 +1,7 @@
 // What the listener passes to its handler: requests whose header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Client } from "./client.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
 import type { RequestHeaders } from "./request-headers.ts";
@@ -15,6 +16,11 @@ export interface WireRequest {
   readonly address: string;
   /** Whether the connection is closed, so that no response can be sent. A client that has closed only its own side still waits for one. */
   readonly isAbandoned: boolean;
+  /**
+   * Calls `callback`, in place of the one before, when the client closes its side or the connection before this request has its response;
+   * at once if it has done so. If the client has sent more than 64 KiB of further requests, that is noticed only after the response.
+   */
+  onClientEnd(callback: () => void): void;
   /**
    * The body, once all of it has arrived.
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
@@ -48,26 +54,27 @@ export class IncomingRequest implements WireRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: RequestHeaders;
-  readonly address: string;
   readonly #body: RequestBody | undefined;
-  readonly #isClosed: () => boolean;
+  readonly #client: Client;
 
-  constructor(
-    { method, target, section }: RequestHeader,
-    body: RequestBody | undefined,
-    address: string,
-    isClosed: () => boolean,
-  ) {
+  constructor({ method, target, section }: RequestHeader, body: RequestBody | undefined, client: Client) {
     this.method = method;
     this.target = target;
     this.headers = section.headers;
     this.#body = body;
-    this.address = address;
-    this.#isClosed = isClosed;
+    this.#client = client;
+  }
+
+  get address(): string {
+    return this.#client.address;
   }
 
   get isAbandoned(): boolean {
-    return this.#isClosed();
+    return this.#client.isClosed;
+  }
+
+  onClientEnd(callback: () => void): void {
+    this.#client.onEnd(callback);
   }
 
   body(): MaybePromise<Uint8Array> {

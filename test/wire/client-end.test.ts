@@ -1,0 +1,144 @@
+// While a handler works, it learns that its client has closed its side or the connection.
+
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "node:tls";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { WireRequest } from "../../src/wire/request.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { startListener, text } from "../support/wire-listener.ts";
+
+setDefaultTimeout(20_000);
+
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+
+/** Sends `/wait` and then stays, until it is killed. */
+const waitingProgram = (secure: boolean) => `
+const { connect } = require(${secure ? '"node:tls"' : '"node:net"'});
+const socket = connect({ port: Number(process.argv[2]), host: "127.0.0.1", rejectUnauthorized: false });
+socket.write("GET /wait HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n");
+setInterval(() => {}, 1000);
+`;
+
+for (const secure of [false, true]) {
+  describe(secure ? "over TLS" : "without TLS", () => {
+    let listener: Listener;
+    /** The targets of requests that have arrived, and of those whose client has ended meanwhile. */
+    let arrived: string[];
+    let ended: string[];
+    /** The response to `/wait` is made when its client has ended, or when the test says so. */
+    let respond: () => void;
+
+    beforeEach(() => {
+      [arrived, ended] = [[], []];
+      const held = Promise.withResolvers<void>();
+      respond = held.resolve;
+      listener = startListener(
+        (request: WireRequest) => {
+          arrived.push(request.target);
+          request.onClientEnd(() => void ended.push("replaced"));
+          const end = new Promise<void>((resolve) => {
+            request.onClientEnd(() => {
+              ended.push(request.target);
+              resolve();
+            });
+          });
+          if (request.target === "/wait") return Promise.race([end, held.promise]).then(() => text("waited"));
+          return text("at once");
+        },
+        secure ? { tls: makeCertificate() } : {},
+      );
+    });
+    afterEach(() => listener.stop(0));
+
+    function open(): Promise<WireClient> {
+      const options = { port: listener.port, host: "127.0.0.1", rejectUnauthorized: false, allowHalfOpen: true };
+      return openClient(listener.port, secure ? connect(options) : undefined);
+    }
+
+    async function until(isTrue: () => boolean): Promise<void> {
+      while (!isTrue()) await Bun.sleep(5);
+    }
+
+    test("when it closes its side, and it still gets the response", async () => {
+      const client = await open();
+      client.send(get("/wait"));
+      await until(() => arrived.length === 1);
+      client.socket.end();
+      const [response] = await client.responses(1);
+      expect(response).toMatchObject({ status: 200, body: "waited" });
+      expect(response?.headers.connection).toBe("close");
+      expect(ended).toEqual(["/wait"]);
+      await client.ended();
+      client.socket.destroy();
+    });
+
+    test("when it sends a request and closes its side at once", async () => {
+      const client = await open();
+      client.socket.end(get("/wait"));
+      expect(await client.responses(1)).toMatchObject([{ body: "waited" }]);
+      client.socket.destroy();
+    });
+
+    test("when it has sent several requests and closes its side: each gets its response", async () => {
+      const client = await open();
+      client.send(get("/wait") + get("/wait") + get("/other"));
+      await until(() => arrived.length === 1);
+      client.socket.end();
+      expect((await client.responses(3)).map(({ body }) => body)).toEqual(["waited", "waited", "at once"]);
+      client.socket.destroy();
+    });
+
+    test("when the connection is reset", async () => {
+      const client = await open();
+      client.send(get("/wait"));
+      await until(() => arrived.length === 1);
+      if (secure) client.socket.destroy();
+      else client.socket.resetAndDestroy();
+      await until(() => ended.length === 1);
+      await until(() => listener.usage().connections === 0);
+    });
+
+    test("when its process is killed", async () => {
+      const program = ["-e", waitingProgram(secure), "x", String(listener.port)];
+      const child = Bun.spawn(["node", ...program], { stdio: ["ignore", "ignore", "ignore"] });
+      await until(() => arrived.length === 1);
+      await Bun.sleep(50);
+      expect(ended).toEqual([]);
+      child.kill("SIGKILL");
+      await until(() => ended.length === 1);
+      await until(() => listener.usage().connections === 0);
+    });
+
+    test("but not of a request that has its response, and not while the client is there", async () => {
+      const client = await open();
+      client.send(get("/other") + get("/wait"));
+      await until(() => arrived.length === 2);
+      await Bun.sleep(50);
+      expect(ended).toEqual([]);
+      respond();
+      await client.responses(2);
+      client.socket.end();
+      await client.ended();
+      client.socket.destroy();
+      expect(ended).toEqual([]);
+    });
+  });
+}
+
+test("of a client with much more to send, after the response; its memory is bounded, and it times out", async () => {
+  const held = Promise.withResolvers<void>();
+  const listener = startListener(() => held.promise.then(() => text("waited")), { idleTimeout: 1 });
+  try {
+    const client = await openClient(listener.port);
+    client.socket.on("error", () => {});
+    client.send(get(`/wait?${"x".repeat(1000)}`).repeat(10_000));
+    await Bun.sleep(200);
+    expect(listener.usage().bytes).toBeLessThan(2 * 1024 * 1024);
+    client.socket.destroy();
+    held.resolve();
+    while (listener.usage().connections > 0) await Bun.sleep(5);
+  } finally {
+    await listener.stop(0);
+  }
+});
