@@ -43,6 +43,8 @@ export async function attempt(
   const secrets = await engine.webhookSecrets(webhook);
   const at = clock.now();
   const valid = validSecrets(secrets, at);
+  // It is being removed.
+  if (valid.length === 0) return releaseHeld(held, "later");
   const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
   // Nothing is awaited between this check and the request.

@@ -1,0 +1,118 @@
+// The network and the receivers of a simulation.
+
+import type { Delivery, Received } from "../../src/webhooks/send.ts";
+import type { SimulatedProcess } from "./process.ts";
+import type { Random } from "./random.ts";
+import type { SimulatedTime } from "./time.ts";
+
+/** A request of a process, as the checker sees it. */
+export interface Sent {
+  readonly process: SimulatedProcess;
+  readonly url: string;
+  readonly delivery: Delivery;
+  readonly startedAt: number;
+  /** Undefined while it is under way. */
+  endedAt: number | undefined;
+}
+
+/** What happens to requests and responses. */
+export interface Weather {
+  /** Chance that something other than a quick 200 happens. */
+  readonly trouble: number;
+}
+
+interface NetworkOptions {
+  readonly time: SimulatedTime;
+  readonly random: Random;
+  readonly onSend: (sent: Sent) => void;
+  /** A request arrived. Returns the status with which the receiver responds. */
+  readonly onArrival: (sent: Sent, wanted: number) => number;
+}
+
+const timeout = 15_000;
+const failed = (fault: string): Received => ({ status: null, retryAfter: undefined, fault });
+
+/** What a receiver does: when it gets the request and when the response arrives, in milliseconds; undefined for never. */
+interface Fate {
+  readonly arrival?: number;
+  readonly response?: number;
+  readonly status: number;
+  readonly retryAfter?: string;
+}
+
+export class Network {
+  weather: Weather = { trouble: 0 };
+  readonly #options: NetworkOptions;
+  readonly #underWay = new Set<Sent>();
+  /** Until when receivers are down, by URL. */
+  readonly #down = new Map<string, number>();
+
+  constructor(options: NetworkOptions) {
+    this.#options = options;
+  }
+
+  send(process: SimulatedProcess, delivery: Delivery, signal: AbortSignal): Promise<Received> {
+    const { time, onSend, onArrival } = this.#options;
+    const sent: Sent = { process, url: delivery.url, delivery, startedAt: time.now, endedAt: undefined };
+    this.#underWay.add(sent);
+    onSend(sent);
+    const fate = this.#fate(delivery.url);
+    const { promise, resolve } = Promise.withResolvers<Received>();
+    const end = (received: Received) => {
+      sent.endedAt ??= time.now;
+      this.#underWay.delete(sent);
+      resolve(received);
+    };
+    if (signal.aborted) end(failed("interrupted"));
+    signal.addEventListener("abort", () => end(failed("interrupted")));
+    let { status } = fate;
+    if (fate.arrival !== undefined)
+      time.after(fate.arrival, () => {
+        // What was on its way when the connection was closed may arrive or not.
+        if (sent.endedAt === undefined || time.now - sent.endedAt < 200) status = onArrival(sent, status);
+      });
+    if (fate.response !== undefined)
+      time.after(fate.response, () => end(status === 0 ? failed("reset") : toReceived(status, fate.retryAfter)));
+    // The process itself gives up, unless it is frozen.
+    time.after(timeout, () => void process.deliver(undefined).then(() => end(failed("no response"))));
+    return promise.then((received) => process.deliver(received));
+  }
+
+  /** The connections of a process that is killed are closed. */
+  onKill(process: SimulatedProcess): void {
+    for (const sent of this.#underWay)
+      if (sent.process === process) {
+        sent.endedAt ??= this.#options.time.now;
+        this.#underWay.delete(sent);
+      }
+  }
+
+  restart(url: string, milliseconds: number): void {
+    this.#down.set(url, this.#options.time.now + milliseconds);
+  }
+
+  #fate(url: string): Fate {
+    const { time, random } = this.#options;
+    const arrival = random.between(1, 150);
+    if ((this.#down.get(url) ?? 0) > time.now) return { response: arrival, status: 0 };
+    const response = arrival + random.between(1, 150);
+    if (!random.chance(this.weather.trouble)) return { arrival, response, status: 200 };
+    return random.pick<() => Fate>([
+      () => ({ arrival, response: arrival + random.between(1000, 14_000), status: 200 }),
+      () => ({ arrival, response: arrival + random.between(14_500, 40_000), status: 200 }),
+      () => ({ arrival, status: 200 }),
+      () => ({ arrival, response, status: random.pick([302, 400, 404, 429, 500, 503]) }),
+      () => ({ arrival, response, status: 503, retryAfter: String(random.whole(0, 90)) }),
+      () => ({ response, status: 0 }),
+      () => ({}) as Fate,
+      // It took the page, and says that it did not.
+      () => ({ arrival, response, status: 200.5 }),
+      () => ({ arrival, response, status: random.chance(0.3) ? 410 : 204 }),
+    ])();
+  }
+}
+
+function toReceived(status: number, retryAfter: string | undefined): Received {
+  const isDelivered = status >= 200 && status < 300;
+  return { status, retryAfter, fault: isDelivered ? null : `the receiver responded with ${status}` };
+}

@@ -1,0 +1,145 @@
+// A simulated process: a runner whose calls to the database may be the last thing that it does, come back late, or fail.
+
+import type { Engine } from "../../src/model/engine.ts";
+import { TryAgain } from "../../src/model/errors.ts";
+import { systemSite } from "../../src/model/system-site.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { Snapshots } from "../../src/store/snapshots.ts";
+import { WebhookRecords } from "../../src/webhooks/records.ts";
+import { WebhookRunner } from "../../src/webhooks/runner.ts";
+import type { Network } from "./network.ts";
+import type { PlantedFault } from "./planted-faults.ts";
+import type { Random } from "./random.ts";
+import type { SimulatedTime } from "./time.ts";
+
+export interface ProcessOptions {
+  readonly engine: Engine;
+  readonly time: SimulatedTime;
+  readonly random: Random;
+  readonly network: Network;
+  readonly plant: PlantedFault;
+  /** Called whenever a site may have changed, until stopped. */
+  readonly onCommit: (callback: () => void) => () => void;
+}
+
+/** Chances at each call to the database. */
+export interface Troubles {
+  readonly kill: number;
+  readonly fail: number;
+  readonly slow: number;
+}
+
+export const noTroubles: Troubles = { kill: 0, fail: 0, slow: 0 };
+
+const never = new Promise<never>(() => {});
+
+export class SimulatedProcess {
+  readonly name: string;
+  troubles: Troubles = noTroubles;
+  /** When it was frozen last; undefined if it never was. */
+  frozenAt: number | undefined;
+  #isAlive = true;
+  #thaw: PromiseWithResolvers<void> | undefined;
+  readonly #options: ProcessOptions;
+  readonly #runner: WebhookRunner;
+  readonly #skew: number;
+
+  constructor(name: string, options: ProcessOptions) {
+    this.name = name;
+    this.#options = options;
+    const { random, network } = options;
+    this.#skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
+    const engine = this.#wrapped(options.plant.engine(options.engine));
+    const records = new WebhookRecords(allResources);
+    const snapshots = new Snapshots(engine, allResources, 1_000_000);
+    snapshots.follow(records);
+    this.#runner = new WebhookRunner({
+      engine,
+      records,
+      refresh: async () => snapshots.fresh(systemSite),
+      resources: new Map(allResources.map((resource) => [resource.name, resource])),
+      send: options.plant.send(options.engine, (delivery, signal) => network.send(this, delivery, signal)),
+      holder: name,
+      clock: {
+        now: () => options.time.now + this.#skew,
+        elapsed: () => options.time.now,
+        after: (milliseconds, callback) => options.time.after(milliseconds, () => void this.#whenRunning(callback)),
+      },
+      random: random.next,
+      onAttempt: () => {},
+      onPause: () => {},
+      watchSite: (_site, _head, onChange) => options.onCommit(() => void this.#whenRunning(onChange)),
+      log: { warn: () => {} },
+    });
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  get isFrozen(): boolean {
+    return this.#thaw !== undefined;
+  }
+
+  /** Ends it as `kill -9` does: nothing that it waits for comes back. */
+  kill(): void {
+    this.#isAlive = false;
+    this.#options.network.onKill(this);
+  }
+
+  /** Ends it as SIGTERM does. */
+  async stop(): Promise<void> {
+    await this.#runner.stop();
+    this.#isAlive = false;
+  }
+
+  /** Stops it for some time, as SIGSTOP and SIGCONT do. */
+  freeze(milliseconds: number): void {
+    if (this.#thaw) return;
+    const thaw = Promise.withResolvers<void>();
+    this.#thaw = thaw;
+    this.frozenAt = this.#options.time.now;
+    this.#options.time.after(milliseconds, () => {
+      this.#thaw = undefined;
+      thaw.resolve();
+    });
+  }
+
+  /** Passes a result on when the process runs; never if it does not any more. */
+  async deliver<T>(result: T): Promise<T> {
+    while (this.#thaw) await this.#thaw.promise;
+    return this.#isAlive ? result : never;
+  }
+
+  async #whenRunning(callback: () => void): Promise<void> {
+    await this.deliver(undefined);
+    callback();
+  }
+
+  /** The engine, with troubles. A process notices commits by queries, as on PostgreSQL. */
+  #wrapped(engine: Engine): Engine {
+    const wrapped: Record<string, unknown> = {};
+    for (const [name, call] of Object.entries(engine))
+      wrapped[name] = typeof call === "function" ? (...args: unknown[]) => this.#call(call as Call, args) : call;
+    wrapped.unchanged = undefined;
+    return wrapped as unknown as Engine;
+  }
+
+  async #call(call: Call, args: readonly unknown[]): Promise<unknown> {
+    const { time, random } = this.#options;
+    const { kill, fail, slow } = this.troubles;
+    if (!this.#isAlive) return never;
+    if (random.chance(slow)) await time.sleep(random.between(1, random.chance(0.1) ? 20_000 : 500));
+    await this.deliver(undefined);
+    if (random.chance(kill / 2)) this.kill();
+    if (!this.#isAlive) return never;
+    if (random.chance(fail / 2)) throw new TryAgain("the database is not there");
+    const result = await time.during(() => call(...args));
+    if (random.chance(kill / 2)) this.kill();
+    // The outcome is unknown to the caller.
+    if (random.chance(fail / 2)) throw new TryAgain("the result did not arrive");
+    return this.deliver(result);
+  }
+}
+
+type Call = (...args: readonly unknown[]) => unknown;

@@ -1,0 +1,79 @@
+// The time of a simulation. It stands still while anything that is real, such as a call to the database, is under way.
+
+/** Turns of the event loop without a call under way after which everything has come to rest. */
+const quietTurns = 3;
+
+interface Timer {
+  readonly at: number;
+  readonly order: number;
+  readonly callback: () => void;
+}
+
+export class SimulatedTime {
+  #now: number;
+  #timers: Timer[] = [];
+  #order = 0;
+  #calls = 0;
+
+  /** @param now milliseconds since 1970 */
+  constructor(now: number) {
+    this.#now = now;
+  }
+
+  /** A whole number of milliseconds. */
+  get now(): number {
+    return Math.floor(this.#now);
+  }
+
+  /** Calls `callback` after so many milliseconds, unless the returned function is called before. */
+  after(milliseconds: number, callback: () => void): () => void {
+    const timer = { at: this.#now + Math.max(0, milliseconds), order: this.#order++, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => void this.after(milliseconds, resolve));
+  }
+
+  /** Real work, during which time stands still. */
+  async during<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await work();
+    } finally {
+      this.#calls--;
+    }
+  }
+
+  /** Lets so many milliseconds pass. */
+  async pass(milliseconds: number): Promise<void> {
+    const end = this.#now + milliseconds;
+    for (;;) {
+      await this.#rest();
+      const next = this.#takeNext(end);
+      if (!next) break;
+      this.#now = Math.max(this.#now, next.at);
+      next.callback();
+    }
+    this.#now = end;
+  }
+
+  async #rest(): Promise<void> {
+    for (let quiet = 0; quiet < quietTurns; quiet++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#calls > 0) quiet = -1;
+    }
+  }
+
+  #takeNext(end: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of this.#timers)
+      if (timer.at <= end && (!next || timer.at < next.at || (timer.at === next.at && timer.order < next.order)))
+        next = timer;
+    if (next) this.#timers = this.#timers.filter((other) => other !== next);
+    return next;
+  }
+}

@@ -1,0 +1,51 @@
+// Some seeds of the simulation of webhook delivery; `npm run simulate` runs as many as you like.
+
+import { describe, expect, test } from "bun:test";
+import { withSimulatedEngine } from "./simulation/database.ts";
+import { plantedFaults } from "./simulation/planted-faults.ts";
+import { type SimulationOptions, type SimulationReport, simulate } from "./simulation/simulate.ts";
+
+/** Milliseconds of trouble in each. */
+const longest = 60_000;
+
+/** The reports of the seeds from `first` on, by seed, until `isEnough`. */
+function simulateSeeds(
+  count: number,
+  options: SimulationOptions = {},
+  isEnough: (report: SimulationReport) => boolean = () => false,
+): Promise<Map<number, SimulationReport>> {
+  return withSimulatedEngine(async (engine) => {
+    const reports = new Map<number, SimulationReport>();
+    for (let seed = 1; seed <= count; seed++) {
+      const report = await simulate(engine, seed, { longest, ...options });
+      reports.set(seed, report);
+      if (isEnough(report)) break;
+    }
+    return reports;
+  });
+}
+
+describe("webhooks in a simulation", () => {
+  test("200 seeds: in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
+    const reports = await simulateSeeds(200);
+    const faults = [...reports].flatMap(([seed, report]) => report.faults.map((fault) => `seed ${seed}: ${fault}`));
+    expect(faults).toEqual([]);
+    const all = [...reports.values()];
+    const sum = (name: "sends" | "repeats" | "kills" | "gone") =>
+      all.reduce((total, report) => total + report[name], 0);
+    // It tests what it is for.
+    expect(sum("sends")).toBeGreaterThan(1000);
+    for (const name of ["repeats", "kills", "gone"] as const) expect(sum(name)).toBeGreaterThan(20);
+  }, 120_000);
+
+  test("is the same for the same seed", async () => {
+    const [first, second] = [await simulateSeeds(5), await simulateSeeds(5)];
+    expect([...first]).toEqual([...second]);
+  }, 30_000);
+
+  test.each(Object.keys(plantedFaults))("finds a planted fault: %s", async (name) => {
+    const plant = plantedFaults[name] as (typeof plantedFaults)[string];
+    const reports = await simulateSeeds(200, { plant }, ({ faults }) => faults.length > 0);
+    expect([...reports.values()].at(-1)?.faults).not.toEqual([]);
+  }, 60_000);
+});
