@@ -65,7 +65,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     throw error;
   }
   const { webhookAllow: allow } = config;
-  const webhooks = startWebhooks({ ...store, watchSite: () => () => {}, resources, allow, log });
+  const webhooks = startWebhooks({ ...store, resources, allow, log });
   const background = [startResponseExpiry(engine, { log, now })];
   if (config.journalDays !== undefined) background.push(startRetention(engine, { days: config.journalDays, log, now }));
   return {

@@ -22,7 +22,7 @@ const restTime = 2000;
 const maxHeads = 500;
 
 /** Calls back whenever a site has new changes, until the returned function is called. */
-export type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
+type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
 
 interface RunnerDependencies extends TurnDependencies {
   readonly watchSite: WatchSite;
