@@ -2,6 +2,7 @@
 // body into plain values and the faults of its form; what the values mean is checked by model/record.ts, for all formats alike. Parsing
 // has a bound on depth and size (malformed.ts), and json-reader.ts and xml-reader.ts report the position of an error.
 
+import type { Change } from "../model/change.ts";
 import type { Encoding } from "../model/encoding.ts";
 import type { Fault } from "../model/errors.ts";
 import type { StorefrontRecord } from "../model/record.ts";
@@ -25,6 +26,22 @@ export interface Format extends Encoding {
   /** A record, or some of its fields, as an item of a list. */
   part(resource: Resource, record: Partial<StorefrontRecord>): string;
   problem(problem: Problem): string;
+  readonly feed: FeedEncoding;
+}
+
+/** How a page of the feed is written: `start`, its items with `separator` between them, `end`. */
+interface FeedEncoding {
+  start(page: FeedPosition): string;
+  /** A change of a record of `resource`. @param cursor the position after it */
+  item(resource: Resource, cursor: string, change: Change): string;
+  readonly separator: string;
+  end(page: FeedPosition): string;
+}
+
+/** Where a page of the feed ends: the cursor after it, and whether there are changes after that. */
+export interface FeedPosition {
+  readonly next: string;
+  readonly isMore: boolean;
 }
 
 /** A problem document (RFC 9457 section 3). */

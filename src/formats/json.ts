@@ -1,5 +1,8 @@
+import type { Change } from "../model/change.ts";
 import { storedEncoding } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
+import { toDeclared } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
 import { parseFaultless } from "./json-parse.ts";
 import { readJson } from "./json-reader.ts";
@@ -13,7 +16,20 @@ export const json: Format = {
   decode: (_resource, body) => decodeJson(fromUtf8(body), maxValues),
   part: (_resource, record) => JSON.stringify(record),
   problem: (problem) => JSON.stringify(problem),
+  feed: {
+    start: () => '{"Changes":[',
+    item: changeObject,
+    separator: ",",
+    end: ({ next, isMore }) => `],"Next":${JSON.stringify(next)},"More":${isMore}}`,
+  },
 };
+
+function changeObject(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
+  const Time = new Date(at).toISOString();
+  const members = { Cursor: cursor, Time, Operation: operation, Resource: resource.path, ID: id };
+  const record = operation === "delete" ? null : toDeclared(resource, body);
+  return `${JSON.stringify(members).slice(0, -1)},"Record":${record}}`;
+}
 
 /**
  * Decodes the JSON value of a body or a file.

@@ -1,5 +1,6 @@
+import type { Change } from "../model/change.ts";
 import type { Fields } from "../model/field.ts";
-import type { StorefrontRecord, Values } from "../model/record.ts";
+import { type StorefrontRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Format, Problem } from "./format.ts";
 import { decodeXml } from "./xml-record.ts";
@@ -18,7 +19,21 @@ export const xml: Format = {
   separator: "",
   listEnd: "</Results>",
   problem: problemDocument,
+  feed: {
+    start: ({ next, isMore }) => `${declaration}<Changes Next="${next}" More="${isMore}">`,
+    item: changeElement,
+    separator: "",
+    end: () => "</Changes>",
+  },
 };
+
+/** No attribute has a character that needs escaping: a cursor, a time, names of this program, and numbers. */
+function changeElement(resource: Resource, cursor: string, { at, operation, id, body }: Change): string {
+  const time = new Date(at).toISOString();
+  const start = `<Change Cursor="${cursor}" Time="${time}" Operation="${operation}" Resource="${resource.path}" ID="${id}"`;
+  if (operation === "delete") return `${start}/>`;
+  return `${start}>${element(resource, JSON.parse(toDeclared(resource, body)))}</Change>`;
+}
 
 function element(resource: Resource, record: Partial<StorefrontRecord>): string {
   return `<${resource.element} ID="${record.ID}">${fieldElements(resource.fields, record)}</${resource.element}>`;

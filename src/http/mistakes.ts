@@ -47,7 +47,8 @@ export function refuseMistakes(
   }
 }
 
-function meantBy(resource: Resource, name: string, value: string): string | undefined {
+/** What to write in a list instead of a parameter; undefined when its name does not suggest that it has an effect. */
+export function meantBy(resource: Resource, name: string, value: string): string | undefined {
   const letters = lettersOf(name);
   const field = fieldNamed(resource, letters);
   if (field) return toFilter(resource, field, value);

@@ -9,6 +9,7 @@ import type { Order } from "../store/memory/order.ts";
 import type { RecordFilter } from "../store/memory/record-filter.ts";
 import { filterName, readFilters, readLeaf, unknownField } from "./filters.ts";
 import { refuseMistakes } from "./mistakes.ts";
+import { joined, readNumber, single } from "./parameters.ts";
 
 export interface ListQuery {
   /** 1 to 1000; undefined for all records. */
@@ -101,25 +102,6 @@ export function toLink(path: string, { limit, offset, rest }: ListQuery, total: 
   const query = `${path}?${rest}${rest === "" ? "" : "&"}`;
   const link = pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
   return link.length <= maxLinkLength ? link : undefined;
-}
-
-function single(parameters: URLSearchParams, name: string): string | undefined {
-  const values = parameters.getAll(name);
-  if (values.length > 1) throw new Refusal("bad-request", `\`${name}\` appears more than once`);
-  return values[0];
-}
-
-/** The values of a parameter that may be separated by commas or repeated, as generated clients do. */
-function joined(parameters: URLSearchParams, name: string): string[] | undefined {
-  const values = parameters.getAll(name);
-  return values.length === 0 ? undefined : values.flatMap((value) => value.split(","));
-}
-
-function readNumber(name: string, value: string, min: number, max: number): number {
-  const number = /^[0-9]{1,16}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= min && number <= max) return number;
-  const range = max === maxPageSize ? `from ${min} to ${max}` : `from ${min}`;
-  throw new Refusal("bad-request", `\`${name}\` must be a whole number ${range}, not \`${value.slice(0, 40)}\``);
 }
 
 function readSort(resource: Resource, names: readonly string[]): Order[] {

@@ -12,11 +12,11 @@ import { Snapshot } from "../store/memory/snapshot.ts";
 import type { Page, Version } from "../store/memory/version.ts";
 import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { chooseCoding, compressed } from "./compression.ts";
+import { chooseCoding } from "./compression.ts";
 import { noneMatchHits, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
-import { toResponse } from "./responses.ts";
+import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
 /** The response to GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
@@ -95,11 +95,7 @@ function listAll(
   const known = headers.get("if-none-match");
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
   if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, fixed);
-  const type = format.contentType;
-  if (!coding) return toResponse(exchange, 200, { type, body: list.take() }, fixed);
-  return after(compressed(list, coding), (body) =>
-    toResponse(exchange, 200, { type, body }, { "Content-Encoding": coding, ...fixed }),
-  );
+  return respondEncoded(exchange, format.contentType, list, coding, fixed);
 }
 
 function listSome(

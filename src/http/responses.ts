@@ -4,8 +4,11 @@
 import { formats } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
 import { statusOf } from "../formats/status.ts";
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { type Fault, type Refusal, refusals } from "../model/errors.ts";
+import type { EncodedList } from "../store/memory/encoded-list.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
+import { type ContentCoding, compressed } from "./compression.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** The header fields that a script of another origin may read. They are listed only for requests with an `Origin` (Fetch section 3.2). */
@@ -49,6 +52,20 @@ export function toResponse(
   if (rateLimit) lines += toHeaderLines(rateLimit);
   if (request.headers.has("origin")) lines += `Access-Control-Expose-Headers: ${exposed}\r\n`;
   return { status, headers: lines, body: content?.body ?? null };
+}
+
+/** The response with a whole list in `coding`. */
+export function respondEncoded(
+  exchange: Exchange,
+  type: string,
+  list: EncodedList,
+  coding: ContentCoding | undefined,
+  headers: Readonly<Record<string, string>>,
+): MaybePromise<WireResponse> {
+  if (!coding) return toResponse(exchange, 200, { type, body: list.take() }, headers);
+  return after(compressed(list, coding), (body) =>
+    toResponse(exchange, 200, { type, body }, { "Content-Encoding": coding, ...headers }),
+  );
 }
 
 /** A text as plain text. */

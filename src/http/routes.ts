@@ -1,6 +1,7 @@
 // Which route a path has. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
 
 import type { Admission } from "./admission.ts";
+import { changeRoutes } from "./changes.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Documentation } from "./documentation.ts";
 import { healthRoutes } from "./health.ts";
@@ -23,7 +24,11 @@ export interface Routes {
 }
 
 export function createRoutes(dependencies: RouteDependencies): Routes {
-  const routes = new Map<string, Route>([...healthRoutes(dependencies), ...resourceRoutes(dependencies)]);
+  const routes = new Map<string, Route>([
+    ...healthRoutes(dependencies),
+    ...resourceRoutes(dependencies),
+    ...changeRoutes(dependencies),
+  ]);
   return {
     find: (path) => routes.get(path) ?? routes.get(withoutId(path)) ?? dependencies.documentation.routeOf(path),
     hint: (path) => hintFor(path, dependencies.resources, routes),

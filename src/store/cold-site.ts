@@ -67,6 +67,10 @@ export class ColdSite {
     return this.#head.epoch;
   }
 
+  get revision(): number {
+    return this.#head.revision;
+  }
+
   version(revision: number): string {
     return versionOf(this.epoch, revision);
   }

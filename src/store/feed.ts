@@ -2,7 +2,7 @@
 
 import type { Change, JournalPage } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { TryAgain } from "../model/errors.ts";
+import { OtherHistory } from "./cold-site.ts";
 import { bareCursor, firstCursor, gone, parseCursor, requireCursor, toCursor } from "./feed-cursor.ts";
 import { requireReached } from "./since.ts";
 
@@ -79,12 +79,12 @@ export async function headCursor(engine: Pick<Engine, "heads" | "journal">, site
 
 /**
  * The cursor after the change `revision` of the history `epoch`.
- * @throws Refusal `gone` when the changes after it are not all there, `unavailable` when the site has another history or is behind it
+ * @throws Refusal `gone` when the changes after it are not all there, `unavailable` when the site is behind it; OtherHistory
  */
 export async function cursorAt(engine: JournalReads, site: number, { revision, epoch }: Head): Promise<string> {
   if (revision === 0) return firstCursor;
   const { head, floor, entries } = await engine.journal(site, revision - 1, 1);
-  if (head.epoch !== epoch) throw new TryAgain("the website was restored or removed at this moment");
+  if (head.epoch !== epoch) throw new OtherHistory();
   requireReached(head, { revision, epoch });
   const [entry] = entries;
   if (entry?.revision === revision) return toCursor(epoch, entry);

@@ -6,6 +6,7 @@ import { Refusal } from "../model/errors.ts";
 const measuredCalls = [
   "heads",
   "since",
+  "journal",
   "readRecord",
   "readPage",
   "readSite",

@@ -53,7 +53,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   return {
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool),
-    ...createJournalReads(pool),
+    ...createJournalReads(pool, pagePool),
     ...createCommits(pool, timeout, notices),
     watchCommits: (onCommit) => watches.start(onCommit),
     tryWrite: () => tryCommit(trials, timeout),

@@ -12,11 +12,12 @@ type JournalReads = Pick<Engine, "since" | "journal">;
 /** More than a journal has. */
 const maxChanges = 1_000_000_000;
 
-export function createJournalReads(pool: Pool): JournalReads {
+/** @param pagePool for the pages of a journal, which many clients may read */
+export function createJournalReads(pool: Pool, pagePool: Pool): JournalReads {
   return {
     since: (site, revision, options = {}) =>
       pool.read((connection) => readChanges(connection, site, revision, options)),
-    journal: (site, revision, limit) => pool.read((connection) => readJournal(connection, site, revision, limit)),
+    journal: (site, revision, limit) => pagePool.read((connection) => readJournal(connection, site, revision, limit)),
   };
 }
 

@@ -1,0 +1,82 @@
+// The feed: GET /restapi/changes.json and .xml (contract section 10).
+
+import { type Format, formats } from "../formats/format.ts";
+import type { Head } from "../model/engine.ts";
+import { type Resource, servedOf } from "../model/resource.ts";
+import { OtherHistory } from "../store/cold-site.ts";
+import { cursorAt } from "../store/feed.ts";
+import type { FreshSite } from "../store/snapshots.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { Admission } from "./admission.ts";
+import { type ChangesQuery, readChangesQuery } from "./changes-query.ts";
+import { chooseCoding } from "./compression.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import type { Exchange } from "./exchange.ts";
+import { type EncodedPage, emptyPage, FeedPages } from "./feed-pages.ts";
+import { respondEncoded } from "./responses.ts";
+import { basePath, type SiteRoute, siteRoute } from "./route.ts";
+
+interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "writeQueue"> {
+  readonly admission: Admission;
+}
+
+/** The routes by path. */
+export function changeRoutes(dependencies: ChangeRouteDependencies): [path: string, route: SiteRoute][] {
+  const endpoint = new ChangesEndpoint(dependencies);
+  return formats.map((format) =>
+    siteRoute<Omit<SiteRoute, "kind" | "label">>(`${basePath}changes.${format.name}`, {
+      reading: "changes",
+      methods: ["GET", "HEAD", "OPTIONS"],
+      whyNot: () => "the feed can only be read; change a record at the path of its resource",
+      respond: (exchange, _key, fresh) => endpoint.respond(exchange, format, fresh),
+    }),
+  );
+}
+
+/** How often a page is read whose site gets another history meanwhile, the first time included. */
+const maxReads = 3;
+
+class ChangesEndpoint {
+  readonly #dependencies: ChangeRouteDependencies;
+  readonly #served: readonly Resource[];
+  readonly #pages: FeedPages;
+
+  constructor(dependencies: ChangeRouteDependencies) {
+    this.#dependencies = dependencies;
+    this.#served = servedOf(dependencies.resources);
+    this.#pages = new FeedPages(dependencies.engine);
+  }
+
+  async respond(exchange: Exchange, format: Format, fresh: FreshSite): Promise<WireResponse> {
+    const query = readChangesQuery(this.#served, exchange.target.query);
+    this.#dependencies.writeQueue.noteRead();
+    const page = await this.#read(exchange, format, query, fresh);
+    const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), page.body.length);
+    return respondEncoded(exchange, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
+  }
+
+  async #read(
+    exchange: Exchange,
+    format: Format,
+    query: ChangesQuery,
+    fresh: FreshSite,
+    attempt = 1,
+  ): Promise<EncodedPage> {
+    const { admission } = this.#dependencies;
+    const { site, revision, epoch } = fresh;
+    try {
+      const page = await this.#page(site, { revision, epoch }, query, format);
+      // While the page was read, the key may have been revoked or the site removed.
+      return await admission.readmit(exchange, () => page);
+    } catch (error) {
+      if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
+      return admission.readmit(exchange, (_, now) => this.#read(exchange, format, query, now, attempt + 1));
+    }
+  }
+
+  async #page(site: number, head: Head, query: ChangesQuery, format: Format): Promise<EncodedPage> {
+    if (query.since !== "now") return this.#pages.page(site, head, query, format);
+    const position = { next: await cursorAt(this.#dependencies.engine, site, head), isMore: false };
+    return { ...position, isEmpty: true, body: emptyPage(format, position), head };
+  }
+}
