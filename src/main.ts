@@ -14,6 +14,7 @@ import { siteCommand } from "./commands/site.ts";
 import { siteFileCommands } from "./commands/site-files.ts";
 import { printError, printText } from "./commands/stdout.ts";
 import { undoCommands } from "./commands/undo.ts";
+import { webhookCommand } from "./commands/webhook.ts";
 import { Refusal } from "./model/errors.ts";
 import { listOf, servedOf } from "./model/resource.ts";
 import { allResources } from "./resources/all.ts";
@@ -44,6 +45,7 @@ for (const command of [
   healthCommand(),
   siteCommand(),
   keyCommand(),
+  webhookCommand(),
   ...recordCommands(),
   ...historyCommands(),
   ...undoCommands(),

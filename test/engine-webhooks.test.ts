@@ -128,15 +128,22 @@ for (const kind of engineKinds) {
       expect(await engine.webhookAttempts({ site: 7, webhook: 999 })).toEqual([]);
     });
 
-    test("secrets come the latest first, are replaced together, and need a state", async () => {
+    test("the present secret and the one before are kept, also when several are added at the same moment", async () => {
       const state = await put();
-      const secrets = [
-        webhookSecret({ createdAt: 9 }),
-        webhookSecret({ secret: "whsec_old", createdAt: 3, until: 99 }),
-      ];
-      expect(await engine.putWebhookSecrets(state, secrets.toReversed())).toBe(true);
-      expect(await other.webhookSecrets(state)).toEqual(secrets);
-      expect(await engine.putWebhookSecrets({ site: 7, webhook: 999 }, secrets)).toBe(false);
+      expect(await engine.addWebhookSecret(state, "whsec_two", 9, 99)).toBe(true);
+      expect(await other.webhookSecrets(state)).toEqual([
+        { secret: "whsec_two", createdAt: 9, until: null },
+        webhookSecret({ until: 99 }),
+      ]);
+      await Promise.all(
+        [0, 1, 2, 3].map((i) => (i % 2 ? engine : other).addWebhookSecret(state, `whsec_${i}`, 9, 100)),
+      );
+      const kept = await other.webhookSecrets(state);
+      expect(kept.map(({ createdAt, until }) => [createdAt, until])).toEqual([
+        [13, null],
+        [12, 100],
+      ]);
+      expect(await engine.addWebhookSecret({ site: 7, webhook: 999 }, "whsec_", 1, 2)).toBe(false);
       expect(await engine.webhookSecrets({ site: 7, webhook: 999 })).toEqual([]);
     });
 

@@ -24,7 +24,7 @@ const arrows: Record<string, readonly string[]> = {
   "store/sqlite": ["store"],
   "store/postgres": ["store"],
   webhooks: ["store", "formats", "reference", "resources"],
-  operator: ["store", "formats", "resources"],
+  operator: ["webhooks", "store", "formats", "resources"],
   http: ["wire", "store", "formats", "reference", "resources", "build"],
   admin: ["wire", "formats"],
   client: [],
@@ -58,7 +58,6 @@ const exportExceptions: Record<string, string> = {
   "start.ts StartOptions": "the test server starts with options",
   "store/postgres/pool.ts Work": "tests run work on a pool",
   "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
-  "webhooks/test-delivery.ts deliverTest": "a command follows",
 };
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */

@@ -61,8 +61,12 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
 
   test("keeps its last entry, so that whoever has read everything can go on", async () => {
     await makePruned();
-    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 2, begins: 6 }]);
-    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 0, begins: 6 }]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 2, begins: 6, webhooks: [] },
+    ]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 0, begins: 6, webhooks: [] },
+    ]);
     expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[6], [], []]);
     expect(await engine.since(site, 4)).toBeUndefined();
     expect(await engine.check()).toEqual([]);
@@ -71,7 +75,9 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
   test("may be empty after another program pruned it, and goes on with the next change", async () => {
     await makePruned();
     await kind.run(url, `delete from journal where site_id = ${site}; update sites set floor = 6 where id = ${site}`);
-    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([{ site, deleted: 0, begins: 7 }]);
+    expect(await pruneJournals(engine, [site], { revision: 1000 })).toEqual([
+      { site, deleted: 0, begins: 7, webhooks: [] },
+    ]);
     expect([await revisions(), await revisions(6), await engine.since(site, 6)]).toEqual([[], [], []]);
     expect(await engine.since(site, 5)).toBeUndefined();
     expect(await engine.check()).toEqual([]);
@@ -164,7 +170,7 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
       expect([at, await revisionBefore(engine, site, at)]).toEqual([at, revision]);
     const pruning = pruneJournals(engine, [site], { at: 1250 });
     await engine.commit([createIntent({ site, at: 2000 })]);
-    expect(await pruning).toEqual([{ site, deleted: 2500, begins: 2501 }]);
+    expect(await pruning).toEqual([{ site, deleted: 2500, begins: 2501, webhooks: [] }]);
     expect((await revisions()).length).toBe(501);
     expect(await engine.check()).toEqual([]);
   });

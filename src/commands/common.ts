@@ -132,7 +132,7 @@ export function resourceArgument(): Argument {
 }
 
 /** @throws UsageError that suggests the nearest name */
-function findResource(name: string): Resource {
+export function findResource(name: string): Resource {
   const served = servedOf(allResources);
   const found = served.find((resource) => resource.path === name || resource.name === name);
   if (found) return found;

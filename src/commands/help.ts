@@ -7,7 +7,7 @@ import { suggestCommands } from "./suggest.ts";
 /** The groups of `storefront --help`, and their commands. */
 const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
-  "Sites and keys:": ["site", "key"],
+  "Sites, keys and webhooks:": ["site", "key", "webhook"],
   "Records:": ["import", "export", "delete", "restore-record", "undo"],
   "History and the whole database:": [
     "journal",
@@ -41,6 +41,19 @@ const examples: Record<string, readonly string[]> = {
   "key set": ["key set sfk_AbCd1234 --rate 50 --expires 30d"],
   "key revoke": ["key revoke sfk_AbCd1234"],
   "key rotate": ["key rotate sfk_AbCd1234 --overlap 24h"],
+  webhook: ["webhook add --site garden https://erp.example/hooks/storefront", "webhook list"],
+  "webhook add": [
+    "webhook add --site garden https://erp.example/hooks/storefront",
+    "webhook add --site garden https://erp.example/hooks/storefront --resource brands --since 2026-01-31",
+  ],
+  "webhook list": ["webhook list --site garden"],
+  "webhook test": ["webhook test 3"],
+  "webhook pause": ["webhook pause 3"],
+  "webhook resume": ["webhook resume 3"],
+  "webhook rotate": ["webhook rotate 3"],
+  "webhook rewind": ["webhook rewind 3 --since 24h", "webhook rewind 3 --since 5f0c3a9b21de.1200"],
+  "webhook deliveries": ["webhook deliveries 3"],
+  "webhook remove": ["webhook remove 3"],
   import: [
     "import --site garden brands brands.csv --match Name --dry-run",
     "import --site garden locations shops.csv --map mapping.json --rejects refused.csv",

@@ -14,14 +14,13 @@ import {
   type CommonOptions,
   printMessage,
   printResult,
-  readDuration,
   readId,
-  readRevision,
   toTable,
   UsageError,
   withCommonOptions,
   withEngine,
 } from "./common.ts";
+import { readPoint } from "./points.ts";
 import { printAll } from "./stdout.ts";
 
 /** Milliseconds between two queries for new entries with `--follow`. */
@@ -49,7 +48,7 @@ export function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
     .option("--site <name>", "name of the website, see `site list`")
-    .option("--system", "instead, show the changes to sites and keys")
+    .option("--system", "instead, show the changes to sites, keys and webhooks")
     .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
     .option("--id <number>", "only changes to records with this ID", readId)
@@ -81,7 +80,7 @@ function pruneCommand(): Command {
     .description("delete the old entries of the journal; servers may keep running")
     .requiredOption("--before <point>", "delete all entries before this time, age (such as 90d) or revision")
     .option("--site <name>", "only of this website (default: all websites)")
-    .option("--system", "of the journal of sites and keys; no other unless --site names one")
+    .option("--system", "of the journal of sites, keys and webhooks; no other unless --site names one")
     .addHelpText(
       "after",
       `
@@ -101,6 +100,8 @@ kept, so that clients that have read all changes can go on. A revision needs --s
       });
       const rows = pruned.map(({ journal, deleted, begins }) => [journal, `${deleted}`, `${begins}`]);
       printResult(options, pruned, toTable(["JOURNAL", "DELETED", "BEGINS"], rows));
+      for (const id of pruned.flatMap(({ webhooks }) => webhooks))
+        printMessage(`webhook ${id} had not delivered what was deleted: it delivers \`storefront.gone\` next`);
     });
 }
 
@@ -162,19 +163,6 @@ function findAnyResource(name: string): Resource {
   throw new UsageError(`unknown resource \`${name}\`: known are ${allResources.map(({ path }) => path).join(", ")}`);
 }
 
-/** A revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`. @throws UsageError */
-function readPoint(name: string, text: string): JournalPoint {
-  if (/^[0-9]+$/.test(text)) return { revision: readRevision(name, text) };
-  if (/^[0-9]+[a-z]$/.test(text)) return { at: Date.now() - readDuration(text) };
-  const at = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)
-    ? Date.parse(text)
-    : Number.NaN;
-  if (!Number.isNaN(at)) return { at };
-  throw new UsageError(
-    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
-  );
-}
-
 async function* lines(
   entries: AsyncIterable<JournalEntry>,
   toText: (entry: JournalEntry) => string,
@@ -183,8 +171,9 @@ async function* lines(
 }
 
 function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
-  const { Name, Prefix = "" } = JSON.parse(body);
-  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(Name ?? Prefix)];
+  const { Name, Prefix, URL: url = "" } = JSON.parse(body);
+  const name = JSON.stringify(Name ?? Prefix ?? url);
+  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, name];
   return [...shown, ...(run === null ? [] : [run])].join("\t");
 }
 

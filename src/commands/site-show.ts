@@ -7,13 +7,13 @@ import { type CommonOptions, counted, printResult, toMinute, withCommonOptions, 
 
 export function showSiteCommand(): Command {
   return withCommonOptions(new Command("show"))
-    .description("show a website: its hostnames, state, keys, records and last change")
+    .description("show a website: its hostnames, state, keys, webhooks, records and last change")
     .argument("<name>", "name of the website, see `site list`")
     .action(async (name: string, options: CommonOptions) => {
       const { site, changed, ...summary } = await withEngine(options, (engine) =>
         summarizeSite(engine, name, Date.now()),
       );
-      const { records, keys, validKeys, revision } = summary;
+      const { records, keys, validKeys, webhooks, revision } = summary;
       const counts = servedOf(allResources).map(({ path, singular, plural }) =>
         counted(records[path] ?? 0, singular, plural),
       );
@@ -24,6 +24,7 @@ export function showSiteCommand(): Command {
         ["Default", site.Default || "no"],
         ["State", stateOf(site)],
         ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
+        ["Webhooks", String(webhooks)],
         ["Records", counts.join(", ")],
         ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
       ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);

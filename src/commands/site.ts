@@ -140,7 +140,7 @@ function toSettings({ name, hostname, addHostname, removeHostname, default: isDe
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove a website with its keys, records and history; this cannot be undone")
+    .description("remove a website with its keys, webhooks, records and history; this cannot be undone")
     .argument("<name>", "name of the website, see `site list`")
     .option("--yes", "confirm the removal")
     .action(async (name: string, options: SiteOptions) => {
@@ -149,7 +149,7 @@ function removeCommand(): Command {
         if (!options.yes)
           throw new Refusal(
             "bad-request",
-            `this removes the site \`${name}\` with its keys, records and history for good; add --yes to confirm`,
+            `this removes the site \`${name}\` with its keys, webhooks, records and history for good; add --yes to confirm`,
           );
         return removeSite(engine, name, Date.now());
       });

@@ -87,8 +87,11 @@ export interface WebhookStore {
   /** Stores the state and secrets of a webhook in place of all that was stored of it, its attempts included. */
   putWebhook(state: WebhookState, secrets: readonly WebhookSecret[]): Promise<void>;
 
-  /** Replaces the secrets of a webhook that has a state. @returns whether it has */
-  putWebhookSecrets(key: WebhookKey, secrets: readonly WebhookSecret[]): Promise<boolean>;
+  /**
+   * Makes `secret` the present one of a webhook that has a state. The one before is valid until `until`, and those before it no longer, so
+   * that there are two at most. Times are in milliseconds since 1970. @returns whether there is a state
+   */
+  addWebhookSecret(key: WebhookKey, secret: string, now: number, until: number): Promise<boolean>;
 
   /** Removes state, secrets and attempts. */
   removeWebhook(key: WebhookKey): Promise<void>;

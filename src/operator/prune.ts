@@ -1,4 +1,5 @@
 import type { Engine } from "../model/engine.ts";
+import { revisionInCursor } from "../store/feed-cursor.ts";
 import { prunePortion, revisionBefore } from "../store/retention.ts";
 
 /** The first entry that is kept: a revision, or the first one at or after a time in milliseconds since 1970. */
@@ -15,6 +16,8 @@ interface PrunedJournal {
   readonly deleted: number;
   /** The revision with which the journal begins now. */
   readonly begins: number;
+  /** The IDs of the webhooks that had not delivered what was deleted. They deliver `storefront.gone` next. */
+  readonly webhooks: readonly number[];
 }
 
 /**
@@ -36,7 +39,15 @@ export async function pruneJournals(
       if (isMore) await Bun.sleep(done.pause);
     }
     const { floor } = await engine.journal(site, 0, 1);
-    pruned.push({ site, deleted: floor - before, begins: floor + 1 });
+    const webhooks = floor > before ? await webhooksBehind(engine, site, floor) : [];
+    pruned.push({ site, deleted: floor - before, begins: floor + 1, webhooks });
   }
   return pruned;
+}
+
+async function webhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
+  const states = await engine.webhookStates();
+  return states
+    .filter((state) => state.site === site && (revisionInCursor(state.cursor) ?? 0) <= floor)
+    .map(({ webhook }) => webhook);
 }

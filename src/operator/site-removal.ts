@@ -1,13 +1,15 @@
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
+import type { Intent } from "../model/intent.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
 import { changeSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
-import { toDelete } from "./system.ts";
+import { changeSystem, type System, toDelete } from "./system.ts";
 
 /**
- * Removes a site with its keys, records and history. Its ID is never used again. When its record is deleted, the site is out
+ * Removes a site with its keys, webhooks, records and history. Its ID is never used again. When its record is deleted, the site is out
  * of use; if the removal of the rest is interrupted, `finishRemovals` completes it.
  * @throws Refusal `not-found`, or `unavailable` when the removal of the rest failed
  */
@@ -30,13 +32,15 @@ export async function finishRemovals(engine: Engine, now: number): Promise<reado
     const isRemoved = await removeAbandoned(engine, ID, now);
     if (isRemoved) done.push(`removed the site ${Name}, whose import was interrupted`);
   }
-  for (const site of await engine.undroppedSites()) done.push(await finishRemoval(engine, site));
+  for (const site of await engine.undroppedSites()) done.push(await finishRemoval(engine, site, now));
   return done;
 }
 
 /** A command that only reads must work on a full disk, so that a failure is no more than a sentence. */
-async function finishRemoval(engine: Engine, site: number): Promise<string> {
+async function finishRemoval(engine: Engine, site: number, now: number): Promise<string> {
   try {
+    // Those that an older program has left, which does not know webhooks.
+    await changeSystem(engine, (system) => ownedBy(system, site, now));
     await engine.dropSite(site);
     return `finished the interrupted removal of site ${site}`;
   } catch (error) {
@@ -79,10 +83,7 @@ async function remove(
 ): Promise<SiteRecord> {
   const removed = await changeSites(engine, (sites, system) => {
     const site = pick(sites);
-    const keys = system
-      .records<{ ID: number; Site: string }>(keyResource)
-      .filter((key) => Number(key.Site) === site.ID);
-    return [...keys.map(({ ID }) => toDelete(keyResource, ID, now)), toDelete(siteResource, site.ID, now)];
+    return [...ownedBy(system, site.ID, now), toDelete(siteResource, site.ID, now)];
   });
   try {
     await engine.dropSite(removed.ID);
@@ -95,4 +96,14 @@ async function remove(
     );
   }
   return removed;
+}
+
+/** The intents to delete the keys and webhooks of a site. */
+function ownedBy(system: System, site: number, now: number): Intent[] {
+  return [keyResource, webhookResource].flatMap((resource) =>
+    system
+      .records<{ ID: number; Site: string }>(resource)
+      .filter(({ Site }) => Number(Site) === site)
+      .map(({ ID }) => toDelete(resource, ID, now)),
+  );
 }

@@ -5,6 +5,7 @@ import { allResources } from "../resources/all.ts";
 import { withChange } from "../store/record-counts.ts";
 import { listKeys } from "./keys.ts";
 import { findSite, type SiteRecord } from "./sites.ts";
+import { listWebhooks } from "./webhook-list.ts";
 
 /** What an operator wants to know of a site at a glance. */
 interface SiteSummary {
@@ -13,6 +14,7 @@ interface SiteSummary {
   readonly validKeys: number;
   /** All keys, including revoked and expired ones. */
   readonly keys: number;
+  readonly webhooks: number;
   /** The number of records of each resource, by its path. */
   readonly records: Readonly<Record<string, number>>;
   /** The number of changes so far. */
@@ -33,6 +35,7 @@ export async function summarizeSite(engine: Engine, name: string, now: number): 
     site,
     validKeys: keys.filter(({ endsAt }) => now < endsAt).length,
     keys: keys.length,
+    webhooks: (await listWebhooks(engine, site)).length,
     records: Object.fromEntries(servedOf(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0])),
     revision,
     changed: last && new Date(last.at),

@@ -1,4 +1,4 @@
-// Reads and changes the records of the system site: sites and keys.
+// Reads and changes the records of the system site: sites, keys and webhooks.
 
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
@@ -37,7 +37,7 @@ export async function changeSystem(engine: Engine, decide: (system: System) => r
     const outcomes = await engine.commit([{ ...first, ifHead }, ...others], true);
     if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
   }
-  throw new Refusal("conflict", "others are changing sites and keys all the time; try again");
+  throw new Refusal("conflict", "others are changing sites, keys and webhooks all the time; try again");
 }
 
 /** The intent to create a record. @param id an ID that was never used; by default the next one. @throws Refusal `invalid-record` */

@@ -1,10 +1,12 @@
 import type { DumpedRow } from "../model/dump.ts";
 import type { RecordCount, RecordCounts } from "../model/engine.ts";
+import { systemSite, webhookResourceName } from "../model/system-site.ts";
 import { readCounts } from "./record-counts.ts";
 import { hasHistory, isFillingEpoch } from "./site-fill.ts";
+import { WebhookChecker } from "./webhook-check.ts";
 
 /**
- * Checks stored rows, in the order of a dump: all sites, then records, then the journal. Returns what is wrong, in sentences: records
+ * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns what is wrong, in sentences: records
  * that differ from the journal, gaps in a journal, counters lower than their records.
  */
 export function checkRows(rows: Iterable<DumpedRow>): string[] {
@@ -18,11 +20,14 @@ export class Checker {
   readonly #faults: string[] = [];
   readonly #sites = new Map<number, CheckedSite>();
   readonly #records = new Map<string, CheckedRecord>();
+  readonly #webhooks = new WebhookChecker();
 
   add({ table, row }: DumpedRow): void {
     if (table === "sites") this.#addSite(row);
     else if (table === "records") this.#addRecord(row);
     else if (table === "journal") this.#addChange(row);
+    else if (table === "webhook_state") this.#addWebhook(row, () => this.#webhooks.addState(row));
+    else if (table === "webhook_secrets") this.#addWebhook(row, () => this.#webhooks.addSecret(row));
   }
 
   /** The first fault so far, undefined if there is none. */
@@ -49,7 +54,7 @@ export class Checker {
       if (journalEnd !== revision && !isPruned)
         this.#faults.push(`${name} is at revision ${revision} and its journal ends at ${journalEnd}`);
     }
-    return this.#faults;
+    return [...this.#faults, ...this.#webhooks.end()];
   }
 
   #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
@@ -77,6 +82,8 @@ export class Checker {
     if (site.isRemoved) return void site.rowsLeft++;
     if (row.id > Number(site.counters[row.resource] ?? 0))
       this.#faults.push(`${name} is beyond the last ID that was given`);
+    if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
+      this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
       this.#faults.push(`${name} is damaged: its text is not that record's`);
     this.#records.set(name, { site, revision: row.revision, hash: hashOf(row.body), journalEnd: 0 });
@@ -85,6 +92,13 @@ export class Checker {
       count: count + (row.body === null ? 0 : 1),
       revision: Math.max(revision, row.revision),
     };
+  }
+
+  /** A site that was never written to may have webhooks. */
+  #addWebhook({ site_id }: Cells, add: () => void): void {
+    const site = this.#sites.get(site_id);
+    if (site?.isRemoved) site.rowsLeft++;
+    else add();
   }
 
   #addChange(row: Cells): void {

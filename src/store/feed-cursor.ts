@@ -32,12 +32,22 @@ export function bareCursor({ epoch, revision }: Head): string {
 
 /** @param text undefined for the first cursor. @throws Refusal `gone` when it is malformed */
 export function parseCursor(text = firstCursor): FeedCursor {
+  const cursor = readCursor(text);
+  if (cursor) return cursor;
+  const shown = text.slice(0, 40).toWellFormed();
+  throw gone(`invalid cursor \`${shown}\`: a cursor is the \`Cursor\` or \`Next\` of an earlier page`);
+}
+
+function readCursor(text: string): FeedCursor | undefined {
   if (text === firstCursor) return { mark: "0", revision: 0 };
   const [, mark = "", digits = ""] = cursorPattern.exec(text) ?? [];
   const revision = Number(digits);
-  if (mark !== "" && Number.isSafeInteger(revision)) return { mark, revision };
-  const shown = text.slice(0, 40).toWellFormed();
-  throw gone(`invalid cursor \`${shown}\`: a cursor is the \`Cursor\` or \`Next\` of an earlier page`);
+  return mark !== "" && Number.isSafeInteger(revision) ? { mark, revision } : undefined;
+}
+
+/** The revision in a stored cursor; undefined when it is malformed. */
+export function revisionInCursor(text: string): number | undefined {
+  return readCursor(text)?.revision;
 }
 
 /**

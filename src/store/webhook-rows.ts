@@ -84,3 +84,14 @@ export function updated(
   const isHeld = holder === undefined || (state.holder === holder && state.leaseUntil > now);
   return isHeld && state.cursor === cursor && state.rewinds === rewinds ? { ...state, ...changes } : undefined;
 }
+
+/** The secrets after a new one. @param secrets the latest first */
+export function withSecret(
+  [present]: readonly WebhookSecret[],
+  secret: string,
+  now: number,
+  until: number,
+): readonly WebhookSecret[] {
+  const createdAt = present ? Math.max(now, present.createdAt + 1) : now;
+  return [{ secret, createdAt, until: null }, ...(present ? [{ ...present, until }] : [])];
+}

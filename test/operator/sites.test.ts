@@ -91,7 +91,15 @@ describe.each(engines)("sites on $name", (kind) => {
     });
     await engine.commit([1, 2, 3].map((at) => createIntent({ site: ID, at })));
     await engine.commit([createIntent({ site: ID, at: 4, operation: "delete", id: 2, values: {} })]);
-    const expected = { site, keys: 2, validKeys: 1, records: { brands: 2 }, revision: 4, changed: new Date(4) };
+    const expected = {
+      site,
+      keys: 2,
+      validKeys: 1,
+      webhooks: 0,
+      records: { brands: 2 },
+      revision: 4,
+      changed: new Date(4),
+    };
     expect(await summarizeSite(engine, "a", 10)).toMatchObject(expected);
     const uncounted = { ...engine, readSite: withoutCounts(engine) };
     expect(await summarizeSite(uncounted, "a", 10)).toMatchObject(expected);

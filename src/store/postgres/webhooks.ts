@@ -19,6 +19,7 @@ import {
   toSecretRow,
   toStateRow,
   updated,
+  withSecret,
 } from "../webhook-rows.ts";
 import { isCollision } from "./errors.ts";
 import type { Pool } from "./pool.ts";
@@ -69,10 +70,12 @@ function createWrites(
         await connection.script(webhookSql.removeAttempts(state));
         await putSecrets(connection, state, secrets);
       }),
-    putWebhookSecrets: (key, secrets) =>
+    addWebhookSecret: (key, ...added) =>
       change(key, async ({ connection, state }) => {
-        if (state) await putSecrets(connection, key, secrets);
-        return state !== undefined;
+        if (!state) return false;
+        const [rows = []] = await connection.script(webhookSql.secrets(key));
+        await putSecrets(connection, key, withSecret(fromSecretRows(rows), ...added));
+        return true;
       }),
     removeWebhook: (key) =>
       change(key, async ({ connection }) => {

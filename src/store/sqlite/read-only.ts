@@ -65,7 +65,7 @@ const writes = [
   "claimWebhook",
   "updateWebhook",
   "putWebhook",
-  "putWebhookSecrets",
+  "addWebhookSecret",
   "removeWebhook",
   "addWebhookAttempt",
   "dropSite",

@@ -10,6 +10,10 @@ type WebhookReads = Pick<Engine, "webhookStates" | "webhookSecrets" | "webhookAt
 
 type Row = DumpedRow["row"];
 
+const ofWebhook = "where site_id = ? and webhook_id = ?";
+
+export const selectSecrets = `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`;
+
 export function createWebhookReads(database: Database, { read, readAtOnce }: GuardedReads): WebhookReads {
   const sql = statements(database);
   const values = ({ site, webhook }: WebhookKey): [number, number] => [site, webhook];
@@ -29,13 +33,10 @@ export function createWebhookReads(database: Database, { read, readAtOnce }: Gua
 
 function statements(database: Database) {
   const states = `select ${columnsOf("webhook_state").join(", ")} from webhook_state`;
-  const ofWebhook = "where site_id = ? and webhook_id = ?";
   return {
     states: database.query<Row, []>(`${states} order by site_id, webhook_id`),
     state: database.query<Row, [number, number]>(`${states} ${ofWebhook}`),
-    secrets: database.query<Row, [number, number]>(
-      `select secret, created_at, until from webhook_secrets ${ofWebhook} order by created_at desc`,
-    ),
+    secrets: database.query<Row, [number, number]>(selectSecrets),
     attempts: database.query<WebhookAttempt, [number, number]>(
       `select at, status, milliseconds, fault from webhook_attempts ${ofWebhook} order by number desc`,
     ),

@@ -10,8 +10,19 @@ import {
   type WebhookState,
   type WebhookStore,
 } from "../../model/webhooks.ts";
-import { claimed, fromStateRow, toAttemptRow, toKeyRow, toSecretRow, toStateRow, updated } from "../webhook-rows.ts";
+import {
+  claimed,
+  fromSecretRows,
+  fromStateRow,
+  toAttemptRow,
+  toKeyRow,
+  toSecretRow,
+  toStateRow,
+  updated,
+  withSecret,
+} from "../webhook-rows.ts";
 import { insert, put, select } from "./statements.ts";
+import { selectSecrets } from "./webhook-reads.ts";
 
 type Row = DumpedRow["row"];
 
@@ -19,7 +30,7 @@ const webhookTables = ["webhook_state", "webhook_secrets", "webhook_attempts"] a
 
 type WebhookWrites = Pick<
   WebhookStore,
-  "claimWebhook" | "updateWebhook" | "putWebhook" | "putWebhookSecrets" | "removeWebhook" | "addWebhookAttempt"
+  "claimWebhook" | "updateWebhook" | "putWebhook" | "addWebhookSecret" | "removeWebhook" | "addWebhookAttempt"
 >;
 
 /** A call on its way to the other thread. */
@@ -43,7 +54,7 @@ export function createWebhookWrites(
     claimWebhook: call("claimWebhook"),
     updateWebhook: call("updateWebhook"),
     putWebhook: call("putWebhook"),
-    putWebhookSecrets: call("putWebhookSecrets"),
+    addWebhookSecret: call("addWebhookSecret"),
     removeWebhook: call("removeWebhook"),
     addWebhookAttempt: call("addWebhookAttempt"),
   };
@@ -70,9 +81,9 @@ function createWrites(database: Database, now: number): InThisThread {
       run(database, insert("webhook_state"), toStateRow(state));
       putSecrets(database, state, secrets);
     },
-    putWebhookSecrets: (key, secrets) => {
+    addWebhookSecret: (key, ...added) => {
       if (!stateOf(database, key)) return false;
-      putSecrets(database, key, secrets);
+      putSecrets(database, key, withSecret(secretsOf(database, key), ...added));
       return true;
     },
     removeWebhook: (key) => removeAll(database, key),
@@ -101,6 +112,10 @@ function stateOf(database: Database, key: WebhookKey): WebhookState | undefined 
 
 function removeAll(database: Database, key: WebhookKey): void {
   for (const table of webhookTables) remove(database, table, key);
+}
+
+function secretsOf(database: Database, { site, webhook }: WebhookKey): WebhookSecret[] {
+  return fromSecretRows(database.query<Row, [number, number]>(selectSecrets).all(site, webhook));
 }
 
 function putSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {

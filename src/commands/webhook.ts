@@ -1,0 +1,182 @@
+import { Command } from "commander";
+import { environment } from "../config.ts";
+import type { Resource } from "../model/resource.ts";
+import { findSite } from "../operator/sites.ts";
+import { addWebhook } from "../operator/webhook-add.ts";
+import { findWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
+import {
+  pauseWebhook,
+  removeWebhook,
+  resumeWebhook,
+  rewindWebhook,
+  rotateWebhook,
+  testWebhook,
+} from "../operator/webhooks.ts";
+import type { AddressPolicy } from "../webhooks/addresses.ts";
+import { lookupAddresses } from "../webhooks/send.ts";
+import {
+  type CommonOptions,
+  findResource,
+  printMessage,
+  printResult,
+  readId,
+  type SiteOptions,
+  toConfig,
+  toMinute,
+  toTable,
+  withCommonOptions,
+  withEngine,
+  withSiteOption,
+} from "./common.ts";
+import { readWebhookPoint } from "./points.ts";
+import { toAttemptTable, toShownAttempt, toShownWebhook, toWebhookRow } from "./webhook-output.ts";
+
+interface AllowOptions extends CommonOptions {
+  readonly webhookAllow?: string;
+}
+
+interface AddOptions extends SiteOptions, AllowOptions {
+  readonly resource?: readonly Resource[];
+  readonly since?: string;
+}
+
+export function webhookCommand(): Command {
+  const webhook = new Command("webhook").description(
+    "manage webhooks: URLs to which the changes of a website are sent",
+  );
+  const first = [addCommand(), listCommand(), testCommand(), deliveriesCommand(), pauseCommand(), resumeCommand()];
+  for (const command of [...first, rewindCommand(), rotateCommand(), removeCommand()]) webhook.addCommand(command);
+  return webhook;
+}
+
+function addCommand(): Command {
+  return withAllowOption(withSiteOption(new Command("add")))
+    .description("add a webhook, and print its secret; it cannot be shown again")
+    .argument("<url>", "URL of the receiver: https, or http on this machine")
+    .option("--resource <name>", "only changes of these records, such as brands; may be given several times", collect)
+    .option("--since <point>", "begin after this cursor, or at this time or age such as 12h (default: the next change)")
+    .action(async (url: string, options: AddOptions) => {
+      const since = options.since === undefined ? "now" : readWebhookPoint("--since", options.since);
+      const settings = { url, resources: options.resource ?? [], since };
+      const policy = policyOf(options);
+      const { webhook, secret, isResolved } = await withEngine(options, async (engine) =>
+        addWebhook(engine, await findSite(engine, options.site), settings, policy, Date.now()),
+      );
+      if (!isResolved) printMessage(`the name in ${webhook.URL} has no address at the moment`);
+      printMessage(`added webhook ${webhook.ID}; save its secret now: it cannot be shown again`);
+      printResult(options, { ...toShownWebhook(webhook), secret }, [secret]);
+    });
+}
+
+function listCommand(): Command {
+  return withCommonOptions(new Command("list"))
+    .description("list the webhooks of one website or of all; their secrets are not shown")
+    .option("--site <name>", "name of the website, see `site list` (default: all)")
+    .action(async (options: CommonOptions & { site?: string }) => {
+      const webhooks = await withEngine(options, async (engine) =>
+        listWebhooks(engine, options.site === undefined ? undefined : await findSite(engine, options.site)),
+      );
+      const header = ["ID", "SITE", "URL", "RESOURCES", "CREATED (UTC)", "BEHIND", "STATUS"];
+      printResult(options, webhooks.map(toShownWebhook), toTable(header, webhooks.map(toWebhookRow)));
+    });
+}
+
+function testCommand(): Command {
+  return withAllowOption(
+    withWebhook("test", "send `storefront.test` once, and show the response; exit 1 if it fails"),
+  ).action(async (id: number, options: AllowOptions) => {
+    const { allow } = policyOf(options);
+    const { webhook, attempt } = await withEngine(options, (engine) => testWebhook(engine, id, allow));
+    const { status, milliseconds, fault } = attempt;
+    printResult(options, toShownAttempt(attempt), []);
+    printMessage(fault ? `${webhook.URL}: ${fault}` : `${webhook.URL} responded with ${status} in ${milliseconds} ms`);
+    if (fault) process.exitCode = 1;
+  });
+}
+
+function pauseCommand(): Command {
+  return withWebhook("pause", "deliver nothing until `webhook resume`; no change is lost").action(
+    async (id: number, options: CommonOptions) => {
+      const webhook = await withEngine(options, (engine) => pauseWebhook(engine, id, Date.now()));
+      printResult(options, toShownWebhook(webhook), []);
+      printMessage(`paused webhook ${id}`);
+    },
+  );
+}
+
+function resumeCommand(): Command {
+  return withAllowOption(
+    withWebhook("resume", "deliver at once, from where it is; also after a restore or copy from another database"),
+  ).action(async (id: number, options: AllowOptions) => {
+    const policy = policyOf(options);
+    const webhook = await withEngine(options, (engine) => resumeWebhook(engine, id, policy, Date.now()));
+    printResult(options, toShownWebhook(webhook), []);
+    printMessage(`resumed webhook ${id}`);
+  });
+}
+
+function rotateCommand(): Command {
+  return withWebhook("rotate", "print a new secret; for 24 hours, deliveries are signed with the old one too")
+    .addHelpText("after", "\nRotate twice to end the old secret at once.")
+    .action(async (id: number, options: CommonOptions) => {
+      const { secret, until } = await withEngine(options, (engine) => rotateWebhook(engine, id, Date.now()));
+      const end = new Date(until).toISOString();
+      printMessage(`webhook ${id} has a new secret; save it now. The old one is used too until ${toMinute(end)} UTC`);
+      printResult(options, { ID: id, secret, until: end }, [secret]);
+    });
+}
+
+function rewindCommand(): Command {
+  return withWebhook("rewind", "deliver the changes after a cursor or since a time again, or skip to it")
+    .requiredOption("--since <point>", "a cursor, a time such as 2026-01-31T12:00Z, an age such as 12h, or now")
+    .action(async (id: number, options: CommonOptions & { since: string }) => {
+      const point = readWebhookPoint("--since", options.since);
+      const webhook = await withEngine(options, (engine) => rewindWebhook(engine, id, point));
+      printResult(options, toShownWebhook(webhook), []);
+      printMessage(`webhook ${id} goes on after ${webhook.state?.cursor}, ${webhook.lag} changes behind`);
+    });
+}
+
+function deliveriesCommand(): Command {
+  return withWebhook("deliveries", "list the last 100 attempts, the latest first").action(
+    async (id: number, options: CommonOptions) => {
+      const attempts = await withEngine(options, async (engine) =>
+        engine.webhookAttempts(webhookKeyOf(await findWebhook(engine, id))),
+      );
+      printResult(options, attempts.map(toShownAttempt), toAttemptTable(attempts));
+    },
+  );
+}
+
+function removeCommand(): Command {
+  return withWebhook("remove", "remove a webhook with its secrets").action(
+    async (id: number, options: CommonOptions) => {
+      const webhook = await withEngine(options, (engine) => removeWebhook(engine, id, Date.now()));
+      printResult(options, webhook, []);
+      printMessage(`removed webhook ${id}`);
+    },
+  );
+}
+
+/** A command on one webhook. */
+function withWebhook(name: string, description: string): Command {
+  return withCommonOptions(new Command(name))
+    .description(description)
+    .argument("<id>", "ID of the webhook, see `webhook list`", readId);
+}
+
+function withAllowOption(command: Command): Command {
+  return command.option(
+    "--webhook-allow <networks>",
+    "networks besides public ones that it may be in, such as 10.0.0.0/8",
+  );
+}
+
+function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
+  const settings = { ...environment(), ...(webhookAllow === undefined ? {} : { WEBHOOK_ALLOW: webhookAllow }) };
+  return { allow: toConfig(settings).webhookAllow, isLoopbackAllowed: true, lookup: lookupAddresses };
+}
+
+function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {
+  return [...before, findResource(value)];
+}

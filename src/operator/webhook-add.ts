@@ -1,0 +1,91 @@
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+import { makeWebhookSecret } from "../model/webhook-secret.ts";
+import type { WebhookState } from "../model/webhooks.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { AddressPolicy } from "../webhooks/addresses.ts";
+import type { SiteRecord } from "./sites.ts";
+import { changeSystem, type System, toCreate, toInstant } from "./system.ts";
+import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
+import { findWebhook, type ListedWebhook, type WebhookRecord, webhookKeyOf, webhooksIn } from "./webhook-list.ts";
+import { checkWebhookUrl } from "./webhook-url.ts";
+
+/** Bounds of the number of webhooks. */
+const maxOfSite = 20;
+const maxOfDatabase = 10_000;
+
+interface WebhookSettings {
+  readonly url: string;
+  /** Those whose changes are delivered; empty for all. */
+  readonly resources: readonly Resource[];
+  readonly since: WebhookPoint;
+}
+
+/** A new webhook, with its secret, which is not shown again. */
+interface AddedWebhook {
+  readonly webhook: ListedWebhook;
+  readonly secret: string;
+  /** Whether the name in the URL has an address at the moment. */
+  readonly isResolved: boolean;
+}
+
+/**
+ * Adds a webhook to `site`.
+ * @throws Refusal `bad-request` for a URL that is not allowed, `gone` when the changes since then are not all there, `conflict` when there
+ *   are too many webhooks, `not-found` when the site was removed
+ */
+export async function addWebhook(
+  engine: Engine,
+  site: SiteRecord,
+  { url, resources, since }: WebhookSettings,
+  policy: AddressPolicy,
+  now: number,
+): Promise<AddedWebhook> {
+  const { href, isResolved } = await checkWebhookUrl(url, policy);
+  const position = await positionAt(engine, site.ID, since);
+  const values = {
+    Site: String(site.ID),
+    URL: href,
+    Resources: [...new Set(resources.map(({ path }) => path))].join(" "),
+    Created: toInstant(now),
+  };
+  const [body] = await changeSystem(engine, (system) => {
+    requireRoom(system, site);
+    return [toCreate(webhookResource, values, now)];
+  });
+  const record: WebhookRecord = JSON.parse(body as string);
+  const secret = makeWebhookSecret();
+  const state = newState(record, { ...position, home: await engine.databaseIdentity() });
+  await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
+  return { webhook: await findWebhook(engine, record.ID), secret, isResolved };
+}
+
+/** @throws Refusal `not-found` when the site was removed, `conflict` when it or the database has as many webhooks as there may be */
+function requireRoom(system: System, site: SiteRecord): void {
+  if (!system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID))
+    throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
+  const all = webhooksIn(system);
+  if (all.length >= maxOfDatabase)
+    throw new Refusal("conflict", `the database has ${maxOfDatabase} webhooks, and cannot have more`);
+  if (all.filter(({ Site }) => Number(Site) === site.ID).length >= maxOfSite)
+    throw new Refusal("conflict", `the site \`${site.Name}\` has ${maxOfSite} webhooks, and cannot have more`);
+}
+
+/** The state of a webhook before its first delivery. */
+function newState(record: WebhookRecord, values: Pick<WebhookState, "home" | "cursor" | "epoch">): WebhookState {
+  return {
+    ...webhookKeyOf(record),
+    ...values,
+    first: 0,
+    last: 0,
+    rewinds: 0,
+    failures: 0,
+    failingSince: null,
+    nextAt: 0,
+    isGone: 0,
+    holder: null,
+    leaseUntil: 0,
+  };
+}

@@ -1,0 +1,122 @@
+import type { Engine, Head } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import { revisionInCursor } from "../store/feed-cursor.ts";
+import type { SiteRecord } from "./sites.ts";
+import { readSystem, type System } from "./system.ts";
+
+/** The record of a webhook. */
+export interface WebhookRecord {
+  readonly ID: number;
+  /** ID of its site, in digits. */
+  readonly Site: string;
+  readonly URL: string;
+  /** Paths of resources, separated by spaces; empty for all. */
+  readonly Resources: string;
+  readonly Created: string;
+  /** Since when it is paused, as an ISO 8601 time; empty if it is not. */
+  readonly Paused: string;
+  readonly Reason: string;
+}
+
+/** `incomplete`: it has no state and no secret, since `webhook add` was interrupted or an older program restored or copied it. */
+type WebhookStatus = "active" | "failing" | "paused" | "incomplete";
+
+/** A webhook as `webhook list` shows it, without its secrets. */
+export interface ListedWebhook extends WebhookRecord {
+  readonly siteName: string;
+  readonly status: WebhookStatus;
+  /** Why it has this status; empty for `active`. */
+  readonly detail: string;
+  /** Undefined if it is incomplete. */
+  readonly state: WebhookState | undefined;
+  /** Changes of its site that it has not delivered or skipped; undefined if its cursor belongs to another history. */
+  readonly lag: number | undefined;
+}
+
+/** Sites whose heads are read at once. */
+const maxHeads = 1000;
+
+/** The webhooks of `site`, or of all sites, in ID order. */
+export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<ListedWebhook[]> {
+  return toListed(engine, await readSystem(engine), ({ Site }) => !site || Number(Site) === site.ID);
+}
+
+/** @throws Refusal `not-found` */
+export async function findWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
+  const system = await readSystem(engine);
+  const { ID } = requireWebhook(system, id);
+  const [found] = await toListed(engine, system, (one) => one.ID === ID);
+  return found as ListedWebhook;
+}
+
+/** The webhooks of sites that were not removed. An older program leaves those of a site that it removes. */
+export function webhooksIn(system: System): WebhookRecord[] {
+  const sites = new Set(system.records<SiteRecord>(siteResource).map(({ ID }) => ID));
+  return system.records<WebhookRecord>(webhookResource).filter(({ Site }) => sites.has(Number(Site)));
+}
+
+/** @throws Refusal `not-found` */
+export function requireWebhook(system: System, id: number): WebhookRecord {
+  const found = webhooksIn(system).find(({ ID }) => ID === id);
+  if (!found) throw new Refusal("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
+  return found;
+}
+
+export function webhookKeyOf({ ID, Site }: WebhookRecord): WebhookKey {
+  return { site: Number(Site), webhook: ID };
+}
+
+async function toListed(
+  engine: Engine,
+  system: System,
+  isWanted: (record: WebhookRecord) => boolean,
+): Promise<ListedWebhook[]> {
+  const records = webhooksIn(system).filter(isWanted);
+  if (records.length === 0) return [];
+  const home = await engine.databaseIdentity();
+  const states = new Map(
+    (await engine.webhookStates(records.map(webhookKeyOf))).map((state) => [state.webhook, state]),
+  );
+  const heads = await readHeads(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
+  const sites = new Map(system.records<SiteRecord>(siteResource).map((site) => [site.ID, site]));
+  return records.map((record) => {
+    const site = sites.get(Number(record.Site)) as SiteRecord;
+    const state = states.get(record.ID);
+    const lag = state && lagOf(state, heads.get(site.ID) as Head);
+    return { ...record, siteName: site.Name, ...statusOf(record, state, site, home), state, lag };
+  });
+}
+
+async function readHeads(engine: Engine, sites: readonly number[]): Promise<ReadonlyMap<number, Head>> {
+  const found = new Map<number, Head>();
+  for (let at = 0; at < sites.length; at += maxHeads) {
+    const some = sites.slice(at, at + maxHeads);
+    (await engine.heads(some)).forEach((head, n) => {
+      found.set(some[n] as number, head);
+    });
+  }
+  return found;
+}
+
+function lagOf({ cursor, epoch }: WebhookState, head: Head): number | undefined {
+  const revision = revisionInCursor(cursor);
+  const isKnown = revision === 0 || epoch === head.epoch;
+  return isKnown && revision !== undefined ? Math.max(0, head.revision - revision) : undefined;
+}
+
+function statusOf(
+  { Paused, Reason }: WebhookRecord,
+  state: WebhookState | undefined,
+  site: SiteRecord,
+  home: string,
+): Pick<ListedWebhook, "status" | "detail"> {
+  if (!state) return { status: "incomplete", detail: "it has no secret: remove it, and add it again" };
+  if (Paused !== "") return { status: "paused", detail: Reason };
+  if (state.home !== home) return { status: "paused", detail: "it arrived from another database" };
+  if (site.Suspended !== "") return { status: "paused", detail: "the site is suspended" };
+  if (state.failures === 0 || state.failingSince === null) return { status: "active", detail: "" };
+  return { status: "failing", detail: `since ${new Date(state.failingSince).toISOString()}` };
+}

@@ -1,0 +1,128 @@
+// What an operator does with webhooks. The record says what a webhook is, and its changes are journaled; where it is and its secrets are
+// stored beside it (model/webhooks.ts). A record without them is incomplete and is never delivered: it is created before them, and deleted
+// after them.
+
+import type { IpNetwork } from "../lib/networks.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Values } from "../model/record.ts";
+import { makeWebhookSecret } from "../model/webhook-secret.ts";
+import type { WebhookAttempt, WebhookChanges, WebhookState } from "../model/webhooks.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { AddressPolicy } from "../webhooks/addresses.ts";
+import { deliverTest } from "../webhooks/test-delivery.ts";
+import { changeSystem, toDelete, toInstant, toUpdate } from "./system.ts";
+import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
+import { findWebhook, type ListedWebhook, requireWebhook, type WebhookRecord, webhookKeyOf } from "./webhook-list.ts";
+import { checkWebhookUrl } from "./webhook-url.ts";
+
+/** Milliseconds for which deliveries are signed with the secret before too. */
+const rotationTime = 24 * 60 * 60_000;
+/** How often a change of a state is tried while deliveries move it. */
+const maxAttempts = 100;
+
+/** Pauses a webhook. Pausing it again changes nothing. @throws Refusal `not-found` */
+export async function pauseWebhook(engine: Engine, id: number, now: number): Promise<ListedWebhook> {
+  await changeRecord(engine, id, now, ({ Paused }) =>
+    Paused === "" ? { Paused: toInstant(now), Reason: "an operator paused it" } : {},
+  );
+  return findWebhook(engine, id);
+}
+
+/**
+ * Lets a webhook deliver in this database, at once, from where it is.
+ * @throws Refusal `not-found`, `bad-request` when its URL is not allowed, or `conflict` when it is incomplete
+ */
+export async function resumeWebhook(
+  engine: Engine,
+  id: number,
+  policy: AddressPolicy,
+  now: number,
+): Promise<ListedWebhook> {
+  const { URL: url } = requireComplete(await findWebhook(engine, id));
+  await checkWebhookUrl(url, policy);
+  const home = await engine.databaseIdentity();
+  await changeState(engine, id, () => ({ home, failures: 0, failingSince: null, nextAt: 0 }));
+  await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
+  return findWebhook(engine, id);
+}
+
+/**
+ * Gives a webhook a new secret, and returns it. For 24 hours, deliveries are signed with the one before too; then, or after another
+ * rotation, no longer.
+ * @throws Refusal `not-found`, or `conflict` when it is incomplete
+ */
+export async function rotateWebhook(
+  engine: Engine,
+  id: number,
+  now: number,
+): Promise<{ webhook: ListedWebhook; secret: string; until: number }> {
+  const webhook = await findWebhook(engine, id);
+  const secret = makeWebhookSecret();
+  const until = now + rotationTime;
+  if (!(await engine.addWebhookSecret(webhookKeyOf(webhook), secret, now, until))) throw incomplete(id);
+  return { webhook, secret, until };
+}
+
+/**
+ * Sets a webhook back, or forward, to `point`: it delivers the changes after it, again.
+ * @throws Refusal `not-found`, `gone` when these changes are not all there, or `conflict` when it is incomplete
+ */
+export async function rewindWebhook(engine: Engine, id: number, point: WebhookPoint): Promise<ListedWebhook> {
+  const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
+  const position = await positionAt(engine, site, point);
+  const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 } as const;
+  await changeState(engine, id, ({ rewinds }) => ({ ...position, ...none, rewinds: rewinds + 1 }));
+  return findWebhook(engine, id);
+}
+
+/**
+ * Sends `storefront.test` once, also if the webhook is paused. The attempt is among its deliveries.
+ * @param allow networks that are allowed although they are not public
+ * @throws Refusal `not-found`, or `conflict` when it is incomplete
+ */
+export async function testWebhook(
+  engine: Engine,
+  id: number,
+  allow: readonly IpNetwork[],
+): Promise<{ webhook: ListedWebhook; attempt: WebhookAttempt }> {
+  const webhook = requireComplete(await findWebhook(engine, id));
+  const { siteName, URL: url } = webhook;
+  return { webhook, attempt: await deliverTest(engine, { ...webhookKeyOf(webhook), siteName, url }, allow) };
+}
+
+/** Removes a webhook with its secrets and attempts. @throws Refusal `not-found` */
+export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
+  const { state: _, ...record } = await findWebhook(engine, id);
+  await engine.removeWebhook(webhookKeyOf(record));
+  await changeSystem(engine, (system) => [toDelete(webhookResource, requireWebhook(system, id).ID, now)]);
+  return record;
+}
+
+async function changeRecord(
+  engine: Engine,
+  id: number,
+  now: number,
+  change: (record: WebhookRecord) => Values,
+): Promise<void> {
+  await changeSystem(engine, (system) => [toUpdate(webhookResource, id, change(requireWebhook(system, id)), now)]);
+}
+
+/** Changes a state, also while it is delivered. @throws Refusal `conflict` when it is incomplete, or moves all the time */
+async function changeState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { state } = requireComplete(await findWebhook(engine, id));
+    if (await engine.updateWebhook(state, { cursor: state.cursor, rewinds: state.rewinds }, change(state))) return;
+  }
+  throw new Refusal("conflict", `webhook ${id} moves all the time; try again`);
+}
+
+function requireComplete(webhook: ListedWebhook): ListedWebhook & { readonly state: WebhookState } {
+  const { state } = webhook;
+  if (!state) throw incomplete(webhook.ID);
+  return { ...webhook, state };
+}
+
+function incomplete(id: number): Refusal {
+  return new Refusal("conflict", `webhook ${id} is incomplete, and has no secret: remove it, and add it again`);
+}

@@ -1,0 +1,166 @@
+// The `webhook` commands as processes, on both engines.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { Webhook } from "standardwebhooks";
+import { useWorkshop, type Workshop } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+
+const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
+
+describe.each(engines)("webhooks on $name", (kind) => {
+  let shop: Workshop;
+  let receiver: TestReceiver;
+  useWorkshop(kind, (opened) => {
+    shop = opened;
+  });
+  beforeEach(async () => {
+    receiver = await startReceiver();
+    await shop.must(["site", "add", "main"]);
+  });
+  afterEach(() => receiver.stop());
+
+  const run = (...args: string[]) => shop.run(["webhook", ...args]);
+  const must = (...args: string[]) => shop.must(["webhook", ...args]);
+  const add = (...args: string[]) => must("add", "--site", "main", receiver.url, ...args);
+  const list = async (...args: string[]) => JSON.parse(await must("list", "--json", ...args));
+  const importBrands = (...names: string[]) =>
+    shop.must(["import", "--site", "main", "brands", "-"], { stdin: `Name\n${names.join("\n")}\n` });
+
+  test("add prints the secret alone, once; list, journal and backups that are listed never have it", async () => {
+    const { code, stdout, stderr } = await run("add", "--site", "main", receiver.url, "--resource", "brands");
+    expect([code, stderr]).toEqual([0, "added webhook 1; save its secret now: it cannot be shown again\n"]);
+    expect(stdout).toMatch(secretForm);
+    const listed = { ID: 1, Site: "1", SiteName: "main", URL: receiver.url, Resources: "brands", Status: "active" };
+    expect(await list()).toEqual([expect.objectContaining(listed)]);
+    const outputs = [
+      await must("list"),
+      JSON.stringify(await list()),
+      await shop.must(["journal", "--system", "--json"]),
+    ];
+    for (const output of outputs) expect(output).not.toContain("whsec_");
+    expect(outputs[0]).toMatch(
+      /^ID +SITE +URL +RESOURCES +CREATED \(UTC\) +BEHIND +STATUS\n1 +main +http:\S+ +brands +\S+ \S+ +0 +active\n$/,
+    );
+    expect(await shop.must(["journal", "--system"])).toContain(`create\twebhook\t1\t"${receiver.url}"`);
+    const json = JSON.parse(await add("--json"));
+    expect(json).toMatchObject({ ID: 2, Status: "active", secret: expect.stringMatching(/^whsec_/) });
+    expect(await shop.must(["site", "show", "main"])).toContain("Webhooks   2\n");
+  });
+
+  test("test sends one event, signed with the secret that was printed, and exits with 1 when it fails", async () => {
+    const secret = (await add()).trim();
+    const sent = await run("test", "1");
+    expect([sent.code, sent.stdout]).toEqual([0, ""]);
+    expect(sent.stderr).toMatch(/^http:\S+ responded with 200 in \d+ ms\n$/);
+    const [event] = await receiver.received(1);
+    const verified = new Webhook(secret).verify(event?.body ?? "", event?.headers ?? {});
+    expect(verified).toMatchObject({ type: "storefront.test", data: { Site: "main" } });
+    receiver.respond(500);
+    expect(await run("test", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("responded with 500") });
+    await receiver.stop();
+    expect(await run("test", "1", "--json")).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('"status": null'),
+    });
+    const attempts = JSON.parse(await must("deliveries", "1", "--json"));
+    expect(attempts.map(({ status }: { status: number | null }) => status)).toEqual([null, 500, 200]);
+    expect(await must("deliveries", "1")).toMatch(/^AT \(UTC\) +STATUS +MILLISECONDS +FAULT\n\S+Z +none +\d+ +\S/);
+  });
+
+  test("after a rotation, events are signed with both secrets; after two, the first is gone", async () => {
+    const secrets = [(await add()).trim()];
+    for (let i = 0; i < 2; i++) {
+      const { stdout, stderr } = await run("rotate", "1");
+      expect(stdout).toMatch(secretForm);
+      expect(stderr).toContain("webhook 1 has a new secret");
+      secrets.push(stdout.trim());
+      await must("test", "1");
+    }
+    const events = await receiver.received(2);
+    const isVerified = events.map((event) => secrets.map((secret) => verifies(secret, event.headers, event.body)));
+    expect(isVerified).toEqual([
+      [true, true, false],
+      [false, true, true],
+    ]);
+  });
+
+  test("is paused, resumed, rewound and removed", async () => {
+    await importBrands("a", "b", "c");
+    await add();
+    await add("--since", "0.0");
+    expect((await list()).map(({ Behind }: { Behind: number }) => Behind)).toEqual([0, 3]);
+    expect((await run("pause", "1", "--as", "anna")).stderr).toBe("paused webhook 1\n");
+    expect(await must("list")).toContain("paused: an operator paused it");
+    expect(await shop.must(["journal", "--system"])).toContain("operator:anna\tupdate\twebhook\t1");
+    expect((await run("resume", "1")).stderr).toBe("resumed webhook 1\n");
+    const rewound = await run("rewind", "1", "--since", "1h");
+    expect(rewound).toMatchObject({ code: 0, stderr: "webhook 1 goes on after 0.0, 3 changes behind\n" });
+    expect((await list())[0]).toMatchObject({ Status: "active", Behind: 3, Rewinds: 1, Cursor: "0.0" });
+    expect((await run("remove", "1")).stderr).toBe("removed webhook 1\n");
+    expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
+    expect(await run("remove", "1")).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown webhook 1") });
+    expect((await shop.run(["check"])).stderr).toBe("no faults found\n");
+  });
+
+  test("of one site are listed alone, and go with it", async () => {
+    await shop.must(["site", "add", "other"]);
+    await add();
+    await must("add", "--site", "other", receiver.url);
+    expect((await list("--site", "other")).map(({ ID }: { ID: number }) => ID)).toEqual([2]);
+    await shop.must(["site", "remove", "other", "--yes"]);
+    expect((await list()).map(({ ID }: { ID: number }) => ID)).toEqual([1]);
+  });
+
+  test("pruning lists the webhooks that had not read what was deleted", async () => {
+    await importBrands("a", "b", "c");
+    await add("--since", "0.0");
+    await add();
+    const pruned = await shop.run(["journal", "prune", "--before", "3", "--site", "main"]);
+    expect(pruned.stderr).toBe("webhook 1 had not delivered what was deleted: it delivers `storefront.gone` next\n");
+    const again = await shop.run(["journal", "prune", "--before", "3", "--site", "main", "--json"]);
+    expect(JSON.parse(again.stdout)).toEqual([{ journal: "main", deleted: 0, begins: 3, webhooks: [] }]);
+  });
+
+  test.each([
+    [["add", "--site", "main", "http://erp.example/"], 1, "must begin with https"],
+    [["add", "--site", "main", "https://10.0.0.7/"], 1, "not public"],
+    [["add", "--site", "main", "https://erp.example/\u001b[31m"], 1, "control character"],
+    [["add", "--site", "none", "https://erp.example/"], 1, "unknown site `none`"],
+    [["add", "--site", "main", "https://93.184.216.34/", "--since", "0123456789ab.7"], 1, "lies ahead"],
+    [["add", "--site", "main", "https://93.184.216.34/", "--since", "yesterday"], 2, "invalid --since `yesterday`"],
+    [["add", "--site", "main", "https://93.184.216.34/", "--resource", "brand s"], 2, "unknown resource"],
+    [["add", "--site", "main", "https://93.184.216.34/", "--webhook-allow", "all"], 2, "--webhook-allow"],
+    [["add", "--site", "main"], 2, "missing required argument 'url'"],
+    [["pause", "0"], 2, "invalid ID `0`"],
+    [["pause", "7"], 1, "unknown webhook 7"],
+    [["rewind", "7"], 2, "--since"],
+    [["replay", "7"], 2, "did you mean `webhook rewind`?"],
+  ] as [string[], number, string][])("%p is refused", async (args, code, text) => {
+    const ended = await run(...args);
+    expect({ ...ended, stdout: "" }).toMatchObject({ code, stderr: expect.stringContaining(text) });
+    expect(ended.stderr).not.toContain("\u001b");
+    expect(await list()).toEqual([]);
+  });
+
+  test("other networks are allowed by the option or the environment", async () => {
+    await must("add", "--site", "main", "https://10.0.0.7/", "--webhook-allow", "10.0.0.0/8");
+    const env = { STOREFRONT_WEBHOOK_ALLOW: "192.168.0.0/16,fd00::/8" };
+    await shop.must(["webhook", "add", "--site", "main", "https://[fd00::1]/"], { env });
+    expect((await list()).map(({ URL: url }: { URL: string }) => url)).toEqual([
+      "https://10.0.0.7/",
+      "https://[fd00::1]/",
+    ]);
+    expect((await run("resume", "1")).code).toBe(1);
+    expect((await run("resume", "1", "--webhook-allow", "10.0.0.7/32")).code).toBe(0);
+  });
+});
+
+function verifies(secret: string, headers: Readonly<Record<string, string>>, body: string): boolean {
+  try {
+    new Webhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  }
+}

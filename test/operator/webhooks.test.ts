@@ -1,0 +1,264 @@
+// What an operator does with webhooks, and what becomes of them with their site and their database.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/system-site.ts";
+import { isWebhookSecret } from "../../src/model/webhook-secret.ts";
+import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
+import { summarizeSite } from "../../src/operator/site-summary.ts";
+import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
+import { addWebhook } from "../../src/operator/webhook-add.ts";
+import type { WebhookPoint } from "../../src/operator/webhook-cursor.ts";
+import { findWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
+import {
+  pauseWebhook,
+  removeWebhook,
+  resumeWebhook,
+  rewindWebhook,
+  rotateWebhook,
+} from "../../src/operator/webhooks.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { readFeed } from "../../src/store/feed.ts";
+import { openEngine } from "../../src/store/open.ts";
+import type { AddressPolicy } from "../../src/webhooks/addresses.ts";
+import { dropSiteAsEarlier } from "../earlier-version/statements.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+const now = Date.parse("2026-01-31T12:00:00Z");
+const url = "https://erp.example/hooks";
+const names: Record<string, string[]> = { "erp.example": ["93.184.216.34"], "inside.example": ["10.0.0.7"] };
+const policy: AddressPolicy = {
+  allow: [],
+  isLoopbackAllowed: true,
+  lookup: async (name) => names[name] ?? Promise.reject(new Error("no such name")),
+};
+const resourceOf = (name: string) => allResources.filter((resource) => resource.name === name);
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "done",
+    ({ code }) => code,
+  );
+
+describe.each(engines)("webhooks on $name", (kind) => {
+  let address: string;
+  let engine: Engine;
+  let site: SiteRecord;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await engine?.close();
+    address = await kind.newDatabase();
+    engine = await openEngine(address, allResources);
+    site = await addSite(engine, "shop", {}, now);
+  });
+  afterAll(async () => {
+    await engine.close();
+    await kind.close();
+  });
+
+  const add = (since: WebhookPoint = "now", to = url) =>
+    addWebhook(engine, site, { url: to, resources: [], since }, policy, now);
+  const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
+  const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
+
+  test("a webhook begins with the next change, has its own secret, and belongs to this database", async () => {
+    await change(now);
+    const { webhook, secret, isResolved } = await add();
+    const other = await add();
+    expect([isWebhookSecret(secret), isResolved, secret === other.secret]).toEqual([true, true, false]);
+    expect(webhook).toMatchObject({
+      ID: 1,
+      Site: "1",
+      URL: url,
+      siteName: "shop",
+      status: "active",
+      detail: "",
+      lag: 0,
+    });
+    expect(webhook.state).toMatchObject({ home: await engine.databaseIdentity(), rewinds: 0, first: 0, holder: null });
+    expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([{ secret, createdAt: now, until: null }]);
+    await change(now);
+    expect((await findWebhook(engine, 1)).lag).toBe(1);
+    expect(await engine.check()).toEqual([]);
+    expect((await summarizeSite(engine, "shop", now)).webhooks).toBe(2);
+  });
+
+  test("a webhook begins where it is told to", async () => {
+    for (const at of [1, 5, 9]) await change(now + at);
+    const page = await readFeed(engine, 1, {
+      since: undefined,
+      limit: 2,
+      resources: new Set(["brand"]),
+      isCollapsed: false,
+    });
+    const cases: [WebhookPoint, number][] = [
+      ["now", 3],
+      [{ cursor: "0.0" }, 0],
+      [{ cursor: page.next }, 2],
+      [{ at: now }, 0],
+      [{ at: now + 5 }, 1],
+      [{ at: now + 6 }, 2],
+      [{ at: now + 99 }, 3],
+    ];
+    for (const [point, revision] of cases)
+      expect([point, (await add(point)).webhook.lag]).toEqual([point, 3 - revision]);
+    expect(await codeOf(add({ cursor: "0123456789ab.2" }))).toBe("gone");
+    expect(await codeOf(add({ cursor: page.next.replace(".2", ".3") }))).toBe("gone");
+    await engine.prune(1, 2, 10);
+    expect(await codeOf(add({ cursor: "0.0" }))).toBe("gone");
+    expect(await codeOf(add({ at: now + 5 }))).toBe("gone");
+    expect((await add({ at: now + 9 })).webhook.lag).toBe(1);
+    expect((await listWebhooks(engine)).length).toBe(cases.length + 1);
+  });
+
+  test("a site has 20 webhooks at most, also when they are added at the same time", async () => {
+    for (let i = 0; i < 18; i++) await add();
+    const added = await Promise.all(Array.from({ length: 6 }, () => codeOf(add())));
+    expect(added.sort()).toEqual(["conflict", "conflict", "conflict", "conflict", "done", "done"]);
+    expect(await listWebhooks(engine, site)).toHaveLength(20);
+    const other = await addSite(engine, "other", {}, now);
+    await addWebhook(engine, other, { url, resources: resourceOf("brand"), since: "now" }, policy, now);
+    expect(await listWebhooks(engine, other)).toMatchObject([{ Resources: "brands" }]);
+  });
+
+  test.each([
+    ["http://erp.example/", "bad-request"],
+    ["https://inside.example/", "bad-request"],
+    ["https://10.0.0.7/", "bad-request"],
+    ["https://[::ffff:169.254.169.254]/", "bad-request"],
+    ["https://user:pass@erp.example/", "bad-request"],
+    ["https://erp.example/\u001b[2J", "bad-request"],
+    ["https://erp.example/\nX: y", "bad-request"],
+    [`https://erp.example/${"x".repeat(2048)}`, "bad-request"],
+    ["javascript:alert(1)", "bad-request"],
+    ["", "bad-request"],
+  ])("a webhook to %p is refused, and nothing is stored", async (to, code) => {
+    expect(await codeOf(add("now", to))).toBe(code);
+    expect([await listWebhooks(engine), await engine.webhookStates()]).toEqual([[], []]);
+  });
+
+  test("a URL is stored in its normal form; one of this machine may be http; an unknown name is saved, and reported", async () => {
+    const saved = async (to: string) => {
+      const { webhook, isResolved } = await add("now", to);
+      return [webhook.URL, isResolved];
+    };
+    expect(await saved("HTTPS://ERP.Example:443/a b".replace(" ", "%20"))).toEqual(["https://erp.example/a%20b", true]);
+    expect(await saved("http://localhost:9000/x")).toEqual(["http://localhost:9000/x", expect.any(Boolean)]);
+    expect(await saved("http://127.0.0.1:9000")).toEqual(["http://127.0.0.1:9000/", true]);
+    expect(await saved("https://nowhere.example/ü")).toEqual(["https://nowhere.example/%C3%BC", false]);
+  });
+
+  test("pausing keeps the reason of before; resuming forgets failures and delivers at once", async () => {
+    const { webhook } = await add();
+    const values = { failures: 3, failingSince: now, nextAt: now + 99 };
+    await engine.updateWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0 }, values);
+    expect(await findWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
+    const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
+    expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
+    const [before] = await engine.heads([systemSite]);
+    expect(await pauseWebhook(engine, 1, now + 2)).toMatchObject(paused);
+    expect((await engine.heads([systemSite]))[0]).toEqual(before as never);
+    expect(await resumeWebhook(engine, 1, policy, now)).toMatchObject({ Paused: "", Reason: "", status: "active" });
+    expect(await stateOf(1)).toMatchObject({ failures: 0, failingSince: null, nextAt: 0 });
+    await setSite(engine, "shop", { isSuspended: true }, now);
+    expect(await findWebhook(engine, 1)).toMatchObject({ status: "paused", detail: "the site is suspended" });
+  });
+
+  test("resuming checks the URL again", async () => {
+    await add();
+    const closed = { ...policy, lookup: async () => ["127.0.0.1"] };
+    expect(await codeOf(resumeWebhook(engine, 1, closed, now))).toBe("bad-request");
+  });
+
+  test("a rewind moves the cursor, raises the number of rewinds, and forgets the page under delivery", async () => {
+    for (const at of [1, 5, 9]) await change(now + at);
+    const { webhook } = await add();
+    const key = webhookKeyOf(webhook);
+    const cursor = webhook.state?.cursor as string;
+    await engine.claimWebhook(key, "runner", 60_000);
+    const values = { first: 1, last: 3, isGone: 1, failures: 2, failingSince: 1, nextAt: now * 2 } as const;
+    await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0 }, values);
+    expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({ lag: 2, status: "active" });
+    const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };
+    expect(await stateOf(1)).toMatchObject({ rewinds: 1, ...none, holder: "runner" });
+    expect(await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0 }, { cursor: "x" })).toBe(false);
+    await Promise.all([0, 1, 2].map(() => rewindWebhook(engine, 1, { cursor: "0.0" })));
+    expect(await stateOf(1)).toMatchObject({ rewinds: 4, cursor: "0.0" });
+    expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");
+  });
+
+  test("a rotation keeps the secret before for 24 hours; two that run at the same time print secrets that both work", async () => {
+    const { secret } = await add();
+    const one = await rotateWebhook(engine, 1, now + 5);
+    const until = now + 5 + 24 * 60 * 60_000;
+    expect(await engine.webhookSecrets({ site: 1, webhook: 1 })).toEqual([
+      { secret: one.secret, createdAt: now + 5, until: null },
+      { secret, createdAt: now, until },
+    ]);
+    const both = await Promise.all([1, 2].map(() => rotateWebhook(engine, 1, now + 5)));
+    const kept = (await engine.webhookSecrets({ site: 1, webhook: 1 })).map((stored) => stored.secret);
+    expect(kept.sort()).toEqual(both.map((rotated) => rotated.secret).sort());
+  });
+
+  test("a removed webhook leaves nothing, and its ID is not used again", async () => {
+    await add();
+    expect((await removeWebhook(engine, 1, now)).URL).toBe(url);
+    for (const work of [
+      () => findWebhook(engine, 1),
+      () => pauseWebhook(engine, 1, now),
+      () => removeWebhook(engine, 1, now),
+      () => rewindWebhook(engine, 1, "now"),
+      () => rotateWebhook(engine, 1, now),
+    ])
+      expect(await codeOf(work())).toBe("not-found");
+    expect(await engine.webhookStates()).toEqual([]);
+    expect((await add()).webhook.ID).toBe(2);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("one whose creation was interrupted is shown, can do nothing but be removed, and `check` finds it", async () => {
+    const dying = { ...engine, putWebhook: () => Promise.reject(new Error("killed")) };
+    await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
+    expect(await listWebhooks(engine)).toMatchObject([{ ID: 1, status: "incomplete", state: undefined }]);
+    expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");
+    expect(await codeOf(rewindWebhook(engine, 1, "now"))).toBe("conflict");
+    expect(await codeOf(rotateWebhook(engine, 1, now))).toBe("conflict");
+    expect(await engine.check()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
+    const interrupted = { ...engine, commit: () => Promise.reject(new Error("killed")) };
+    await removeWebhook(interrupted, 1, now).catch(() => {});
+    await removeWebhook(engine, 1, now);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("a removed site takes its webhooks with it, also when an older program removes it", async () => {
+    await addSite(engine, "other", {}, now);
+    await add();
+    await addWebhook(engine, await findSite(engine, "other"), { url, resources: [], since: "now" }, policy, now);
+    await removeSite(engine, "shop", now);
+    expect((await listWebhooks(engine)).map(({ siteName }) => siteName)).toEqual(["other"]);
+    expect((await engine.webhookStates()).map((state) => state.site)).toEqual([2]);
+    expect(await engine.check()).toEqual([]);
+    const deletion = { site: systemSite, resource: "site", id: 2, operation: "delete", values: {} } as const;
+    await engine.commit([createIntent(deletion)]);
+    await dropSiteAsEarlier(kind, address, 2);
+    expect(await listWebhooks(engine)).toEqual([]);
+    await finishRemovals(engine, now);
+    expect(await engine.webhookStates()).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("`check` finds what does not belong together", async () => {
+    await add();
+    await kind.run(address, "update webhook_secrets set secret = 'whsec_short'");
+    expect(await engine.check()).toEqual(["webhook 1 has damaged secrets"]);
+    await kind.run(address, "update webhook_state set cursor = 'x'");
+    expect(await engine.check()).toEqual(["webhook 1 has a damaged cursor"]);
+    await kind.run(address, "update webhook_state set site_id = 9");
+    expect(await engine.check()).toEqual(["webhook 1 is of site 1, and its state of site 9"]);
+    await kind.run(address, "update webhook_state set webhook_id = 9");
+    expect([...(await engine.check())].sort()).toEqual([
+      expect.stringContaining("webhook 1 is incomplete"),
+      "webhook 9 has no record",
+    ]);
+  });
+});
