@@ -247,13 +247,9 @@ class World {
   async #rotate({ webhook, site, checker }: SimulatedWebhook): Promise<void> {
     if (checker.isRemoved) return;
     const secret = `whsec_${randomBytes(32).toString("base64")}`;
-    const old = checker.secrets.at(-1) as string;
     checker.secrets.push(secret);
     const at = this.#time.now;
-    await this.#engine.putWebhookSecrets({ webhook, site }, [
-      { secret, createdAt: at, until: null },
-      { secret: old, createdAt: at - 1, until: at + 86_400_000 },
-    ]);
+    await this.#engine.addWebhookSecret({ webhook, site }, secret, at, at + 86_400_000);
   }
 
   async #prune(): Promise<void> {
