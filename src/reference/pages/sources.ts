@@ -30,6 +30,7 @@ import unavailableProblem from "../../../docs/problems/unavailable.md" with { ty
 import unsupportedMediaTypeProblem from "../../../docs/problems/unsupported-media-type.md" with { type: "text" };
 import wrongSiteProblem from "../../../docs/problems/wrong-site.md" with { type: "text" };
 import safeRetries from "../../../docs/safe-retries.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import type { Code } from "../../model/errors.ts";
 
 /** The pages of the guide in reading order, by the last segment of their paths. */
@@ -42,6 +43,7 @@ export const guide = {
   "paging-and-filtering": pagingAndFiltering,
   "safe-retries": safeRetries,
   "following-changes": followingChanges,
+  webhooks,
   clients,
 };
 
