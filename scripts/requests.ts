@@ -25,7 +25,6 @@ interface Operation {
   readonly summary: string;
   readonly parameters?: readonly { readonly $ref: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
-  readonly "x-scalar-ignore"?: boolean;
 }
 
 interface Parameter {
@@ -36,12 +35,12 @@ interface Parameter {
   readonly schema: { readonly enum?: readonly string[] };
 }
 
-/** The operations that the reference shows, in its order. */
+/** The operations with a method of their own. HEAD and OPTIONS follow from them. */
 export function exampleRequests(document: Schema): ExampleRequest[] {
   const { components, paths } = document as unknown as OpenapiDocument;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
-      .filter(([, operation]) => !operation["x-scalar-ignore"])
+      .filter(([method]) => method !== "head" && method !== "options")
       .map(([method, operation]) => {
         const names = new Set(operation.parameters?.map(({ $ref }) => $ref.replace(/.*\//, "")));
         const parameters = Object.entries(components.parameters).flatMap(([name, one]) =>

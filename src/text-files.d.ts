@@ -1,3 +1,5 @@
+// Files that are imported as text, so that a single executable contains them.
+
 declare module "*.sql" {
   const text: string;
   export default text;
@@ -8,8 +10,63 @@ declare module "*.md" {
   export default text;
 }
 
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.yml" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.http" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.sh" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.py" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.php" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.java" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.cs" {
+  const text: string;
+  export default text;
+}
+
+declare module "*.mjs" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/page.js" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/try.js" {
+  const text: string;
+  export default text;
+}
+
 /** Imported as a file: its path. */
-declare module "@scalar/api-reference/browser/standalone.js" {
+declare module "*.tgz" {
   const path: string;
   export default path;
 }

@@ -165,8 +165,8 @@ export type ProblemCode =
   | "internal"
   | "unavailable";
 
-/** A collection per resource. */
-export interface Collections {
+/** A client of one website: a collection per resource. */
+export interface StorefrontClient {
   /** The brands. */
   readonly brands: WriteCollection<Brand, BrandPath, NewBrand>;
   /** The order statuses. */
@@ -175,15 +175,8 @@ export interface Collections {
   readonly locations: ReadCollection<Location, LocationPath>;
 }
 
-/** The type of the records in the feed of changes, by the name of their resource there. */
-export interface FeedRecords {
-  readonly brands: Brand;
-  readonly orderstatuses: OrderStatus;
-  readonly locations: Location;
-}
-
 /** The path of each collection below `/restapi/`. */
-export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
+export const paths: Readonly<Record<keyof StorefrontClient, string>> = {
   brands: "brands",
   orderStatuses: "orderstatuses",
   locations: "locations",

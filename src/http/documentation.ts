@@ -33,7 +33,7 @@ export function createDocumentation(
   const code = once(() => import("./pages.ts"));
   const pages = once(async () => (await code()).createPages(resources, (exchange) => addressOf(exchange, options)));
   const [, route] = publicRoute("documentation", async (exchange) => {
-    const respond = (await pages()).get(exchange.target.path);
+    const respond = responderFor(exchange, await pages());
     if (!respond) throw new Refusal("not-found", "there is no such page; `/docs/guide` lists the pages");
     return respond(exchange);
   });
@@ -45,6 +45,15 @@ export function createDocumentation(
       return code().then(({ toProblemPage }) => toProblemPage(exchange, error));
     },
   };
+}
+
+/** @throws Refusal `bad-request` for a `format` that a document does not have */
+function responderFor<T>({ target: { path, query } }: Exchange, responders: ReadonlyMap<string, T>): T | undefined {
+  const format = new URLSearchParams(query).get("format");
+  const chosen = format === null ? undefined : responders.get(`${path}?format=${format}`);
+  if (format !== null && !chosen && path.startsWith("/openapi."))
+    throw new Refusal("bad-request", `\`format\` must be \`json\` or \`xml\`, not \`${format}\``);
+  return chosen ?? responders.get(path);
 }
 
 function wantsPage({ request, target }: Exchange, { code }: Refusal): boolean {

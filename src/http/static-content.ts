@@ -4,7 +4,8 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { once } from "../lib/once.ts";
 import type { ServedFile } from "../reference/documents.ts";
-import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
+import type { Download } from "../reference/downloads.ts";
+import { pagePolicy } from "../reference/pages/layout.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { type ContentCoding, chooseCoding, compressWhole } from "./compression.ts";
 import { noneMatchHits } from "./conditional.ts";
@@ -19,7 +20,7 @@ interface LoadedFile {
 }
 
 /** A function that responds with `file`, in the coding that the client prefers. */
-export function serveFile({ type, make, policy, isVersioned }: ServedFile) {
+export function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile) {
   const load = once(() => after(make(), toLoadedFile));
   const headers = {
     "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
@@ -28,7 +29,8 @@ export function serveFile({ type, make, policy, isVersioned }: ServedFile) {
   };
 
   function respond(exchange: Exchange, { bytes, digest, compressed }: LoadedFile): MaybePromise<WireResponse> {
-    const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), bytes.length);
+    const accepted = exchange.request.headers.get("accept-encoding");
+    const coding = isCompressed ? undefined : chooseCoding(accepted, bytes.length);
     const tagged = { ...headers, ETag: `"${digest}-${coding ?? "plain"}"` };
     if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
     const typed = { "Content-Type": type, ...tagged };
@@ -41,16 +43,16 @@ export function serveFile({ type, make, policy, isVersioned }: ServedFile) {
   return (exchange: Exchange) => after(load(), (file) => respond(exchange, file));
 }
 
-/** A page that was made for this request. @param vary the request header field that it depends on */
-export function servePage(exchange: Exchange, page: string, vary: string): WireResponse {
+/** A text that was made for this request. @param vary the request header field that it depends on */
+export function serveMade(exchange: Exchange, { type, text }: Download, vary: string): WireResponse {
   const headers = {
     "Cache-Control": "public, no-cache",
     Vary: vary,
     "Content-Security-Policy": pagePolicy,
-    ETag: `"${shortDigest(page)}"`,
+    ETag: `"${shortDigest(text)}"`,
   };
   if (isKnown(exchange, headers.ETag)) return toCacheableResponse(exchange, 304, null, headers);
-  return toCacheableResponse(exchange, 200, page, { "Content-Type": htmlType, ...headers });
+  return toCacheableResponse(exchange, 200, text, { "Content-Type": type, ...headers });
 }
 
 function isKnown({ request }: Exchange, etag: string): boolean {

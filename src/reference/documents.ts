@@ -3,13 +3,17 @@
 // Markdown files of docs/. Each part is a function that returns text; this file lists the paths, and http/pages.ts serves them. `npm run openapi`
 // writes the documents that are committed (scripts/).
 
+import { formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
+import { clientPackage, requestFiles, staticFiles } from "./downloads.ts";
 import { type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
+import { documentInFormat, type OpenapiDocument } from "./openapi/reading.ts";
+import { assets } from "./pages/assets.ts";
 import { renderPages } from "./pages/guide.ts";
-import { htmlType, pagePolicy, pageScript } from "./pages/layout.ts";
-import { referencePage, referencePolicy, referenceScript, scalar } from "./pages/scalar.ts";
+import { formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
+import { referencePage } from "./pages/reference.ts";
 import { toProblemXsd, toXsd } from "./xsd.ts";
 
 export interface ServedFile {
@@ -21,35 +25,61 @@ export interface ServedFile {
   readonly policy?: string;
   /** Whether the path names the version, so that caches never have to ask again. */
   readonly isVersioned?: boolean;
+  /** Whether the content is compressed already. */
+  readonly isCompressed?: boolean;
 }
 
-const javascript = "text/javascript; charset=utf-8";
 const xml = "application/xml; charset=utf-8";
 
-/** The pages, their scripts and the documents, by path. The start page is not among them, because it depends on the request. */
+/**
+ * The pages, their scripts and the documents, by path; where a query chooses between documents, by path and query.
+ * What depends on the request is not among them: the start page, and the requests for tools.
+ */
 export function servedFiles(resources: readonly Resource[]): Map<string, ServedFile> {
   const served = servedOf(resources);
-  const openapi = () => toOpenapi(served);
-  const pages = [...renderPages()].map(([path, make]): [string, ServedFile] => [
+  const linked = ["/docs", "/docs/client.tgz", ...requestFiles.keys(), ...staticFiles.keys()];
+  const pages = [...renderPages(linked)].map(([path, make]): [string, ServedFile] => [
     path,
     { type: htmlType, make, policy: pagePolicy },
   ]);
+  const reference = () => referencePage(toOpenapi(served));
+  return new Map<string, ServedFile>([
+    ["/docs", { type: htmlType, make: reference, policy: formsPolicy }],
+    ...openapiFiles(() => toOpenapi(served)),
+    ...schemaFiles(served),
+    ...pages,
+    ...assets.map(({ path, type, content }) => [path, { type, make: () => content, isVersioned: true }] as const),
+    ...[...staticFiles].map(([path, { type, text }]) => [path, { type, make: () => text }] as const),
+    ["/docs/client.tgz", { type: "application/gzip", make: clientPackage, isCompressed: true }],
+  ]);
+}
+
+/** The document, as JSON and as YAML, whole or with the operations of one format. */
+function openapiFiles(openapi: () => Schema): [string, ServedFile][] {
+  const toYaml = (document: Schema) => Bun.YAML.stringify(document, null, 2);
+  const kinds = [
+    ["/openapi.json", "application/json; charset=utf-8", toText],
+    ["/openapi.yaml", "application/yaml; charset=utf-8", toYaml],
+  ] as const;
+  return kinds.flatMap(([path, type, write]): [string, ServedFile][] => [
+    [path, { type, make: () => write(openapi()) }],
+    ...formats.map(({ name }): [string, ServedFile] => [
+      `${path}?format=${name}`,
+      { type, make: () => write(documentInFormat(openapi() as OpenapiDocument, name)) },
+    ]),
+  ]);
+}
+
+function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
   const schemas = served.map((resource): [string, ServedFile] => [
     `/schemas/${resource.name}.json`,
     { type: "application/schema+json; charset=utf-8", make: () => toText(schemaDocument(resource)) },
   ]);
-  return new Map<string, ServedFile>([
-    ["/docs", { type: htmlType, make: () => referencePage, policy: referencePolicy }],
-    ["/docs/assets/page.js", { type: javascript, make: () => pageScript }],
-    ["/docs/assets/reference.js", { type: javascript, make: () => referenceScript }],
-    [scalar.path, { type: javascript, make: () => Bun.file(scalar.file).bytes(), isVersioned: true }],
-    ["/openapi.json", { type: "application/json; charset=utf-8", make: () => toText(openapi()) }],
-    ["/openapi.yaml", { type: "application/yaml; charset=utf-8", make: () => Bun.YAML.stringify(openapi(), null, 2) }],
+  return [
     ["/schemas/storefront.xsd", { type: xml, make: () => toXsd(served) }],
     ["/schemas/problem.xsd", { type: xml, make: toProblemXsd }],
     ...schemas,
-    ...pages,
-  ]);
+  ];
 }
 
 function toText(document: Schema): string {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { guide, problems } from "../../src/reference/pages/sources.ts";
 import { startDemo } from "../support/demo-server.ts";
-import { difference, type Example, examplesIn } from "../support/markdown-examples.ts";
+import { difference, type Example, examplesIn, languagesIn } from "../support/markdown-examples.ts";
 
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-examples-"));
@@ -23,24 +23,33 @@ describe("every example has the output on its page", () => {
   const client = readFileSync(join(root, "src/client/README.md"), "utf8");
   const pages = { ...guide, ...problems, "the client's own page": client };
   for (const [name, text] of Object.entries(pages)) {
-    const examples = examplesIn(text);
-    if (examples.length === 0) continue;
-    test(`${name} (${examples.length})`, async () => {
-      const server = await startDemo();
-      try {
-        const outputs = await run(examples, server.url, server.key);
-        examples.forEach((example, index) => {
-          if (!example.expected) throw new Error(`the page has no output for\n${example.code}`);
-          const wrong = difference(example.expected, outputs[index] ?? "");
-          if (wrong !== undefined)
-            throw new Error(`${example.code}\nshould give\n${example.expected.text}\nand gives\n${wrong}`);
-        });
-      } finally {
-        await server.stop();
-      }
-    });
+    for (const language of languagesIn(text)) {
+      const examples = examplesIn(text, language);
+      if (examples.length === 0) continue;
+      test(`${name} (${examples.length}) in ${language}`, async () => {
+        const server = await startDemo();
+        try {
+          const outputs = await run(examples, server.url, server.key);
+          for (const [index, example] of examples.entries()) expectOutput(example, outputs[index] ?? "");
+        } finally {
+          await server.stop();
+        }
+      });
+    }
   }
+
+  test("a page that lets its readers choose has curl, JavaScript and Python at every choice", () => {
+    const offered = Object.values(guide).map((text) => languagesIn(text));
+    expect(offered.filter((languages) => languages.length > 1).length).toBeGreaterThan(2);
+    for (const languages of offered) if (languages.length > 1) expect(languages).toEqual(["sh", "js", "python"]);
+  });
 });
+
+function expectOutput({ code, expected }: Example, output: string): void {
+  if (!expected) throw new Error(`the page has no output for\n${code}`);
+  const wrong = difference(expected, output);
+  if (wrong !== undefined) throw new Error(`${code}\nshould give\n${expected.text}\nand gives\n${wrong}`);
+}
 
 /** The output of each example. They run in one shell, as if pasted one after another. */
 async function run(examples: readonly Example[], url: string, key: string): Promise<string[]> {
@@ -57,8 +66,13 @@ async function run(examples: readonly Example[], url: string, key: string): Prom
   return outputs.map((text) => text || complaint);
 }
 
-function toShell({ language, code }: Example): string {
-  if (language === "js") return `node --input-type=module <<'END'\n${code}\nEND`;
-  if (language === "python") return `python3 - <<'END'\n${code}\nEND`;
+function toShell({ language, code, expected }: Example): string {
+  // A page shows one output for all languages: the value, not how a language prints it.
+  const isValue = expected?.language === "json";
+  if (language === "js") return `node --input-type=module <<'END'\n${isValue ? printJsonInJs : ""}${code}\nEND`;
+  if (language === "python") return `python3 - <<'END'\n${isValue ? printJsonInPython : ""}${code}\nEND`;
   return code;
 }
+
+const printJsonInJs = "const { log } = console;\nconsole.log = (value) => log(JSON.stringify(value));\n";
+const printJsonInPython = "import json\nshow = print\ndef print(value): show(json.dumps(value))\n";

@@ -3,6 +3,7 @@ import { statusOf } from "../../src/formats/status.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
 import { setSite } from "../../src/operator/sites.ts";
 import { guide, problems } from "../../src/reference/pages/sources.ts";
+import { pagePaths } from "../support/page-paths.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
@@ -12,27 +13,19 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const paths = [
-  "/",
-  "/docs",
-  "/docs/problems",
-  ...Object.keys(guide).map((name) => `/docs/${name}`),
-  ...Object.keys(problems).map((code) => `/docs/problems/${code}`),
-];
-
 describe("a page", () => {
-  for (const path of paths) {
+  for (const path of pagePaths) {
     test(`${path} is served, allows no other host, and has no dead link`, async () => {
       const response = await server.call("GET", path);
       expect(response.status).toBe(200);
       expect(response.headers.get("Content-Type")).toBe("text/html; charset=utf-8");
-      expect(response.headers.get("Content-Security-Policy")).toMatch(
-        /^default-src '(?:none|self)'; script-src 'self';/,
-      );
+      const policy = response.headers.get("Content-Security-Policy") as string;
+      expect(policy).toStartWith("default-src 'none'; script-src 'self'; style-src 'self'; img-src data:;");
+      expect(policy).not.toContain("unsafe");
       const links = [...response.text.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, link]) => link as string);
-      const foreign = links.filter(
-        (link) => /^(?:https?:)?\/\//.test(link) && !link.startsWith("http://127.0.0.1:8080"),
-      );
+      const foreign = [...response.text.matchAll(/<(?:link|script|img)[^>]*(?:href|src)="([^"]*)"/g)]
+        .map(([, link]) => link as string)
+        .filter((link) => /^(?:https?:)?\/\//.test(link));
       expect(foreign).toEqual([]);
       const own = new Set(links.filter((link) => link.startsWith("/")).map((link) => link.split("#")[0] as string));
       for (const link of own)
@@ -60,8 +53,8 @@ describe("a page", () => {
 });
 
 describe("what describes the interface", () => {
-  const scalar = async () =>
-    /\/docs\/assets\/scalar-[0-9.]+\.js/.exec((await server.call("GET", "/docs")).text)?.[0] as string;
+  const script = async () =>
+    /\/docs\/assets\/page-[0-9a-f]+\.js/.exec((await server.call("GET", "/docs")).text)?.[0] as string;
   const get = (path: string, headers: Record<string, string>) =>
     fetch(server.url + path, { headers, decompress: false });
   const bytes = async (response: Response) => new Uint8Array(await response.arrayBuffer());
@@ -73,9 +66,10 @@ describe("what describes the interface", () => {
     ["/openapi.yaml", "application/yaml; charset=utf-8"],
     ["/schemas/brand.json", "application/schema+json; charset=utf-8"],
     ["/schemas/storefront.xsd", "application/xml; charset=utf-8"],
-    ["scalar", "text/javascript; charset=utf-8"],
+    ["script", "text/javascript; charset=utf-8"],
+    ["/docs/alerts.yml", "application/yaml; charset=utf-8"],
   ])("%s is compressed for clients that accept it, and 304 for clients that have it", async (name, type) => {
-    const path = name === "scalar" ? await scalar() : name;
+    const path = name === "script" ? await script() : name;
     const plain = await get(path, { "Accept-Encoding": "identity" });
     expect([plain.status, plain.headers.get("Content-Type"), plain.headers.get("Content-Encoding")]).toEqual([
       200,
@@ -103,15 +97,23 @@ describe("what describes the interface", () => {
 
   test("can be cached: for ever if the path names the version, otherwise with revalidation", async () => {
     const cacheControl = async (path: string) => (await get(path, {})).headers.get("Cache-Control");
-    expect(await cacheControl(await scalar())).toBe("public, max-age=31536000, immutable");
-    for (const path of ["/", "/docs", "/docs/guide", "/docs/assets/page.js", "/openapi.json", "/schemas/brand.json"])
+    expect(await cacheControl(await script())).toBe("public, max-age=31536000, immutable");
+    for (const path of [
+      "/",
+      "/docs",
+      "/docs/guide",
+      "/docs/postman.json",
+      "/docs/client.tgz",
+      "/openapi.json",
+      "/schemas/brand.json",
+    ])
       expect(await cacheControl(path)).toBe("public, no-cache");
     for (const path of ["/healthz", "/readyz", "/docs/nothing"])
       expect(await cacheControl(path)).toBe("no-cache, no-store, must-revalidate");
   });
 
   test("takes its memory once for many clients that do not read", async () => {
-    const path = await scalar();
+    const path = "/openapi.json";
     const size = (await bytes(await get(path, { "Accept-Encoding": "identity" }))).length;
     Bun.gc(true);
     const before = process.memoryUsage().rss;
@@ -125,14 +127,14 @@ describe("what describes the interface", () => {
     );
     await server.call("GET", "/docs");
     Bun.gc(true);
-    expect(process.memoryUsage().rss - before).toBeLessThan(25 * size);
+    expect(process.memoryUsage().rss - before).toBeLessThan(50 * size);
     for (const { socket } of clients) socket.destroy();
   });
 });
 
 describe("the start page", () => {
   const example = async (headers: Record<string, string>, to = server) =>
-    /curl [^<]*/.exec((await to.call("GET", "/", { headers })).text)?.[0];
+    textOf(/<code[^>]*>(.*?)<\/code>/.exec((await to.call("GET", "/", { headers })).text)?.[1] ?? "");
 
   test("shows the address that the client used, also without a script", async () => {
     expect(await example({})).toBe(`curl -H &quot;X-API-AUTH: $KEY&quot; ${server.url}/restapi/brands.json`);
@@ -205,5 +207,30 @@ describe("a page that does not exist", () => {
 });
 
 test("no page has an empty table header", async () => {
-  for (const path of paths) expect((await server.call("GET", path)).text).not.toContain("<th></th>");
+  for (const path of pagePaths) expect((await server.call("GET", path)).text).not.toContain("<th></th>");
 });
+
+test("a choice of languages offers curl, JavaScript and Python, and shows them one after another without a script", async () => {
+  const { text } = await server.call("GET", "/docs/getting-started");
+  const choices = text.split('<div class="tabs">').slice(1);
+  expect(choices.length).toBeGreaterThan(2);
+  for (const choice of choices) {
+    expect([...choice.matchAll(/data-set="lang=(\w+)"/g)].map(([, name]) => name)).toEqual(["sh", "js", "python"]);
+    const blocks = [...choice.matchAll(/<div class="code in-(\w+)"><div class="bar"><span>(\w+)/g)];
+    expect(blocks.map(([, name]) => name)).toEqual(["sh", "js", "python"]);
+    expect(blocks.map(([, , label]) => label)).toEqual(["curl", "JavaScript", "Python"]);
+  }
+});
+
+test("the style and the scripts of all pages have less than 20 kB", async () => {
+  const { text } = await server.call("GET", "/docs");
+  const paths = [...text.matchAll(/\/docs\/assets\/[^"]+/g)].map(([path]) => path);
+  expect(paths.length).toBe(3);
+  const sizes = await Promise.all(paths.map(async (path) => (await server.call("GET", path)).text.length));
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(20_000);
+});
+
+/** The text of highlighted code. */
+function textOf(html: string): string {
+  return html.replaceAll(/<[^>]*>/g, "");
+}

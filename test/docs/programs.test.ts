@@ -26,7 +26,7 @@ const programs: [string, string[]][] = [
 for (const [file, command] of programs) {
   const isHere = Bun.which(command[0] as string) !== null;
   test(`${file} ${isHere ? "has the output on its page" : "is described on its page"}`, async () => {
-    expect(readme).toContain(`\`${command.join(" ")} examples/${file} http://127.0.0.1:8080 "$KEY"\``);
+    expect(readme).toContain(`\`${command.join(" ")} ${file} http://127.0.0.1:8080 "$KEY"\``);
     if (!isHere) return;
     const running = Bun.spawn([...command, ...join(folder, file).split(" "), server.url, server.key], {
       stdout: "pipe",

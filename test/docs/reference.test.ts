@@ -1,7 +1,7 @@
 // The pages in a real browser.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { openBrowser, openPage, type Watched } from "../support/browser.ts";
 import { type DemoServer, startDemoServer } from "../support/demo-server.ts";
 
@@ -22,11 +22,20 @@ const sizes = [
 
 for (const [device, width, height] of sizes) {
   describe(`on ${device}`, () => {
-    test("the reference shows its operations, and sends requests to no other host", async () => {
+    test("the reference shows its operations in one response, and sends requests to no other host", async () => {
       const watched = await openPage(browser, server.url, width, height);
-      await watched.page.goto(`${server.url}/docs`);
-      await watched.page.getByRole("heading", { name: "Storefront", level: 1 }).waitFor();
-      await watched.page.getByText("Order statuses in XML").first().waitFor({ state: "attached" });
+      const { page } = watched;
+      await page.goto(`${server.url}/docs`, { waitUntil: "domcontentloaded" });
+      expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Reference");
+      expect(await page.getByRole("heading", { name: "Create an order status", level: 3 }).isVisible()).toBe(true);
+      expect(await page.getByText("filter[Name][contains]=acm").first().isVisible()).toBe(true);
+      expect(await page.getByText("/restapi/brands/{id}.xml").first().isVisible()).toBe(false);
+      expect(await page.getByText("named in the body").first().isVisible()).toBe(false);
+      for (const [section, path] of [
+        ["Guide", "/docs/guide"],
+        ["Storefront", "/"],
+      ] as const)
+        expect(await page.getByRole("banner").getByRole("link", { name: section }).getAttribute("href")).toBe(path);
       await expectQuiet(watched);
     }, 120_000);
 
@@ -34,7 +43,8 @@ for (const [device, width, height] of sizes) {
       const watched = await openPage(browser, server.url, width, height);
       for (const path of ["/", "/docs/getting-started", "/docs/formats", "/docs/problems/not-found"]) {
         await watched.page.goto(server.url + path);
-        expect(await watched.page.locator("pre").first().textContent()).not.toContain("127.0.0.1:8080");
+        const examples = await watched.page.locator("pre").allTextContents();
+        expect(examples.join()).not.toContain("127.0.0.1:8080");
       }
       await expectQuiet(watched);
     }, 120_000);
@@ -45,17 +55,18 @@ test("the form of an operation sends a request with a pasted key, and its curl l
   const watched = await openPage(browser, server.url, 1280, 900);
   const { page } = watched;
   await page.goto(`${server.url}/docs`);
-  await page.locator("input.scalar-password-input:visible").first().fill(server.key);
-  await page.goto(`${server.url}/docs#tag/order-statuses/GET/restapi/orderstatuses.json`);
-  await page.getByRole("button", { name: /^Test Request\s*\(get \/restapi\/orderstatuses\.json\)/ }).click();
-  const received = page.waitForResponse(`${server.url}/restapi/orderstatuses.json`);
-  await page.getByRole("button", { name: /^Send/ }).first().click();
-  expect((await received).status()).toBe(200);
-  await page.getByText('"Dispatched"').last().waitFor();
-  const lines = await page.locator("pre", { hasText: "curl" }).allTextContents();
-  const line = lines.find((text) => text.includes("/restapi/orderstatuses.json") && !text.includes("--request")) ?? "";
-  const pasted = line.replace("YOUR_SECRET_TOKEN", server.key);
-  expect(Bun.spawnSync(["bash", "-c", pasted]).stdout.toString()).toContain('"Name":"Dispatched"');
+  await page.locator("#key").fill(server.key);
+  const form = await openForm(page, "listOrderStatuses");
+  await form.getByLabel("filter").fill("filter[Name][contains]=disp&filter[ID][in]=3,4");
+  await form.getByLabel("fields").fill("Name");
+  await form.getByRole("button", { name: "Send" }).click();
+  await form.locator(".result").getByText('"Dispatched"').waitFor();
+  expect(await form.locator(".result").textContent()).toContain("x-total-count: 1");
+  const line = (await form.locator(".line").textContent()) as string;
+  expect(line).toContain("filter[Name][contains]=disp");
+  expect(line).not.toContain(server.key);
+  const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
+  expect(pasted.stdout.toString()).toBe('[{"ID":3,"Name":"Dispatched"}]');
   await expectQuiet(watched);
 }, 120_000);
 
@@ -64,22 +75,63 @@ test("the form of an operation in XML sends XML, and shows the response: the rec
   const { page } = watched;
   const path = "/restapi/orderstatuses.xml";
   await page.goto(`${server.url}/docs`);
-  await page.goto(`${server.url}/docs#tag/order-statuses-in-xml/POST${path}`);
-  await page.getByRole("button", { name: /^Test Request\s*\(post \/restapi\/orderstatuses\.xml\)/ }).click();
+  await page.locator("#createOrderStatus").getByRole("button", { name: "XML" }).click();
+  const form = await openForm(page, "createOrderStatus");
+  const body = form.getByLabel("Body in XML");
+  await body.fill(`<OrderStatus><Name>It's &amp; "on" $KEY</Name></OrderStatus>`);
   for (const [key, status, shown] of [
     [server.key, 201, '<OrderStatus ID="6">'],
     ["wrong", 401, "/docs/problems/unauthorized"],
   ] as const) {
-    await page.locator("input.scalar-password-input:visible, [type=password]:visible").last().fill(key);
+    await page.locator("#key").fill(key);
     const [sent, received] = [page.waitForRequest(server.url + path), page.waitForResponse(server.url + path)];
-    await page.getByRole("button", { name: /^Send/ }).first().click();
+    await form.getByRole("button", { name: "Send" }).click();
     expect((await sent).headers()["content-type"]).toBe("application/xml");
     expect((await received).status()).toBe(status);
-    await page.getByText(shown).last().waitFor();
-    expect(await page.getByText("Binary file").count()).toBe(0);
+    await form.locator(".result").getByText(shown).waitFor();
   }
+  const line = (await form.locator(".line").textContent()) as string;
+  const pasted = Bun.spawnSync(["bash", "-c", line], { env: { ...process.env, KEY: server.key } });
+  expect(pasted.stdout.toString()).toContain(`<Name>It's &amp; "on" $KEY</Name>`);
   expect(watched.strangers).toEqual([]);
 }, 120_000);
+
+test("a chosen language and format hold on every page, and copying gives the example of this server", async () => {
+  const context = await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/docs/getting-started`);
+  expect(await page.getByText("curl -H").first().isVisible()).toBe(true);
+  await page.getByRole("button", { name: "Python" }).first().click();
+  expect(await page.getByText("curl -H").first().isVisible()).toBe(false);
+  await page.goto(`${server.url}/docs/authentication`);
+  expect(await page.getByRole("button", { name: "Python" }).getAttribute("aria-pressed")).toBe("true");
+  await page.locator(".code.in-python").getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+  expect(copied).toStartWith("import json, os, urllib.request\n");
+  expect(copied).toContain(`"${server.url}/restapi/brands/2.json"`);
+  await context.close();
+}, 120_000);
+
+test("without a script, every language and format is shown", async () => {
+  const context = await browser.newContext({ javaScriptEnabled: false });
+  const page = await context.newPage();
+  await page.goto(`${server.url}/docs/getting-started`);
+  for (const start of ["curl -H", "import { createClient }", "import json"])
+    expect(await page.getByText(start).first().isVisible()).toBe(true);
+  expect(await page.getByRole("button", { name: "Python" }).count()).toBe(0);
+  await page.goto(`${server.url}/docs`);
+  expect(await page.getByText("/restapi/brands/{id}.json").first().isVisible()).toBe(true);
+  expect(await page.getByText("/restapi/brands/{id}.xml").first().isVisible()).toBe(true);
+  await context.close();
+}, 120_000);
+
+/** Opens the form of an operation, and returns it. */
+async function openForm(page: Page, operation: string) {
+  const details = page.locator(`#${operation} .try`);
+  await details.locator("summary").click();
+  return details.locator("form");
+}
 
 async function expectQuiet({ page, errors, strangers }: Watched): Promise<void> {
   await page.waitForLoadState("networkidle");

@@ -8,17 +8,62 @@ export interface Example {
 
 const runnable = ["sh", "js", "python"];
 
-/** The examples in the order of the page. A block that runs is followed by its output. */
-export function examplesIn(markdown: string): Example[] {
-  const blocks = [...markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map(([, language = "", text = ""]) => ({
-    language,
-    text,
-  }));
-  return blocks.flatMap(({ language, text }, index) => {
-    if (!runnable.includes(language)) return [];
-    const next = blocks[index + 1];
-    const expected = next && !runnable.includes(next.language) ? next : undefined;
-    return [{ language: language as Example["language"], code: text, expected }];
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** Whether there is nothing but white space between it and the block before. */
+  readonly isNeighbour: boolean;
+}
+
+/**
+ * The examples in the order of the page. A block that runs is followed by its output. Of neighbouring blocks in several languages, which do the
+ * same, those in `language`.
+ */
+export function examplesIn(markdown: string, language: Example["language"] = "sh"): Example[] {
+  return groupsIn(markdown).map(({ codes, expected }) => {
+    const [first] = codes;
+    const chosen = codes.find((block) => block.language === language) ?? first;
+    return { language: chosen?.language as Example["language"], code: chosen?.text ?? "", expected };
+  });
+}
+
+/** The languages that a page lets its readers choose between; curl alone if there is no choice. */
+export function languagesIn(markdown: string): Example["language"][] {
+  const groups = groupsIn(markdown).filter(({ codes }) => codes.length > 1);
+  const chosen = new Set(groups.flatMap(({ codes }) => codes.map((block) => block.language as Example["language"])));
+  return chosen.size > 0 ? [...chosen] : ["sh"];
+}
+
+interface Group {
+  readonly codes: Block[];
+  expected?: Block;
+}
+
+function groupsIn(markdown: string): (Omit<Group, "expected"> & { readonly expected: Block | undefined })[] {
+  const groups: Group[] = [];
+  let isOpen = false;
+  for (const block of blocksIn(markdown)) {
+    const last = groups.at(-1);
+    if (!runnable.includes(block.language)) {
+      if (last && isOpen) last.expected = block;
+      isOpen = false;
+    } else if (last && isOpen && block.isNeighbour && last.codes.every((code) => code.language !== block.language)) {
+      last.codes.push(block);
+    } else {
+      groups.push({ codes: [block] });
+      isOpen = true;
+    }
+  }
+  return groups.map(({ codes, expected }) => ({ codes, expected }));
+}
+
+function blocksIn(markdown: string): Block[] {
+  let end = 0;
+  return [...markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$/gm)].map((match) => {
+    const [all, language = "", text = ""] = match;
+    const isNeighbour = end > 0 && markdown.slice(end, match.index).trim() === "";
+    end = match.index + all.length;
+    return { language, text, isNeighbour };
   });
 }
 

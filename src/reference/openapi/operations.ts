@@ -69,7 +69,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
   };
 }
 
-/** HEAD of a path, from its GET. Scalar does not show it. */
+/** HEAD of a path, from its GET. Readers of the reference do not need it. */
 function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
@@ -78,7 +78,7 @@ function headOperation(get: OpenapiOperation): OpenapiOperation {
     summary: `${get.summary}: header fields only`,
     description: "The same response as for GET, without its body.",
     responses: { ...get.responses, 200: ok },
-    "x-scalar-ignore": true,
+    "x-secondary": true,
   };
 }
 
@@ -94,6 +94,6 @@ function optionsOperation(resource: Resource, format: Format, name: string, para
       204: { description: "The methods of the path.", headers: headerRefs(headersOf.options) },
       ...problemRefs(["bad-request", "site-suspended", "wrong-site", "internal", "unavailable"], format),
     },
-    "x-scalar-ignore": true,
+    "x-secondary": true,
   };
 }

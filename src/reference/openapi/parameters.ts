@@ -148,6 +148,7 @@ function filterParameter(plural: string, leaves: readonly string[]): Schema {
       additionalProperties: ref("schemas", "FilterValue"),
       "x-additionalPropertiesName": "field",
     },
+    example: { Name: { contains: "acm" } },
   };
 }
 

@@ -3,6 +3,7 @@
 import type { Format } from "../../formats/format.ts";
 import type { Code } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
+import type { Schema } from "../json-schema.ts";
 import { exampleChanges, exampleId, exampleNew, recordResponse, requestBody } from "./bodies.ts";
 import { capitalized, nameIn, type OpenapiOperation, tagOf, withArticle } from "./components.ts";
 import { headersOf } from "./headers.ts";
@@ -49,6 +50,7 @@ export function overrideOperation(resource: Resource, format: Format): OpenapiOp
     description:
       "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the response is 405: to create a record, send POST to the path without an ID.",
     tags: [tagOf(resource, format)],
+    "x-secondary": true,
     parameters: parameterRefs.override,
     requestBody: requestBody(resource, format, "changes", exampleChanges(resource, format), false),
     responses: {
@@ -84,6 +86,7 @@ function updateOperation(
     summary: `${capitalized(verb)} ${withArticle(singular)}${summaryEnds[naming]}`,
     description: `PUT and PATCH do the same: they change the fields that the body contains. ${namingTexts[naming]}`,
     tags: [tagOf(resource, format)],
+    ...secondary[naming],
     parameters: parameterRefs[naming === "" ? "changeByPath" : "changeByBody"],
     requestBody: requestBody(resource, format, "changes", exampleChanges(resource, format)),
     responses: {
@@ -101,6 +104,7 @@ function deleteOperation(resource: Resource, format: Format, naming: Naming): Op
     summary: `Delete ${withArticle(singular)}${summaryEnds[naming]}`,
     description: namingTexts[naming],
     tags: [tagOf(resource, format)],
+    ...secondary[naming],
     parameters: parameterRefs[naming === "" ? "changeByPath" : "changeByBody"],
     ...(naming === "" ? {} : body),
     responses: {
@@ -109,6 +113,9 @@ function deleteOperation(resource: Resource, format: Format, naming: Naming): Op
     },
   };
 }
+
+/** The reference shows the operations that name their record in the path first. */
+const secondary: Record<Naming, Schema> = { "": {}, ByBody: { "x-secondary": true } };
 
 const summaryEnds: Record<Naming, string> = { "": "", ByBody: ", named in the body" };
 

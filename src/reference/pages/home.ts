@@ -1,23 +1,37 @@
 import { listOf, type Resource, servedOf } from "../../model/resource.ts";
-import { links } from "./guide.ts";
-import { codeBlock, escapeHtml, toPage } from "./layout.ts";
+import { codeBlock } from "./code.ts";
+import { escapeHtml } from "./html.ts";
+import { toPage } from "./layout.ts";
+
+const cards = [
+  ["/docs/getting-started", "Getting started", "Make your first call, then create, update and delete a record."],
+  ["/docs", "Reference", "Every operation, its parameters and responses, and a form to try it."],
+  ["/docs/clients", "Clients", "The client for JavaScript and TypeScript, and what works with other languages."],
+  ["/docs/errors", "Errors", "What an error response contains, and what to do about each."],
+] as const;
 
 /** The page at `/`. @param address the URL of the server, such as `https://shop.example` */
 export function homePage(resources: readonly Resource[], address: string): string {
   const served = servedOf(resources);
+  const first = served[0]?.path;
   const items = served.map(
     ({ path, description }) =>
-      `<dt><code>/restapi/${path}.json</code> <code>/restapi/${path}.xml</code></dt><dd>${escapeHtml(description)}</dd>`,
+      `<li><b>/restapi/${path}.json</b> <span class="quiet">or .xml</span><p>${escapeHtml(description)}</p></li>`,
   );
   const content = `<h1>Storefront</h1>
-<p>This is a Storefront server: ${listOf(served)} of online shops, in JSON and XML, with an API key per website.</p>
-<dl>${items.join("")}</dl>
+<p class="lead">This is a Storefront server: ${listOf(served)} of online shops, in JSON and XML, with an API key per website.</p>
+<ul class="cards">${cards.map(([path, title, text]) => `<li><a href="${path}"><strong>${title}</strong>${text}</a></li>`).join("")}</ul>
+<h2>Make a call</h2>
 <p>Send your API key with every request:</p>
-${codeBlock(`curl -H "X-API-AUTH: $KEY" ${address}/restapi/brands.json`, address)}
-<p>Start with <a href="/docs/getting-started">getting started</a>, or try every operation in the <a href="/docs">reference</a>.</p>
-<p>For programs: <a href="/openapi.json">OpenAPI</a>, JSON Schemas of ${served
-    .map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`)
-    .join(", ")}, <a href="/schemas/storefront.xsd">XML Schema</a>,
-<a href="/healthz">health</a>, <a href="/readyz">readiness</a>.</p>`;
-  return toPage("Storefront", content, links, "/");
+${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}/restapi/${first}.json`, language: "sh", address })}
+<ul class="fields">${items.join("")}</ul>
+<h2>For programs</h2>
+<ul>
+<li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a></li>
+<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
+<li>Requests for <a href="/docs/postman.json">Postman</a> and for <a href="/docs/storefront.http">editors</a></li>
+<li><a href="/docs/client.tgz">The JavaScript client</a> as an npm package</li>
+<li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
+</ul>`;
+  return toPage({ title: "Storefront", content, path: "/" });
 }

@@ -1,81 +1,105 @@
-// The layout of the guide's pages.
+// The frame of every page: head, header, list of pages, contents.
 
-const style = `
-:root { color-scheme: light dark; --text: light-dark(#1b1f24, #e4e7eb); --ground: light-dark(#fff, #15181c); --soft: light-dark(#f3f4f6, #21262c); --line: light-dark(#d5d9de, #3a4149); --link: light-dark(#0b5cad, #7db7f5); }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: break-word; }
-header { border-bottom: 1px solid var(--line); }
-nav, main { max-width: 52rem; margin: 0 auto; padding: 0 1.25rem; }
-nav { display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; padding-block: .8rem; font-size: .9rem; }
-nav a { text-decoration: none; }
-nav a[aria-current] { color: inherit; font-weight: 600; }
-main { padding-block: 1rem 4rem; }
-a { color: var(--link); }
-h1 { font-size: 1.8rem; line-height: 1.2; margin: 1rem 0; }
-h2 { font-size: 1.25rem; line-height: 1.3; margin: 2.2rem 0 .6rem; }
-code, pre { font: .875rem/1.5 ui-monospace, "Cascadia Mono", Menlo, Consolas, monospace; }
-:not(pre) > code { background: var(--soft); padding: .1em .3em; border-radius: .25rem; }
-:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
-pre { margin: .8rem 0; padding: .75rem 1rem; overflow-x: auto; background: var(--soft); border: 1px solid var(--line); border-radius: .4rem; }
-.table { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .95rem; }
-th, td { padding: .35rem 1.2rem .35rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
-`;
+import { script, style } from "./assets.ts";
+import { escapeHtml } from "./html.ts";
 
 export const htmlType = "text/html; charset=utf-8";
 
-/** The `Content-Security-Policy` of a page: it has inline styles and loads nothing but its script. */
-export const pagePolicy =
-  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const policies = {
+  "default-src": "'none'",
+  "script-src": "'self'",
+  "style-src": "'self'",
+  "img-src": "data:",
+  "base-uri": "'none'",
+  "form-action": "'none'",
+  "frame-ancestors": "'none'",
+};
+
+/** The `Content-Security-Policy` of a page: it loads its style and its scripts, and nothing else. */
+export const pagePolicy = toPolicy(policies);
+
+/** The same for a page whose forms send requests to this server. */
+export const formsPolicy = toPolicy({ ...policies, "connect-src": "'self'" });
 
 export interface Link {
   readonly path: string;
+  /** As HTML. */
   readonly title: string;
 }
 
-/** A page as HTML. @param content trusted HTML @param path of the page, which `links` marks as the current one */
-export function toPage(title: string, content: string, links: readonly Link[], path: string): string {
-  const items = links.map((link) => {
-    const current = link.path === path ? ' aria-current="page"' : "";
-    return `<a href="${link.path}"${current}>${escapeHtml(link.title)}</a>`;
-  });
+export interface LinkGroup {
+  readonly title: string;
+  readonly links: readonly Link[];
+}
+
+interface PageContent {
+  readonly title: string;
+  /** Trusted HTML. */
+  readonly content: string;
+  /** The path of the page. The lists of pages mark it as the current one. */
+  readonly path?: string;
+  /** The path of the section in the header. */
+  readonly section?: string;
+  /** The pages beside this one. */
+  readonly side?: readonly LinkGroup[];
+  /** The parts of the page. */
+  readonly contents?: readonly Link[];
+  /** A script besides the one of every page. */
+  readonly extraScript?: string;
+}
+
+const sections: readonly Link[] = [
+  { path: "/docs/guide", title: "Guide" },
+  { path: "/docs", title: "Reference" },
+  { path: "/docs/problems", title: "Errors" },
+];
+
+/** A page as HTML. */
+export function toPage({ title, content, path, section, side, contents, extraScript }: PageContent): string {
+  const fullTitle = title === "Storefront" ? title : `${title} · Storefront`;
+  const scripts = [script.path, ...(extraScript ? [extraScript] : [])];
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<title>${escapeHtml(title)}</title>
-<style>${style}</style>
-<script src="/docs/assets/page.js" defer></script>
+<title>${escapeHtml(fullTitle)}</title>
+<link rel="stylesheet" href="${style.path}">
+${scripts.map((source) => `<script src="${source}"></script>`).join("\n")}
 </head>
 <body>
-<header><nav aria-label="Guide">${items.join("\n")}</nav></header>
-<main>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="top"><a class="brand" href="/"><span>Storefront</span></a><nav aria-label="Sections">${sections.map((link) => linkTo(link, section)).join("")}</nav>${side ? '<button type="button" class="menu" popovertarget="side">Menu</button>' : ""}</header>
+<div class="columns">
+${side ? sideList(side, path) : ""}<main id="content">
 ${content}
 </main>
+${contents && contents.length > 1 ? contentsOf(contents) : ""}</div>
 </body>
 </html>
 `;
 }
 
-/** The URL of the server in examples. */
-const exampleAddress = "http://127.0.0.1:8080";
-
-/** A block of code that the keyboard can scroll. @param address the URL of the server in `text` */
-export function codeBlock(text: string, address = exampleAddress, language = ""): string {
-  const shown = address === exampleAddress ? "" : ` data-address="${escapeHtml(address)}"`;
-  const className = language ? ` class="language-${escapeHtml(language)}"` : "";
-  return `<pre tabindex="0" role="group" aria-label="Example"${shown}><code${className}>${escapeHtml(text)}</code></pre>\n`;
+function sideList(groups: readonly LinkGroup[], path: string | undefined): string {
+  const lists = groups.map(({ title, links }) => `<p>${escapeHtml(title)}</p>\n${listOfLinks(links, path)}`);
+  return `<nav class="side" id="side" popover aria-label="Pages">\n${lists.join("\n")}\n</nav>\n`;
 }
 
-/** The script of a page: puts the URL of this server into the examples. */
-export const pageScript = `for (const code of document.querySelectorAll("pre code")) {
-  const address = code.parentElement.dataset.address ?? "${exampleAddress}";
-  code.textContent = code.textContent.replaceAll(address, location.origin);
+function contentsOf(links: readonly Link[]): string {
+  return `<nav class="toc" aria-label="On this page"><p>On this page</p>${listOfLinks(links)}</nav>\n`;
 }
-`;
 
-export function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+function listOfLinks(links: readonly Link[], current?: string): string {
+  return `<ul>${links.map((link) => `<li>${linkTo(link, current)}</li>`).join("\n")}</ul>`;
+}
+
+function linkTo({ path, title }: Link, current: string | undefined): string {
+  return `<a href="${path}"${path === current ? ' aria-current="page"' : ""}>${title}</a>`;
+}
+
+function toPolicy(directives: Readonly<Record<string, string>>): string {
+  return Object.entries(directives)
+    .map(([name, value]) => `${name} ${value}`)
+    .join("; ");
 }

@@ -1,5 +1,5 @@
-import { links } from "./guide.ts";
-import { escapeHtml, toPage } from "./layout.ts";
+import { escapeHtml } from "./html.ts";
+import { toPage } from "./layout.ts";
 
 /** A problem (RFC 9457) without its faults. */
 interface ShownProblem {
@@ -22,6 +22,6 @@ export function problemPage({ status, title, detail, instance, type }: ShownProb
   const content = `<h1>${escapeHtml(title)}</h1>
 <p>${sentence}</p>
 <p>Go to the <a href="/">start page</a>, the <a href="/docs/guide">guide</a> or the <a href="/docs">reference</a>.</p>
-<p>Status <strong>${status}</strong>, <a href="${type}">about this kind of problem</a>. The request's id is <code>${escapeHtml(instance)}</code>.</p>`;
-  return toPage(`${title} · Storefront`, content, links, "");
+<p>Status <strong>${status}</strong>, <a href="${type}">about this kind of problem</a>. The ID of the request is <code>${escapeHtml(instance)}</code>.</p>`;
+  return toPage({ title, content });
 }

@@ -1,5 +1,6 @@
 // The Markdown files of the guide. They are imported, so that a single executable contains them.
 
+import changelog from "../../../CHANGELOG.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
@@ -7,6 +8,8 @@ import followingChanges from "../../../docs/following-changes.md" with { type: "
 import formats from "../../../docs/formats.md" with { type: "text" };
 import gettingStarted from "../../../docs/getting-started.md" with { type: "text" };
 import overview from "../../../docs/guide.md" with { type: "text" };
+import importing from "../../../docs/importing.md" with { type: "text" };
+import operating from "../../../docs/operating.md" with { type: "text" };
 import pagingAndFiltering from "../../../docs/paging-and-filtering.md" with { type: "text" };
 import ambiguousIdProblem from "../../../docs/problems/ambiguous-id.md" with { type: "text" };
 import badRequestProblem from "../../../docs/problems/bad-request.md" with { type: "text" };
@@ -30,7 +33,9 @@ import unavailableProblem from "../../../docs/problems/unavailable.md" with { ty
 import unsupportedMediaTypeProblem from "../../../docs/problems/unsupported-media-type.md" with { type: "text" };
 import wrongSiteProblem from "../../../docs/problems/wrong-site.md" with { type: "text" };
 import safeRetries from "../../../docs/safe-retries.md" with { type: "text" };
-import webhooks from "../../../docs/webhooks.md" with { type: "text" };
+import scaling from "../../../docs/scaling.md" with { type: "text" };
+import upgrading from "../../../docs/upgrading.md" with { type: "text" };
+import examples from "../../../examples/README.md" with { type: "text" };
 import type { Code } from "../../model/errors.ts";
 
 /** The pages of the guide in reading order, by the last segment of their paths. */
@@ -43,9 +48,14 @@ export const guide = {
   "paging-and-filtering": pagingAndFiltering,
   "safe-retries": safeRetries,
   "following-changes": followingChanges,
-  webhooks,
   clients,
 };
+
+/** The pages for operators, which contain no examples that can run here. */
+export const manual = { operating, importing, upgrading, scaling };
+
+/** Pages from other folders than docs/, by the last segment of their paths: the text, and the folder that its links are relative to. */
+export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
 
 /** The page of each problem type. */
 export const problems: Readonly<Record<Code, string>> = {

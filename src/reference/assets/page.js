@@ -1,0 +1,72 @@
+// The script of every page. It runs before the page is painted, so that choosing a language moves nothing.
+(() => {
+  const root = document.documentElement;
+  const choices = { lang: ["sh", "js", "python"], format: ["json", "xml"] };
+
+  /** Storage can be switched off: then a choice holds for one page. */
+  const recall = (name) => {
+    try {
+      return localStorage.getItem(`storefront-${name}`);
+    } catch {
+      return null;
+    }
+  };
+  const remember = (name, value) => {
+    try {
+      localStorage.setItem(`storefront-${name}`, value);
+    } catch {}
+  };
+
+  for (const [name, values] of Object.entries(choices)) {
+    const known = recall(name);
+    root.dataset[name] = values.includes(known) ? known : values[0];
+  }
+
+  const showPressed = () => {
+    for (const button of document.querySelectorAll("[data-set]")) {
+      const [name, value] = button.dataset.set.split("=");
+      button.setAttribute("aria-pressed", String(root.dataset[name] === value));
+    }
+  };
+
+  const choose = (button) => {
+    const [name, value] = button.dataset.set.split("=");
+    const before = button.getBoundingClientRect().top;
+    root.dataset[name] = value;
+    remember(name, value);
+    showPressed();
+    // Blocks above may have changed their heights.
+    scrollBy(0, button.getBoundingClientRect().top - before);
+    document.dispatchEvent(new Event("choice"));
+  };
+
+  /** Browsers have the clipboard on HTTPS and localhost only. */
+  const copyText = async (code) => {
+    if (navigator.clipboard) return navigator.clipboard.writeText(code.textContent);
+    const selection = getSelection();
+    selection.selectAllChildren(code);
+    document.execCommand("copy");
+    selection.removeAllRanges();
+  };
+
+  const copy = async (button) => {
+    const said = await copyText(button.closest(".code").querySelector("code")).then(
+      () => "Copied",
+      () => "Not copied",
+    );
+    button.textContent = said;
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 2000);
+  };
+
+  document.addEventListener("click", ({ target }) => {
+    const button = target.closest?.("button");
+    if (button?.dataset.set) choose(button);
+    if (button?.className === "copy") copy(button);
+  });
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const address of document.querySelectorAll(".origin")) address.textContent = location.origin;
+    showPressed();
+  });
+})();

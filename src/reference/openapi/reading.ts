@@ -1,0 +1,117 @@
+// Reads an OpenAPI document, for what is made from it: the reference page, and the document of one format.
+
+import type { Schema } from "../json-schema.ts";
+
+/** The members of the document that are read. */
+export interface OpenapiDocument extends Schema {
+  readonly info: { readonly title: string; readonly description: string; readonly version: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+}
+
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly Schema[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, Schema>>;
+  /** Marks another form of an operation, and HEAD and OPTIONS. */
+  readonly "x-secondary"?: boolean;
+}
+
+export type Content = Readonly<
+  Record<
+    string,
+    {
+      readonly schema: Schema;
+      readonly example?: unknown;
+      readonly examples?: Readonly<Record<string, { readonly value?: unknown }>>;
+    }
+  >
+>;
+
+export interface DocumentedParameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly description: string;
+  readonly required?: boolean;
+  readonly style?: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+
+/** An operation in each format that it has. The formats differ in the ending of the path. */
+export interface OperationPair {
+  readonly method: string;
+  /** In the order of the document, by the name of the format: `json`. */
+  readonly formats: Readonly<Record<string, { readonly path: string; readonly operation: DocumentedOperation }>>;
+  /** The first of them. */
+  readonly operation: DocumentedOperation;
+}
+
+/** The operations that a reader chooses between, by their tag, in the order of the document; HEAD and OPTIONS are not among them. */
+export function operationPairs(document: OpenapiDocument): Map<string, OperationPair[]> {
+  const pairs = new Map<string, OperationPair>();
+  for (const [path, operations] of Object.entries(document.paths)) {
+    const format = formatOf(path);
+    for (const [method, operation] of Object.entries(operations)) {
+      if (method === "head" || method === "options") continue;
+      const key = `${method} ${path.replace(/\.[a-z]+$/, "")}`;
+      const known = pairs.get(key) ?? { method, formats: {}, operation };
+      pairs.set(key, { ...known, formats: { ...known.formats, [format]: { path, operation } } });
+    }
+  }
+  return Map.groupBy(pairs.values(), ({ operation }) => operation.tags[0] ?? "");
+}
+
+/** The value that a `$ref` names, or `value` itself. */
+export function resolve<T = Schema>(document: Schema, value: Schema): T {
+  if (typeof value.$ref !== "string") return value as T;
+  const keys = value.$ref.slice(2).split("/");
+  return resolve(
+    document,
+    keys.reduce((inner: Schema, key) => inner[key] as Schema, document),
+  );
+}
+
+/** The example of a body as a text. */
+export function exampleOf(content: Content | undefined): string | undefined {
+  const media = Object.values(content ?? {})[0];
+  const example = media?.example ?? Object.values(media?.examples ?? {})[0]?.value;
+  return example === undefined || typeof example === "string" ? example : JSON.stringify(example, null, 2);
+}
+
+/** The document with the operations of one format, and what they use. */
+export function documentInFormat(document: OpenapiDocument, format: string): Schema {
+  const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => formatOf(path) === format));
+  const tags = new Set(Object.values(paths).flatMap((item) => Object.values(item).flatMap((one) => one.tags)));
+  const { components, "x-tagGroups": _, ...rest } = document;
+  const { securitySchemes, ...kinds } = components as Record<string, Record<string, Schema>>;
+  const used = referencesIn(document, paths, new Set());
+  const kept = Object.entries(kinds).map(([kind, all]) => [
+    kind,
+    Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`#/components/${kind}/${name}`))),
+  ]);
+  return {
+    ...rest,
+    tags: document.tags.filter(({ name }) => tags.has(name)),
+    paths,
+    components: { securitySchemes, ...Object.fromEntries(kept) },
+  };
+}
+
+function formatOf(path: string): string {
+  return /\.([a-z]+)$/.exec(path)?.[1] ?? "";
+}
+
+/** Every `$ref` that `value` reaches. @param found receives them */
+function referencesIn(document: Schema, value: unknown, found: Set<string>): Set<string> {
+  if (typeof value !== "object" || value === null) return found;
+  const { $ref } = value as Schema;
+  if (typeof $ref === "string" && !found.has($ref))
+    referencesIn(document, resolve(document, { $ref }), found.add($ref));
+  for (const inner of Object.values(value)) referencesIn(document, inner, found);
+  return found;
+}

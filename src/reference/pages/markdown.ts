@@ -1,0 +1,119 @@
+// Markdown as HTML, with what the pages add: anchors, code with labels and language tabs, tables that the keyboard can scroll, and
+// paths of this server in place of those of the repository.
+
+import { Marked, type Token, type Tokens } from "marked";
+import { type CodeBlock, codeBlock, languageTabs, spoken } from "./code.ts";
+import { escapeHtml, toAnchor } from "./html.ts";
+
+interface Heading {
+  readonly id: string;
+  /** As HTML. */
+  readonly title: string;
+}
+
+interface RenderedMarkdown {
+  readonly html: string;
+  /** The headings of level 2. */
+  readonly headings: readonly Heading[];
+}
+
+/**
+ * @param folder the folder of the text within docs/, as in `problems/`; links are relative to it
+ * @param isServed whether this server has a path; links to others become plain text
+ */
+export function renderMarkdown(text: string, folder = "", isServed = (_path: string) => true): RenderedMarkdown {
+  const marked = createMarked(folder, isServed);
+  const tokens = marked.lexer(text);
+  const headings = tokens.flatMap((token) =>
+    token.type === "heading" && token.depth === 2
+      ? [{ id: toAnchor(token.text), title: marked.parseInline(token.text, { async: false }) }]
+      : [],
+  );
+  return { html: marked.parser(withGroups(tokens)), headings };
+}
+
+/** A sentence with links and code, without a paragraph around it. */
+export function renderSentence(text: string): string {
+  return createMarked("", () => true).parseInline(text, { async: false });
+}
+
+function createMarked(folder: string, isServed: (path: string) => boolean): Marked {
+  return new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        const id = toAnchor(text);
+        const html = this.parser.parseInline(tokens);
+        const link = depth === 1 ? "" : ` <a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`;
+        return `<h${depth} id="${id}">${html}${link}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const path = toPath(href, folder);
+        const content = this.parser.parseInline(tokens);
+        const isDead = path.startsWith("/docs/") && !isServed(path.replace(/#.*/, ""));
+        return isDead ? content : `<a href="${escapeHtml(path)}">${content}</a>`;
+      },
+      code(token) {
+        const { blocks } = token as Partial<CodeGroup>;
+        return blocks ? languageTabs(blocks) : codeBlock(toBlock(token));
+      },
+      // An empty header cell is a data cell, so that a screen reader does not announce an empty header.
+      tablecell({ tokens, header }) {
+        const tag = header && tokens.length > 0 ? "th" : "td";
+        return `<${tag}>${this.parser.parseInline(tokens)}</${tag}>\n`;
+      },
+      table(token) {
+        const [head = "", ...rows] = [token.header, ...token.rows].map((cells) =>
+          this.tablerow({ text: cells.map((cell) => this.tablecell(cell)).join("") }),
+        );
+        return scrolledTable(`<thead>${head}</thead><tbody>${rows.join("")}</tbody>`);
+      },
+    },
+  });
+}
+
+/** A table that scrolls within its own box. */
+function scrolledTable(content: string): string {
+  return `<div class="table" tabindex="0" role="group" aria-label="Table"><table>${content}</table></div>\n`;
+}
+
+/** A block of code with the same example in other languages, as one token. */
+interface CodeGroup extends Tokens.Code {
+  readonly blocks: readonly CodeBlock[];
+}
+
+/** Joins neighbouring blocks in the languages that readers choose between, and labels the block after them as their output. */
+function withGroups(tokens: readonly Token[]): Token[] {
+  const joined: Token[] = [];
+  for (const token of tokens.filter(({ type }) => type !== "space")) {
+    const last = joined.at(-1) as CodeGroup | undefined;
+    if (token.type !== "code" || last?.type !== "code") joined.push(token);
+    else if (!isSpoken(last)) joined.push(token);
+    else if (!isSpoken(token)) joined.push({ ...token, lang: `${token.lang} output` });
+    else {
+      const blocks = last.blocks ?? [toBlock(last)];
+      joined.splice(-1, 1, { ...last, blocks: [...blocks, toBlock(token as Tokens.Code)] } as CodeGroup);
+    }
+  }
+  return joined;
+}
+
+function isSpoken({ lang }: Token & { lang?: string }): boolean {
+  return spoken.includes((lang ?? "").split(" ", 1)[0] as string);
+}
+
+/** A block without a language is a command if it starts like one. */
+function toBlock({ text, lang = "" }: Tokens.Code): CodeBlock {
+  const [named = "", role] = lang.split(" ");
+  const language = named || (/^(?:np[mx]|storefront|curl|docker|sudo|systemctl) /.test(text) ? "sh" : "text");
+  const output = language === "text" ? "Output" : "Response";
+  return { text, language, ...(role === "output" ? { label: output } : {}) };
+}
+
+/** The path on the server for a link in the repository: `/docs/formats#xml` for `../formats.md#xml` in problems/. */
+function toPath(href: string, folder: string): string {
+  if (/^(?:[a-z]+:|\/|#)/.test(href)) return href;
+  const { pathname, hash } = new URL(href, `file:///docs/${folder}`);
+  const path = pathname.startsWith("/docs/") ? pathname : `/docs${pathname}`;
+  const page = path.replace(/\.md$/, "").replace(/\/README$/, "");
+  return (page === "/docs/CHANGELOG" ? "/docs/changelog" : page) + hash;
+}

@@ -1,0 +1,145 @@
+// What a server offers its integrators for download.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { highlight } from "../../src/reference/pages/highlight.ts";
+import { type DemoServer, startDemo } from "../support/demo-server.ts";
+
+const root = join(import.meta.dir, "../..");
+const folder = mkdtempSync(join(tmpdir(), "storefront-downloads-"));
+let server: DemoServer;
+beforeAll(async () => {
+  expect(run(["node", "bin/bun.js", "scripts/build-client.ts"], root).exitCode).toBe(0);
+  server = await startDemo();
+}, 60_000);
+afterAll(async () => {
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function run(command: string[], cwd: string, env: Record<string, string> = {}) {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd, env: { ...process.env, ...env } });
+  return { exitCode, output: `${stdout}${stderr}` };
+}
+
+describe("/docs/client.tgz", () => {
+  test("is installed by npm in an empty folder, runs, and has types", async () => {
+    // In processes of their own, so that this one can respond.
+    const install = Bun.spawn(["npm", "install", "--no-audit", "--no-fund", `${server.url}/docs/client.tgz`], {
+      cwd: folder,
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+    expect([await install.exited, await install.stderr.text()]).toEqual([0, expect.any(String)]);
+    const program = `import { createClient } from "@storefront-server/client";
+const client = createClient({ url: process.argv[2] as string, key: process.argv[3] as string });
+const name: string = (await client.orderStatuses.get(3)).Name;
+console.log(name);
+`;
+    await Bun.write(join(folder, "program.ts"), `declare const process: { argv: string[] };\n${program}`);
+    await Bun.write(join(folder, "program.mjs"), program.replaceAll(/ as string|: string/g, ""));
+    const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022", "--types", ""];
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    await Bun.write(join(folder, "package.json"), JSON.stringify({ type: "module" }));
+    expect(run(["node", tsc, ...options, "program.ts"], folder)).toEqual({ exitCode: 0, output: "" });
+    const running = Bun.spawn(["node", "program.mjs", server.url, server.key], { cwd: folder, stdout: "pipe" });
+    expect(await running.stdout.text()).toBe("Dispatched\n");
+  }, 120_000);
+
+  test("is the same for every build, and is not compressed twice", async () => {
+    const response = await fetch(`${server.url}/docs/client.tgz`, { headers: { "Accept-Encoding": "gzip, zstd" } });
+    expect([response.headers.get("Content-Type"), response.headers.get("Content-Encoding")]).toEqual([
+      "application/gzip",
+      null,
+    ]);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(run(["node", "bin/bun.js", "scripts/build-client.ts"], root).exitCode).toBe(0);
+    expect(bytes.equals(readFileSync(join(root, "dist/client.tgz")))).toBe(true);
+  }, 60_000);
+});
+
+test("every program of examples/ is served as it is", async () => {
+  for (const name of readdirSync(join(root, "examples"))) {
+    if (name.endsWith(".md")) continue;
+    const response = await fetch(`${server.url}/docs/examples/${name}`);
+    expect([name, response.status]).toEqual([name, 200]);
+    expect(response.headers.get("Content-Type")).toMatch(/^text\/[a-z-]+; charset=utf-8$/);
+    expect(await response.text()).toBe(readFileSync(join(root, "examples", name), "utf8"));
+  }
+});
+
+test.each([
+  ["/docs/postman.json", "application/json; charset=utf-8"],
+  ["/docs/storefront.http", "text/plain; charset=utf-8"],
+])("%s has the URL of the server", async (path, type) => {
+  const response = await fetch(server.url + path, { headers: { "X-Forwarded-Proto": "https" } });
+  const text = await response.text();
+  expect(response.headers.get("Content-Type")).toBe(type);
+  expect(text).toContain(server.url.replace("http:", "https:"));
+  expect(text).not.toContain("127.0.0.1:8080");
+  const again = await fetch(server.url + path, {
+    headers: { "X-Forwarded-Proto": "https", "If-None-Match": response.headers.get("ETag") as string },
+  });
+  expect(again.status).toBe(304);
+});
+
+describe("/openapi.json?format=", () => {
+  const read = async (query: string) =>
+    (await (await fetch(`${server.url}/openapi.json${query}`)).json()) as {
+      readonly paths: object;
+      readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    };
+
+  test.each(["json", "xml"])("%s has the operations of that format, and only what they use", async (format) => {
+    const document = await read(`?format=${format}`);
+    const whole = await read("");
+    const paths = Object.keys(whole.paths).filter((path) => path.endsWith(`.${format}`));
+    expect(Object.keys(document.paths)).toEqual(paths);
+    const text = JSON.stringify(document);
+    expect(text.includes(format === "json" ? "+xml" : "+json")).toBe(false);
+    for (const [, kind = "", name = ""] of text.matchAll(/#\/components\/(\w+)\/([\w-]+)/g))
+      expect([name, document.components[kind]?.[name]]).toEqual([name, expect.any(Object)]);
+    for (const [kind, all] of Object.entries(document.components))
+      if (kind !== "securitySchemes")
+        for (const name of Object.keys(all)) expect(text).toContain(`#/components/${kind}/${name}"`);
+  });
+
+  test("another format is refused, and other parameters are ignored", async () => {
+    const refused = await fetch(`${server.url}/openapi.json?format=yaml`);
+    expect([refused.status, ((await refused.json()) as { detail: string }).detail]).toEqual([
+      400,
+      "`format` must be `json` or `xml`, not `yaml`",
+    ]);
+    expect((await fetch(`${server.url}/openapi.json?v=3`)).status).toBe(200);
+    expect((await fetch(`${server.url}/docs/guide?format=nothing`)).status).toBe(200);
+  });
+});
+
+describe("highlighted code", () => {
+  test.each([
+    "sh",
+    "json",
+    "xml",
+    "http",
+    "js",
+    "python",
+    "text",
+    "",
+    "constructor",
+  ])("in %p has the text that it had, and no HTML of its own", (language) => {
+    const hostile = [
+      `curl -H "X: $KEY" '<script>' # <b>\n<a b="<i>">&amp;</a><!-- x -->\nHTTP/1.1 200 <OK>\nName: "x" // \`y\``,
+      `"unclosed '<img src=x>`,
+      `{"a": [1, -2.5e3, true, "<\\"b>"]}`,
+      "\u2028\0<>&\"'",
+    ];
+    for (const text of hostile) {
+      const html = highlight(text, language);
+      expect(html.replaceAll(/<\/?span(?: class="[csnkv]")?>/g, "")).toBe(
+        Bun.escapeHTML(text).replaceAll("&#x27;", "'"),
+      );
+    }
+  });
+});
