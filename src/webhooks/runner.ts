@@ -16,7 +16,7 @@ import { TurnQueue } from "./turn-queue.ts";
 /** Milliseconds between two looks at all states, at least; and how many times as long as the look took. */
 const lookInterval = 2000;
 const pausesPerLook = 20;
-/** Milliseconds in which a webhook gets no turn after one that ended with `later`. */
+/** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
 const restTime = 2000;
 /** Sites whose heads are read at once. */
 const maxHeads = 500;
@@ -41,7 +41,7 @@ export class WebhookRunner {
   readonly #turns = new TurnQueue((webhook) => void this.#takeTurn(webhook));
   readonly #leases = new Map<number, HeldLease>();
   readonly #running = new Set<Promise<void>>();
-  /** Until when, by the clock's `elapsed`, a webhook gets no turn. */
+  /** Until when, by the clock's `elapsed`, changes of the site give a webhook no turn. */
   readonly #resting = new Map<number, number>();
   readonly #watches = new Map<number, () => void>();
   readonly #logLimit: LogLimit;
@@ -100,7 +100,7 @@ export class WebhookRunner {
     const heads = await this.#heads([...new Set(states.map(({ site }) => site))]);
     this.#seen = new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
     this.#watch(heads);
-    for (const [webhook, seen] of this.#seen) if (this.#isDue(seen)) this.#add(webhook, seen);
+    for (const [webhook, seen] of this.#seen) if (this.#isDue(seen)) this.#turns.add(webhook, seen.state.failures > 0);
     for (const map of [this.#leases, this.#resting]) for (const id of map.keys()) if (!active.has(id)) map.delete(id);
   }
 
@@ -144,13 +144,13 @@ export class WebhookRunner {
   #onChange(site: number): void {
     for (const { webhook } of this.#bySite.get(site) ?? []) {
       const seen = this.#seen.get(webhook);
-      if (seen && seen.state.nextAt <= this.#dependencies.clock.now()) this.#add(webhook, seen);
+      if (seen && this.#mayTakeTurn(seen.state)) this.#turns.add(webhook, seen.state.failures > 0);
     }
   }
 
-  #add(webhook: number, { state }: SeenWebhook): void {
-    if ((this.#resting.get(webhook) ?? 0) > this.#dependencies.clock.elapsed()) return;
-    this.#turns.add(webhook, state.failures > 0);
+  #mayTakeTurn({ webhook, nextAt }: WebhookState): boolean {
+    const { now, elapsed } = this.#dependencies.clock;
+    return nextAt <= now() && (this.#resting.get(webhook) ?? 0) <= elapsed();
   }
 
   #takeTurn(webhook: number): void {
