@@ -26,7 +26,7 @@ export interface FeedQuery {
   readonly minHead?: Head;
 }
 
-export interface FeedChange {
+interface FeedChange {
   /** The position after this change. */
   readonly cursor: string;
   readonly change: Change;

@@ -1,9 +1,9 @@
 // The events that webhooks deliver: their IDs and bodies.
 
-import { toDeclared } from "../model/record.ts";
+import { json } from "../formats/json.ts";
 import type { Resource } from "../model/resource.ts";
 import type { WebhookState } from "../model/webhooks.ts";
-import type { FeedChange, FeedPage } from "../store/feed.ts";
+import type { FeedPage } from "../store/feed.ts";
 
 export interface WebhookEvent {
   /** The same for each attempt. Without a dot, so that it can be signed. */
@@ -24,9 +24,11 @@ export function changesEvent(
   page: FeedPage,
   resources: ReadonlyMap<string, Resource>,
 ): WebhookEvent {
-  const changes = page.changes.map((change) => encodeChange(change, resources)).join(",");
+  const items = page.changes.map(({ cursor, change }) =>
+    json.feed.item(resources.get(change.resource) as Resource, cursor, change),
+  );
   const at = page.changes.at(-1)?.change.at as number;
-  const data = `{"Site":${JSON.stringify(site)},"Changes":[${changes}],"Next":${JSON.stringify(page.next)}}`;
+  const data = `{"Site":${JSON.stringify(site)},"Changes":[${items.join(json.feed.separator)}],"Next":${JSON.stringify(page.next)}}`;
   return {
     id: eventId(state, `${state.first}_${state.last}`),
     body: `{"type":"storefront.changes","timestamp":${JSON.stringify(toInstant(at))},"data":${data}}`,
@@ -59,13 +61,6 @@ function bareEvent(type: string, id: string, { site, next, now }: BareData): Web
 
 function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): string {
   return `evt_${webhook}_${epoch}_${what}${rewinds > 0 ? `_${rewinds}` : ""}`;
-}
-
-function encodeChange({ cursor, change }: FeedChange, resources: ReadonlyMap<string, Resource>): string {
-  const { at, operation, id, body } = change;
-  const resource = resources.get(change.resource) as Resource;
-  const record = operation === "delete" ? "null" : toDeclared(resource, body);
-  return `{"Cursor":"${cursor}","Time":"${toInstant(at)}","Operation":"${operation}","Resource":"${resource.path}","ID":${id},"Record":${record}}`;
 }
 
 function toInstant(at: number): string {
