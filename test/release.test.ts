@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { version } from "../package.json" with { type: "json" };
 import { closeChangelog, sectionOf } from "../scripts/release/changelog.ts";
+import { publishLocally } from "../scripts/release/checkout.ts";
 import { thirdPartyLicenses } from "../scripts/release/licenses.ts";
+import { planRelease } from "../scripts/release/readiness.ts";
 import { compareVersions, isVersion } from "../scripts/release/version.ts";
 
 const script = fileURLToPath(new URL("../scripts/release.ts", import.meta.url));
@@ -141,6 +143,21 @@ describe("a release", () => {
     const { status, output } = release("1.0.0");
     expect([status, output]).toEqual([1, expect.stringContaining("`npm ci --no-audit --no-fund` failed")]);
     expectUntouched();
+  });
+
+  test("if the branch has moved meanwhile, it gets no tag", async () => {
+    const plan = await planRelease(folder, "1.0.0", false);
+    const first = git("rev-parse", "HEAD");
+    git("checkout", "--quiet", "--detach");
+    git("commit", "--allow-empty", "--quiet", "--message", "release: 1.0.0");
+    const released = git("rev-parse", "HEAD");
+    git("checkout", "--quiet", "main");
+    git("commit", "--allow-empty", "--quiet", "--message", "meanwhile");
+    await expect(publishLocally(plan, released)).rejects.toThrow("merge");
+    expect([git("tag"), git("log", "--format=%s")]).toEqual(["", "meanwhile\nfirst"]);
+    git("reset", "--quiet", "--hard", first);
+    await publishLocally(plan, released);
+    expect([git("tag"), git("log", "--format=%s")]).toEqual(["v1.0.0", "release: 1.0.0\nfirst"]);
   });
 
   function expectUntouched(): void {

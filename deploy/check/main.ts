@@ -30,6 +30,9 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
+// So that the programs that the checks started end too.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(1));
+
 const report = createReport();
 const folder = mkdtempSync(join(tmpdir(), "storefront-deploy-"));
 try {

@@ -1,5 +1,6 @@
 // The executable that the image and the unit run.
 
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "./tools.ts";
 
@@ -10,6 +11,7 @@ let built: string | undefined;
 export function findBinary(): string {
   const at = process.argv.indexOf("--binary");
   const named = at < 0 ? undefined : process.argv[at + 1];
+  if (at >= 0 && !existsSync(named ?? "")) throw new Error(`--binary ${named}: there is no such file`);
   built ??= named ?? buildBinary();
   return built;
 }

@@ -4,7 +4,7 @@ import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startProcess } from "../../test/support/processes.ts";
 import type { Report } from "./report.ts";
-import { findProgram, replaceAll, run } from "./tools.ts";
+import { findProgram, freePort, replaceAll, run, startTool } from "./tools.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -21,8 +21,8 @@ export async function checkPrometheus(report: Report, folder: string): Promise<v
 }
 
 async function checkScrape(report: Report, folder: string, prometheus: string): Promise<void> {
-  const port = String(20_000 + (process.pid % 10_000));
-  const admin = `127.0.0.1:${Number(port) + 10_000}`;
+  const port = await freePort();
+  const admin = `127.0.0.1:${await freePort()}`;
   const server = await startProcess({ DATABASE: `sqlite:${join(folder, "test.db")}`, ADMIN: admin, WORKERS: "2" });
   const config = replaceAll(readFileSync(join(root, "deploy/prometheus.yml"), "utf8"), { "127.0.0.1:8081": admin });
   await Bun.write(join(folder, "run.yml"), `global: { scrape_interval: 1s }\n${config}`);
@@ -31,18 +31,17 @@ async function checkScrape(report: Report, folder: string, prometheus: string): 
     `--storage.tsdb.path=${folder}/data`,
     `--web.listen-address=127.0.0.1:${port}`,
   ];
-  const child = Bun.spawn([prometheus, ...options], { stdio: ["ignore", "ignore", "ignore"] });
+  const tool = startTool([prometheus, ...options]);
   try {
     const found = await query(port, 'up{job="storefront"} * on() group_left() count(storefront_build_info)');
     report.check("prometheus: it scrapes a server with two workers", found, "no sample within 20 seconds");
   } finally {
-    child.kill();
-    await Promise.all([child.exited, server.end()]);
+    await Promise.all([tool.stop(), server.end()]);
   }
 }
 
 /** Whether `expression` has a value above 0 within 20 seconds. */
-async function query(port: string, expression: string): Promise<boolean> {
+async function query(port: number, expression: string): Promise<boolean> {
   const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(expression)}`;
   for (const end = Date.now() + 20_000; Date.now() < end; await Bun.sleep(200)) {
     const response = await fetch(url).catch(() => undefined);

@@ -1,10 +1,9 @@
 // nginx and Caddy with the configurations of this folder, on free ports.
 
 import { mkdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TestCertificate } from "./certificate.ts";
-import { findProgram, replaceAll, run } from "./tools.ts";
+import { findProgram, freePort, replaceAll, run, startTool } from "./tools.ts";
 
 /** A kind of proxy. */
 export interface ProxyKind {
@@ -99,27 +98,9 @@ export async function startProxy(
   const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const checked = run(check, { env });
   if (checked.status !== 0) throw new Error(checked.stderr + checked.stdout);
-  const child = Bun.spawn([...serve], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] });
-  const output = new Response(child.stderr).text();
-  const stop = async () => {
-    child.kill("SIGTERM");
-    await child.exited;
-  };
-  if (!(await listens(ports.https))) {
-    await stop();
-    throw new Error(`${kind.name} does not listen: ${await output}`);
-  }
-  return { ports, stop };
-}
-
-/** A port that was free a moment ago. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
+  const tool = startTool(serve, env);
+  if (!(await listens(ports.https))) throw new Error(`${kind.name} does not listen: ${await tool.stop()}`);
+  return { ports, stop: async () => void (await tool.stop()) };
 }
 
 async function listens(port: number): Promise<boolean> {

@@ -1,6 +1,7 @@
 // Programs that the checks run: those of this machine, or of Debian packages that are unpacked into a temporary folder.
 
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 
 export interface Ran {
@@ -24,6 +25,32 @@ export function run(command: readonly string[], options: { cwd?: string; env?: o
   } catch (error) {
     return { status: 127, stdout: "", stderr: String(error) };
   }
+}
+
+/** Starts a program that serves. It ends with this process at the latest; `stop` ends it and returns its output on stderr. */
+export function startTool(command: readonly string[], env: object = {}): { stop(): Promise<string> } {
+  const child = Bun.spawn([...command], { env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"] });
+  const output = child.stderr.text();
+  const end = () => child.kill();
+  process.once("exit", end);
+  return {
+    async stop() {
+      process.off("exit", end);
+      end();
+      await child.exited;
+      return output;
+    },
+  };
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = probe.address() as { port: number };
+      probe.close(() => resolve(port));
+    });
+  });
 }
 
 /**

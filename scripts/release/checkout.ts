@@ -1,15 +1,22 @@
 // A checkout of its own for a release, so that the tree is untouched until everything is done.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closeChangelog } from "./changelog.ts";
 import { changelogOf, currentVersion, type ReleasePlan } from "./readiness.ts";
 import { resume, runIn } from "./run.ts";
 
-/** Calls `work` with a new checkout of the commit, and removes it afterwards. */
-export async function inCheckout<T>({ root, commit }: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
-  const parent = mkdtempSync(join(tmpdir(), "storefront-release-"));
+/**
+ * Calls `work` with a new checkout of the commit, and removes it afterwards.
+ * @throws if another release of this version is under way, or was killed
+ */
+export async function inCheckout<T>(plan: ReleasePlan, work: (folder: string) => Promise<T>): Promise<T> {
+  const { root, commit, version } = plan;
+  // The same path each time, because executables contain it.
+  const parent = join(tmpdir(), `storefront-release-${version}`);
+  if (existsSync(parent)) throw new Error(`${parent} exists: if no release is under way, remove it`);
+  mkdirSync(parent, { mode: 0o700 });
   const folder = join(parent, "checkout");
   try {
     await runIn(root, ["git", "worktree", "add", "--quiet", "--detach", folder, commit]);

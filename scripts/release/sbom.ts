@@ -1,12 +1,15 @@
 // The software bill of materials of an installation, in CycloneDX 1.5 as JSON.
 
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { type Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { runIn } from "./run.ts";
 
 interface Component {
+  type: string;
   readonly name: string;
   readonly "bom-ref": string;
+  readonly externalReferences?: { readonly type: string; url: string }[];
 }
 
 interface Dependency {
@@ -43,12 +46,15 @@ export async function makeSbom(folder: string, seed: string, time: Date): Promis
   const [root] = sbom.dependencies.find(({ ref }) => ref === own)?.dependsOn ?? [];
   const subject = sbom.components.find((component) => component["bom-ref"] === root);
   if (!subject) throw new Error("the SBOM does not have the program");
+  subject.type = "application";
+  // Where the package was in the temporary checkout.
+  for (const reference of subject.externalReferences ?? []) reference.url = basename(reference.url);
   sbom.metadata.component = subject;
   sbom.metadata.timestamp = time.toISOString();
   sbom.serialNumber = `urn:uuid:${toUuid(seed)}`;
   sbom.components = sbom.components.filter((component) => component !== subject);
   sbom.dependencies = sbom.dependencies.filter(({ ref }) => ref !== own);
-  const text = `${JSON.stringify(sbom, null, 2).replaceAll(folder, "")}\n`;
+  const text = `${JSON.stringify(sbom, null, 2)}\n`;
   const fault = await new Validation.JsonStrictValidator(sbom.specVersion as Spec.Version).validate(text);
   if (fault) throw new Error(`the SBOM does not fit the schema of CycloneDX: ${Bun.inspect(fault)}`);
   return text;
