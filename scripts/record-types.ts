@@ -18,13 +18,18 @@ ${[...groups.values(), ...records].join("\n")}
 export type ProblemCode =
 ${codes.join("\n")};
 
-/** A client of one website: a collection per resource. */
-export interface StorefrontClient {
+/** A collection per resource. */
+export interface Collections {
 ${resources.map(collectionMember).join("\n")}
 }
 
+/** The type of the records in the feed of changes, by the name of their resource there. */
+export interface FeedRecords {
+${resources.map(({ path, element }) => `  readonly ${path}: ${element};`).join("\n")}
+}
+
 /** The path of each collection below \`/restapi/\`. */
-export const paths: Readonly<Record<keyof StorefrontClient, string>> = {
+export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
 ${resources.map((resource) => `  ${memberName(resource)}: "${resource.path}",`).join("\n")}
 };
 `;

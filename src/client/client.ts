@@ -1,14 +1,20 @@
 // The typed client of the storefront interface, for browsers, Node, Bun and Deno, without dependencies. `createClient` checks the options
 // and returns an object with a collection per resource (record-collection.ts; the types of the records are generated, record-types.ts). Each
 // method makes a `ClientRequest`, and `createSend` (send.ts) turns it into HTTP: header fields, time limit, retries (wait.ts), errors.
+// changes.ts follows the feed of changes, and mirror.ts keeps a copy with it.
 
+import { followChanges } from "./changes.ts";
+import { mirrorResource } from "./mirror.ts";
 import { type ClientOptions, toSettings } from "./options.ts";
 import { WriteCollection } from "./record-collection.ts";
-import { paths, type StorefrontClient } from "./record-types.ts";
+import { type Collections, paths } from "./record-types.ts";
 import { createSend } from "./send.ts";
+import type { StorefrontClient } from "./storefront-client.ts";
 
+export type { ChangesOptions, FeedResource, FollowOptions, StorefrontChange } from "./changes.ts";
 export { etagOf } from "./etag.ts";
 export type { Filter, FilterValue, Query } from "./list-query.ts";
+export type { MirrorOptions } from "./mirror.ts";
 export type { ClientOptions, RateLimit, ResponseInfo, RetryInfo } from "./options.ts";
 export type {
   AllOptions,
@@ -23,11 +29,25 @@ export type {
 } from "./record-collection.ts";
 export type * from "./record-types.ts";
 export type { CallOptions } from "./send.ts";
-export { type FailureReason, type ProblemFault, StorefrontFailure, StorefrontProblem } from "./storefront-errors.ts";
+export type { StorefrontClient } from "./storefront-client.ts";
+export {
+  type FailureReason,
+  type ProblemFault,
+  StorefrontFailure,
+  StorefrontGone,
+  StorefrontProblem,
+} from "./storefront-errors.ts";
 
 /** A client of one website. Throws a TypeError for invalid options, such as a `url` that is not a URL. */
 export function createClient(options: ClientOptions): StorefrontClient {
-  const send = createSend(toSettings(options));
+  const settings = toSettings(options);
+  const send = createSend(settings);
+  const follow = createSend({ ...settings, retries: Number.POSITIVE_INFINITY });
   const collections = Object.entries(paths).map(([name, path]) => [name, new WriteCollection(send, path)]);
-  return Object.fromEntries(collections);
+  return {
+    ...(Object.fromEntries(collections) as Collections),
+    changes: (following) => followChanges(follow, following),
+    mirror: (resource, mirroring) =>
+      mirrorResource(follow, resource, mirroring as Parameters<typeof mirrorResource>[2]),
+  };
 }

@@ -26,8 +26,7 @@ const queryMembers = ["filter", "sort", "fields", "limit", "offset"];
  * @throws TypeError for a member that is not in `allowed` or a filter of a wrong type, so that a mistake does not return every record
  */
 export function toSearch(query: AnyQuery, allowed: readonly string[] = queryMembers): string {
-  const unknown = Object.keys(query).find((name) => !allowed.includes(name));
-  if (unknown !== undefined) throw new TypeError(`\`${unknown}\` is not one of ${allowed.join(", ")}`);
+  checkedMembers(query, allowed);
   const { filter = {}, sort = [], fields = [], limit, offset } = query;
   const search = new URLSearchParams();
   for (const [path, value] of Object.entries(filter)) search.append(...toFilter(path, value));
@@ -38,6 +37,12 @@ export function toSearch(query: AnyQuery, allowed: readonly string[] = queryMemb
   if (offset) search.set("offset", String(checkedInteger("offset", offset, 0, Number.MAX_SAFE_INTEGER)));
   const text = search.toString();
   return text && `?${text}`;
+}
+
+/** @throws TypeError if `value` has a member that is not in `allowed` */
+export function checkedMembers(value: object, allowed: readonly string[]): void {
+  const unknown = Object.keys(value).find((name) => !allowed.includes(name));
+  if (unknown !== undefined) throw new TypeError(`\`${unknown}\` is not one of ${allowed.join(", ")}`);
 }
 
 function toFilter(path: string, value: unknown): [string, string] {

@@ -165,8 +165,8 @@ export type ProblemCode =
   | "internal"
   | "unavailable";
 
-/** A client of one website: a collection per resource. */
-export interface StorefrontClient {
+/** A collection per resource. */
+export interface Collections {
   /** The brands. */
   readonly brands: WriteCollection<Brand, BrandPath, NewBrand>;
   /** The order statuses. */
@@ -175,8 +175,15 @@ export interface StorefrontClient {
   readonly locations: ReadCollection<Location, LocationPath>;
 }
 
+/** The type of the records in the feed of changes, by the name of their resource there. */
+export interface FeedRecords {
+  readonly brands: Brand;
+  readonly orderstatuses: OrderStatus;
+  readonly locations: Location;
+}
+
 /** The path of each collection below `/restapi/`. */
-export const paths: Readonly<Record<keyof StorefrontClient, string>> = {
+export const paths: Readonly<Record<keyof Collections, keyof FeedRecords>> = {
   brands: "brands",
   orderStatuses: "orderstatuses",
   locations: "locations",

@@ -1,6 +1,6 @@
 import { type AttemptInfo, type ClientSettings, checkedInteger, maxDelay, type RateLimit } from "./options.ts";
 import { parsed, StorefrontFailure, StorefrontProblem, toProblem } from "./storefront-errors.ts";
-import { pause, waitAfter } from "./wait.ts";
+import { pause, waitAfter, withTimeLimit } from "./wait.ts";
 
 export interface CallOptions {
   /** Ends the call and its retries. The call then throws the reason of the signal. */
@@ -18,6 +18,8 @@ export interface ClientRequest extends CallOptions {
   readonly ifMatch?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** Milliseconds for which the server may hold the request. They are added to the time limit. */
+  readonly held?: number;
 }
 
 export interface ParsedResponse {
@@ -81,9 +83,14 @@ function prepare(request: ClientRequest, settings: ClientSettings): PreparedRequ
       redirect: "manual",
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     },
-    timeout: request.timeout === undefined ? settings.timeout : checkedInteger("timeout", request.timeout, 1, maxDelay),
+    timeout: toTimeout(request, settings),
     signal,
   };
+}
+
+function toTimeout({ timeout, held = 0 }: ClientRequest, settings: ClientSettings): number {
+  const limit = timeout === undefined ? settings.timeout : checkedInteger("timeout", timeout, 1, maxDelay);
+  return Math.min(limit + held, maxDelay);
 }
 
 /** Not `crypto.randomUUID`, which is missing on pages without TLS. */
@@ -99,25 +106,25 @@ async function sendOnce(
   const { url, init, timeout, signal } = prepared;
   // Not called as a method: browsers refuse a `fetch` whose `this` is another object.
   const { fetch, onResponse } = settings;
-  const limit = AbortSignal.timeout(timeout);
-  const either = signal ? AbortSignal.any([signal, limit]) : limit;
-  const rethrow = (error: unknown): never => {
-    throw toThrown(error, signal, limit);
-  };
-  const response = await fetch(url, { ...init, signal: either }).catch(rethrow);
-  onResponse?.({
-    ...info,
-    status: response.status,
-    requestId: response.headers.get("X-Request-Id") ?? undefined,
-    rateLimit: toRateLimit(response.headers.get("RateLimit")),
+  return withTimeLimit(timeout, signal, async (limited) => {
+    const rethrow = (error: unknown): never => {
+      throw toThrown(error, signal, limited);
+    };
+    const response = await fetch(url, { ...init, signal: limited }).catch(rethrow);
+    onResponse?.({
+      ...info,
+      status: response.status,
+      requestId: response.headers.get("X-Request-Id") ?? undefined,
+      rateLimit: toRateLimit(response.headers.get("RateLimit")),
+    });
+    return toParsed(response, await response.text().catch(rethrow), settings.base);
   });
-  return toParsed(response, await response.text().catch(rethrow), settings.base);
 }
 
 /** What the call throws if the platform threw `error` in place of a response. */
-function toThrown(error: unknown, signal: AbortSignal | undefined, limit: AbortSignal): unknown {
+function toThrown(error: unknown, signal: AbortSignal | undefined, limited: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
-  if (limit.aborted)
+  if (limited.aborted)
     return new StorefrontFailure("timeout", "no complete response within the timeout", { cause: error });
   if (isMistake(error)) return error;
   const message = `no response: ${error instanceof Error ? error.message : error}`;

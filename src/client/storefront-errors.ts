@@ -11,7 +11,7 @@ export interface ProblemFault {
 
 /** The server refused the request with a problem document (RFC 9457). `message` is its `detail`. */
 export class StorefrontProblem extends Error {
-  override readonly name = "StorefrontProblem";
+  override readonly name: string = "StorefrontProblem";
   readonly status: number;
   /** The kind of problem. Undefined if the response came from an intermediary, such as a proxy. */
   readonly code: ProblemCode | undefined;
@@ -40,6 +40,14 @@ export class StorefrontProblem extends Error {
   }
 }
 
+/**
+ * The cursor can no longer be used: changes after it were pruned, or it belongs to another history, for example because a backup was
+ * restored. Start again: take the cursor of `now`, read the lists, follow. `mirror` does so by itself.
+ */
+export class StorefrontGone extends StorefrontProblem {
+  override readonly name = "StorefrontGone";
+}
+
 /** Why there is no usable response. */
 export type FailureReason =
   /** The connection failed, or ended too early. */
@@ -65,7 +73,9 @@ export class StorefrontFailure extends Error {
 /** The problem of an error response, whatever its body contains. @param base the URL of the website, ending in `/` */
 export function toProblem(response: Response, text: string, base: string): StorefrontProblem {
   const body = parsed(text);
-  return new StorefrontProblem(response, typeof body === "object" && body !== null ? body : {}, base);
+  // By status: a proxy may have replaced the body.
+  const Problem = response.status === 410 ? StorefrontGone : StorefrontProblem;
+  return new Problem(response, typeof body === "object" && body !== null ? body : {}, base);
 }
 
 /** The value of a JSON text, or undefined if the text is not JSON. */

@@ -17,12 +17,16 @@ export function waitAfter(
   attempt: number,
   maxRetryAfter: number,
 ): number | undefined {
-  const backOff = Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
   if (error instanceof StorefrontFailure) {
-    return error.reason === "network" || error.reason === "timeout" ? backOff : undefined;
+    return error.reason === "network" || error.reason === "timeout" ? backOff(attempt) : undefined;
   }
   const { status, retryAfter = 0 } = error;
-  return retriedStatuses.includes(status) && retryAfter <= maxRetryAfter ? retryAfter + backOff : undefined;
+  return retriedStatuses.includes(status) && retryAfter <= maxRetryAfter ? retryAfter + backOff(attempt) : undefined;
+}
+
+/** Milliseconds to wait after a failed attempt, without `Retry-After`. @param attempt counts from 1 */
+export function backOff(attempt: number): number {
+  return Math.min(firstWait * 2 ** (attempt - 1), maxWait) * (0.5 + Math.random());
 }
 
 /** Waits. Throws the reason of `signal` as soon as it is aborted. */
@@ -39,4 +43,26 @@ export function pause(milliseconds: number, signal: AbortSignal | undefined): Pr
     }, milliseconds);
     signal?.addEventListener("abort", stop, { once: true });
   });
+}
+
+/**
+ * Calls `work` with a signal that aborts after a time, or with `signal`. Not by `AbortSignal.any`: in Node, it leaves something behind in
+ * `signal`, which can live as long as the program.
+ */
+export async function withTimeLimit<Result>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  work: (limited: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const controller = new AbortController();
+  const leave = () => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", leave);
+  if (signal?.aborted) leave();
+  const timer = setTimeout(() => controller.abort(new DOMException("the time is over", "TimeoutError")), milliseconds);
+  try {
+    return await work(controller.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", leave);
+  }
 }

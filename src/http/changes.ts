@@ -11,13 +11,16 @@ import type { Admission } from "./admission.ts";
 import { type ChangesQuery, readChangesQuery } from "./changes-query.ts";
 import { chooseCoding } from "./compression.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type EncodedPage, emptyPage, FeedPages } from "./feed-pages.ts";
+import type { Polls, Reading } from "./poll.ts";
 import { respondEncoded } from "./responses.ts";
 import { basePath, type SiteRoute, siteRoute } from "./route.ts";
 
-interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "writeQueue"> {
+interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "snapshots" | "writeQueue"> {
   readonly admission: Admission;
+  readonly polls: Polls;
 }
 
 /** The routes by path. */
@@ -28,9 +31,13 @@ export function changeRoutes(dependencies: ChangeRouteDependencies): [path: stri
       reading: "changes",
       methods: ["GET", "HEAD", "OPTIONS"],
       whyNot: () => "the feed can only be read; change a record at the path of its resource",
-      respond: (exchange, _key, fresh) => endpoint.respond(exchange, format, fresh),
+      respond: (exchange, key, fresh) => endpoint.respond(exchange, key, format, fresh),
     }),
   );
+}
+
+interface PageReading extends Reading {
+  readonly page: EncodedPage;
 }
 
 /** How often a page is read whose site gets another history meanwhile, the first time included. */
@@ -47,12 +54,31 @@ class ChangesEndpoint {
     this.#pages = new FeedPages(dependencies.engine);
   }
 
-  async respond(exchange: Exchange, format: Format, fresh: FreshSite): Promise<WireResponse> {
+  async respond(exchange: Exchange, key: Key, format: Format, fresh: FreshSite): Promise<WireResponse> {
     const query = readChangesQuery(this.#served, exchange.target.query);
     this.#dependencies.writeQueue.noteRead();
-    const page = await this.#read(exchange, format, query, fresh);
+    const first = await this.#read(exchange, format, query, fresh);
+    const { page } = await this.#wait(exchange, key, format, query, first);
     const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(exchange, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });
+  }
+
+  /** Waits for the next change, if that is wanted and there is nothing to return. */
+  async #wait(
+    exchange: Exchange,
+    key: Key,
+    format: Format,
+    query: ChangesQuery,
+    first: PageReading,
+  ): Promise<PageReading> {
+    const { wait, since } = query;
+    if (first.isEnough || wait === 0 || since === "now" || exchange.method === "HEAD") return first;
+    const { admission, polls } = this.#dependencies;
+    const read = ({ page: { next } }: PageReading) =>
+      Promise.resolve(
+        admission.readmit(exchange, (_, now) => this.#read(exchange, format, { ...query, since: next }, now)),
+      );
+    return polls.wait(exchange, { key, wait, first, read });
   }
 
   async #read(
@@ -61,13 +87,19 @@ class ChangesEndpoint {
     query: ChangesQuery,
     fresh: FreshSite,
     attempt = 1,
-  ): Promise<EncodedPage> {
-    const { admission } = this.#dependencies;
+  ): Promise<PageReading> {
+    const { admission, snapshots } = this.#dependencies;
     const { site, revision, epoch } = fresh;
     try {
       const page = await this.#page(site, { revision, epoch }, query, format);
       // While the page was read, the key may have been revoked or the site removed.
-      return await admission.readmit(exchange, () => page);
+      return await admission.readmit(exchange, () => ({
+        page,
+        site,
+        head: page.head,
+        system: snapshots.system,
+        isEnough: !page.isEmpty || page.isMore,
+      }));
     } catch (error) {
       if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
       return admission.readmit(exchange, (_, now) => this.#read(exchange, format, query, now, attempt + 1));

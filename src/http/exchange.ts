@@ -25,6 +25,8 @@ export interface Exchange {
   readonly method: string;
   /** Header fields about the key's rate limit, in every response to the request. Only admission sets them. */
   rateLimit: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds for which the request has waited as it wanted to. They do not make it slow. */
+  waited: number;
   /** For the log: the site of the request's host, the key that it has, and why that was refused. Only admission sets them. */
   site: Site | undefined;
   key: Key | undefined;

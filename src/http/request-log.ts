@@ -32,7 +32,7 @@ export class RequestLog {
 
   /** Logs a response that was made in `milliseconds`, if it is to be logged. */
   note(exchange: Exchange, response: WireResponse, milliseconds: number): void {
-    const isSlow = milliseconds >= this.#options.slowMs;
+    const isSlow = milliseconds - exchange.waited >= this.#options.slowMs;
     if (!isSlow && exchange.keyRefusal === undefined && this.#accessLog === undefined) return;
     const message = exchange.keyRefusal ? "key refused" : isSlow ? "slow request" : "request";
     const line = () => this.#toLine(exchange, response, milliseconds);

@@ -7,6 +7,7 @@ import type { Documentation } from "./documentation.ts";
 import { healthRoutes } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { hintFor } from "./path-hints.ts";
+import type { Polls } from "./poll.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import type { Route } from "./route.ts";
 
@@ -14,6 +15,7 @@ export interface RouteDependencies extends HttpDependencies {
   readonly admission: Admission;
   readonly metrics: Metrics;
   readonly documentation: Documentation;
+  readonly polls: Polls;
 }
 
 export interface Routes {

@@ -10,8 +10,15 @@ import type { WriteQueue } from "../store/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 
-/** @param listener what the connections of the listener use */
-export async function serverFamilies(dependencies: HttpDependencies, listener: ListenerUsage): Promise<MetricFamily[]> {
+/**
+ * @param listener what the connections of the listener use
+ * @param polls how many requests wait for a change
+ */
+export async function serverFamilies(
+  dependencies: HttpDependencies,
+  listener: ListenerUsage,
+  polls: number,
+): Promise<MetricFamily[]> {
   const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
   const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
@@ -19,6 +26,7 @@ export async function serverFamilies(dependencies: HttpDependencies, listener: L
     gauge("storefront_build_info", help, 1, "first", { version: build.version, commit: build.commit }),
     gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
     gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
+    gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", polls),
     ...memoryFamilies(snapshots),
     ...writeFamilies(writeQueue),
     ...callFamilies(engineCalls),

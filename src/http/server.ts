@@ -7,6 +7,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
+import { Polls } from "./poll.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -25,10 +26,11 @@ const loadDelay = 250;
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
   const { log } = dependencies;
   const admission = new Admission(options, dependencies);
-  const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage()));
+  const polls = new Polls(options.connections, { ...dependencies, admission });
+  const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage(), polls.size));
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
-  const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog });
+  const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog, polls });
   const listener = listen({ ...options, maxBodyBytes }, handler);
 
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
@@ -47,7 +49,10 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
     sample: metrics.sample,
     async stop(seconds, idleSeconds) {
       clearTimeout(loading);
-      await listener.stop(seconds, idleSeconds);
+      // First, so that the responses of the polls end their connections.
+      const stopped = listener.stop(seconds, idleSeconds);
+      polls.stop();
+      await stopped;
       await admission.stop();
     },
   };

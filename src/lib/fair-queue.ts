@@ -11,7 +11,7 @@ export interface FairWork {
 const perTurn = 20;
 const turnTime = 1;
 /** Works that may be unfinished. When what they wait for comes, they all go on in the same turn. */
-const maxUnfinished = 200;
+const maxUnfinished = 100;
 
 interface Group {
   readonly works: FairWork[];

@@ -70,10 +70,10 @@ export class Snapshots {
     if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
   }
 
-  /** The system site as it is in memory; undefined before it was loaded. `fresh` makes it as new as the store. */
-  get system(): Head | undefined {
-    const snapshot = this.#loaded.get(systemSite);
-    return snapshot && { revision: snapshot.revision, epoch: snapshot.epoch };
+  /** The head of the system site as it is in memory; that of no history before it was loaded. `fresh` makes it as new as the store. */
+  get system(): Head {
+    const { revision = 0, epoch = "" } = this.#loaded.get(systemSite) ?? {};
+    return { revision, epoch };
   }
 
   get size(): MemorySize {

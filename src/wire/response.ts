@@ -166,6 +166,7 @@ const reasons: Record<number, string> = {
   405: "Method Not Allowed",
   408: "Request Timeout",
   409: "Conflict",
+  410: "Gone",
   412: "Precondition Failed",
   413: "Content Too Large",
   415: "Unsupported Media Type",

@@ -34,7 +34,7 @@ function serveApp(request: Request): Response {
   return new Response("<!doctype html><title>app</title>", { headers: { "Content-Type": "text/html" } });
 }
 
-test("creates, updates with an ETag, pages and deletes records, and reports problems and failures", async () => {
+test("creates, updates with an ETag, pages, deletes and follows records, and reports problems and failures", async () => {
   const page = await browser.newPage();
   await page.goto(app.url.href);
   const seen = await page.evaluate(
@@ -49,16 +49,35 @@ test("creates, updates with an ETag, pages and deletes records, and reports prob
       for await (const { Name } of client.brands.all()) names.push(Name);
       const unchanged = await client.brands.get(brand.ID, { ifNoneMatch: etagOf(renamed) });
       await client.brands.delete({ ...renamed });
+      const operations = [];
+      for await (const { Operation } of client.changes({ wait: 1 })) if (operations.push(Operation) === 3) break;
+      const copy = new Map();
+      await client.mirror("brands", {
+        ids: () => copy.keys(),
+        store: (each) => copy.set(each.ID, each),
+        remove: (id) => copy.delete(id),
+        onCursor: (cursor) => operations.push(typeof cursor),
+        wait: 0,
+      });
       const failed = [];
       for (const address of ["http://127.0.0.1:1", (module as string).replace("/client.js", "/moved")]) {
         const unreachable = createClient({ url: address, key: "k", retries: 0 });
         failed.push(await unreachable.brands.list().catch((error) => error.reason));
       }
-      return [names, refused.code, wrong.faults, String(unchanged), failed, (await client.brands.list()).length];
+      return [
+        operations,
+        names,
+        refused.code,
+        wrong.faults,
+        String(unchanged),
+        failed,
+        (await client.brands.list()).length,
+      ];
     },
     [server.url, server.key, `${app.url.origin}/client.js`],
   );
   expect(seen).toEqual([
+    ["create", "update", "delete", "string"],
     ["Acme Ltd"],
     "precondition-failed",
     [{ field: "Name", detail: "must not be empty" }],

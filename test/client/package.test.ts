@@ -62,6 +62,25 @@ client.brands.list({ filter: { Name: { in: [1, 2] } } });
 client.brands.get("1");
 // @ts-expect-error: locations can only be read
 client.locations.delete(1);
+export const follow = async () => {
+  for await (const change of client.changes({ since: null, resources: ["brands", "locations"] })) {
+    // @ts-expect-error: it may be deleted
+    change.Record.Name;
+    if (change.Operation === "delete") continue;
+    if (change.Resource === "brands") return change.Record.AccountNumber;
+    // @ts-expect-error: not asked for
+    if (change.Resource === "orderstatuses") continue;
+    return change.Record.Manager;
+  }
+};
+export const copies = new Map<number, Brand>();
+export const mirroring: Promise<void> = client.mirror("brands", {
+  ids: () => copies.keys(),
+  store: (brand) => copies.set(brand.ID, brand),
+  remove: async (id, cursor) => console.log(id, cursor?.length),
+});
+// @ts-expect-error: \`ids\` is needed to find out what is gone
+client.mirror("orderstatuses", { store: ({ Name }) => Name, remove: () => {} });
 `;
 
 const modules = ["@storefront-server/client", "@storefront-server/storefront/client"];
@@ -77,13 +96,17 @@ for await (const each of client.brands.all()) names.push(each.Name);
 const problem = await client.brands.delete(brand).catch((error) => error);
 const unchanged = await client.brands.get(brand.ID, { ifNoneMatch: etagOf(renamed) });
 await client.brands.delete(renamed);
+const [changes, copy] = [[], new Map()];
+for await (const { Operation } of client.changes({ wait: 0 })) changes.push(Operation);
+await client.mirror("brands", { ids: () => copy.keys(), store: (it) => copy.set(it.ID, it), remove: (id) => copy.delete(id), wait: 0 });
+const gone = await client.changes({ since: "x" }).next().catch((error) => error);
 const unreachable = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
 const failure = await unreachable.brands.list().catch((error) => error);
 // A call that is aborted while it waits must not keep the process alive.
 const busy = async () => new Response("", { status: 503, headers: { "Retry-After": "50" } });
 const signal = AbortSignal.timeout(100);
 await createClient({ url, key, fetch: busy }).brands.list({}, { signal }).catch(() => {});
-console.log(JSON.stringify([names, problem.code, failure.reason, String(unchanged), (await client.brands.list()).length]));
+console.log(JSON.stringify([names, problem.code, failure.reason, String(unchanged), (await client.brands.list()).length, changes.slice(-3), copy.size, gone.name]));
 `;
 
 for (const module of modules) {
@@ -91,7 +114,16 @@ for (const module of modules) {
     test("works in an empty Node project", async () => {
       writeFileSync(join(project, "try.js"), script(module));
       const output = await run(["node", "try.js", server.url, server.key], project);
-      expect(JSON.parse(output)).toEqual([["Acme Ltd"], "precondition-failed", "network", "undefined", 0]);
+      expect(JSON.parse(output)).toEqual([
+        ["Acme Ltd"],
+        "precondition-failed",
+        "network",
+        "undefined",
+        0,
+        ["create", "update", "delete"],
+        0,
+        "StorefrontGone",
+      ]);
     });
   });
 }
@@ -119,10 +151,10 @@ test.each(
   expect(await run(["node", compilers[version] as string, ...options, ...files], project)).toBe("");
 });
 
-test("the client depends on nothing and takes less than 5 kB, bundled and gzipped", async () => {
+test("the client depends on nothing and takes less than 6 kB, bundled and gzipped", async () => {
   const folder = join(project, "node_modules/@storefront-server/client");
   const built = await Bun.build({ entrypoints: [join(folder, "client.js")], minify: true, target: "browser" });
-  expect(Bun.gzipSync((await built.outputs[0]?.text()) as string).length).toBeLessThan(5000);
+  expect(Bun.gzipSync((await built.outputs[0]?.text()) as string).length).toBeLessThan(6000);
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   expect(manifest.dependencies).toBeUndefined();
 });

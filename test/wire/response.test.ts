@@ -1,7 +1,9 @@
 // Responses: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { statusOf } from "../../src/formats/status.ts";
 import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
+import { type Code, refusals } from "../../src/model/errors.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
@@ -35,6 +37,7 @@ const reasons = new Map([
   [405, "Method Not Allowed"],
   [408, "Request Timeout"],
   [409, "Conflict"],
+  [410, "Gone"],
   [412, "Precondition Failed"],
   [413, "Content Too Large"],
   [415, "Unsupported Media Type"],
@@ -144,4 +147,8 @@ describe("a fault in the handler", () => {
     expect(await other.responses(1)).toHaveLength(1);
     other.socket.destroy();
   });
+});
+
+test("every problem's status has a reason phrase", () => {
+  expect(Object.keys(refusals).filter((code) => !reasons.has(statusOf(code as Code)))).toEqual([]);
 });

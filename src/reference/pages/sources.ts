@@ -35,6 +35,7 @@ import wrongSiteProblem from "../../../docs/problems/wrong-site.md" with { type:
 import safeRetries from "../../../docs/safe-retries.md" with { type: "text" };
 import scaling from "../../../docs/scaling.md" with { type: "text" };
 import upgrading from "../../../docs/upgrading.md" with { type: "text" };
+import webhooks from "../../../docs/webhooks.md" with { type: "text" };
 import examples from "../../../examples/README.md" with { type: "text" };
 import type { Code } from "../../model/errors.ts";
 
@@ -48,6 +49,7 @@ export const guide = {
   "paging-and-filtering": pagingAndFiltering,
   "safe-retries": safeRetries,
   "following-changes": followingChanges,
+  webhooks,
   clients,
 };
 

@@ -1,0 +1,54 @@
+"""Receives webhooks, verifies their signatures, and prints the changes. Needs Python 3.8 or newer, and no library."""
+
+import base64, hashlib, hmac, json, os, sys, time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+if not os.environ.get("SECRET"):
+    sys.exit("set SECRET to the secret of the webhook")
+key = base64.b64decode(os.environ["SECRET"].replace("whsec_", ""))
+
+
+def is_genuine(headers, body):
+    """Whether the request was sent by the server, in the last five minutes. `body` must be the bytes as they arrived."""
+    id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
+    if not (timestamp.isascii() and timestamp.isdigit() and abs(time.time() - int(timestamp[:15])) <= 300):
+        return False
+    digest = hmac.new(key, f"{id}.{timestamp}.".encode("latin-1") + body, hashlib.sha256).digest()
+    expected = b"v1," + base64.b64encode(digest)
+    # There are several signatures while the secret is being changed. One that matches is enough.
+    given = headers.get("webhook-signature", "").encode("latin-1").split(b" ")
+    return any([hmac.compare_digest(signature, expected) for signature in given])
+
+
+def handle(event):
+    """Must do no harm if it gets the same changes twice."""
+    if event["type"] == "storefront.gone":
+        print("some changes cannot be sent any more: read the lists again", flush=True)
+    for change in event["data"].get("Changes", []):
+        name = change["Record"]["Name"] if change["Record"] else ""
+        print(change["Operation"], change["Resource"], change["ID"], name, flush=True)
+
+
+class Receiver(BaseHTTPRequestHandler):
+    timeout = 15
+
+    def do_POST(self):
+        length = self.headers.get("content-length", "")
+        if not (length.isascii() and length.isdigit() and len(length) < 8 and int(length) <= 5_000_000):
+            return self.respond(413)
+        body = self.rfile.read(int(length))
+        if not is_genuine(self.headers, body):
+            return self.respond(401)
+        handle(json.loads(body))
+        self.respond(204)
+
+    def respond(self, status):
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 9000), Receiver)
+sys.stdout.reconfigure(encoding="utf-8")
+print("listens on port", server.server_port, flush=True)
+server.serve_forever()

@@ -1,0 +1,172 @@
+// Requests that wait for the next change of their site. A waiting request costs memory, and nothing else until the site changes: then its key
+// and site are checked again, and it reads again.
+
+import { FairQueue, type FairWork } from "../lib/fair-queue.ts";
+import type { Head } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { systemSite } from "../model/system-site.ts";
+import type { SiteWatch } from "../store/site-watch.ts";
+import type { Admission } from "./admission.ts";
+import type { Key } from "./directory.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** What a request has read of its site. */
+export interface Reading {
+  readonly site: number;
+  /** The head of the site of which it was read. */
+  readonly head: Head;
+  /** The head of the system site when the key was last checked. */
+  readonly system: Head;
+  /** Whether there is something to return, so that the request waits no longer. */
+  readonly isEnough: boolean;
+}
+
+interface PollOptions<R extends Reading> {
+  readonly key: Key;
+  /** How long to wait, in milliseconds. */
+  readonly wait: number;
+  /** What was read first. */
+  readonly first: R;
+  /** Reads again, after it has checked the key and the site again. */
+  readonly read: (last: R) => Promise<R>;
+}
+
+interface PollDependencies {
+  readonly siteWatch: Pick<SiteWatch, "watch">;
+  readonly admission: Pick<Admission, "recheck">;
+}
+
+/** Seconds after which a client that may not wait now should ask again. */
+const retryAfter = 5;
+
+export class Polls {
+  readonly #maxPerKey: number;
+  readonly #dependencies: PollDependencies;
+  readonly #waiting = new Set<Poll<Reading>>();
+  readonly #perKey = new Map<number, number>();
+  /** Those that end without a change, by site. Clients that came together also end together. */
+  readonly #ends = new FairQueue<number>();
+  #isStopped = false;
+
+  /** @param connections that this process accepts; the polls of one key may have half of them */
+  constructor(connections: number, dependencies: PollDependencies) {
+    this.#maxPerKey = Math.max(1, Math.floor(connections / 2));
+    this.#dependencies = dependencies;
+  }
+
+  /** How many requests wait. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /**
+   * Waits until a reading is enough, the time is over, the client has ended its side of the connection, or the server stops. Returns the
+   * last reading.
+   * @throws Refusal `too-many-requests` when too many requests of the key wait already, those of the checks, or what `read` throws
+   */
+  async wait<R extends Reading>(exchange: Exchange, options: PollOptions<R>): Promise<R> {
+    const { key, wait, first } = options;
+    if (this.#isStopped) return first;
+    this.#take(key);
+    const started = performance.now();
+    const { siteWatch, admission } = this.#dependencies;
+    const poll = new Poll(options, () => admission.recheck(exchange, first.site));
+    this.#waiting.add(poll as unknown as Poll<Reading>);
+    const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);
+    const stops = [
+      siteWatch.watch(first.site, first.head, () => poll.readAgain()),
+      siteWatch.watch(systemSite, first.system, () => poll.readAgain()),
+    ];
+    exchange.request.onClientEnd(() => poll.run());
+    try {
+      return await poll.ended;
+    } finally {
+      clearTimeout(timer);
+      for (const stop of stops) stop();
+      this.#waiting.delete(poll as unknown as Poll<Reading>);
+      this.#giveBack(key);
+      exchange.waited += performance.now() - started;
+    }
+  }
+
+  /** Ends all that wait, some in each turn of the event loop. From now on, no request waits. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const poll of this.#waiting) this.#ends.add(poll.site, poll);
+  }
+
+  #take({ id, prefix }: Key): void {
+    const count = this.#perKey.get(id) ?? 0;
+    if (count >= this.#maxPerKey) {
+      const detail = `${count} requests with the API key ${prefix}... wait already; use fewer connections, or a key for each client`;
+      throw new Refusal("too-many-requests", detail, { retryAfter });
+    }
+    this.#perKey.set(id, count + 1);
+  }
+
+  #giveBack({ id }: Key): void {
+    const count = (this.#perKey.get(id) ?? 1) - 1;
+    if (count > 0) this.#perKey.set(id, count);
+    else this.#perKey.delete(id);
+  }
+}
+
+/** A request that waits. */
+class Poll<R extends Reading> implements FairWork {
+  readonly site: number;
+  readonly #read: (last: R) => Promise<R>;
+  readonly #recheck: () => void;
+  readonly #result = Promise.withResolvers<R>();
+  #last: R;
+  #reading: Promise<void> | undefined;
+  /** Whether a change came during the reading under way. */
+  #isDue = false;
+  #hasEnded = false;
+
+  constructor({ first, read }: PollOptions<R>, recheck: () => void) {
+    this.site = first.site;
+    this.#last = first;
+    this.#read = read;
+    this.#recheck = recheck;
+  }
+
+  get ended(): Promise<R> {
+    return this.#result.promise;
+  }
+
+  /** Reads again, after a change. */
+  readAgain(): Promise<void> | undefined {
+    this.#isDue = true;
+    this.#reading ??= this.#readAll();
+    return this.#reading;
+  }
+
+  /** Ends it with what was read last. The key may have expired meanwhile. */
+  run(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    try {
+      this.#recheck();
+      this.#result.resolve(this.#last);
+    } catch (error) {
+      this.#result.reject(error);
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    while (this.#isDue && !this.#hasEnded) {
+      this.#isDue = false;
+      try {
+        this.#last = await this.#read(this.#last);
+      } catch (error) {
+        this.#hasEnded = true;
+        this.#result.reject(error);
+      }
+      if (this.#last.isEnough && !this.#hasEnded) {
+        this.#hasEnded = true;
+        this.#result.resolve(this.#last);
+      }
+    }
+    this.#reading = undefined;
+  }
+}

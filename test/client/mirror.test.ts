@@ -1,0 +1,345 @@
+// The client keeps a copy of a real server's list while others write, and while the server is stopped, pruned and renewed.
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { type Brand, createClient, type MirrorOptions, type StorefrontClient } from "../../src/client/client.ts";
+import { pruneJournals } from "../../src/operator/prune.ts";
+import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
+import { startRestartableServer } from "../support/restartable-server.ts";
+import { startTestServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let client: StorefrontClient;
+beforeEach(async () => {
+  server = await startTestServer();
+  client = createClient({ url: server.url, key: server.key });
+});
+afterEach(() => server.stop());
+
+const thrownBy = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+/** A copy, and everything that was asked of it. */
+function createCopy(first: readonly Brand[] = []) {
+  const records = new Map(first.map((brand) => [brand.ID, brand]));
+  const calls: string[] = [];
+  let cursor: string | undefined;
+  const options: MirrorOptions<Brand> = {
+    ids: () => records.keys(),
+    store: (brand) => {
+      calls.push(`store ${brand.ID} ${brand.Name}`);
+      records.set(brand.ID, brand);
+    },
+    remove: (id) => {
+      calls.push(`remove ${id}`);
+      records.delete(id);
+    },
+    onCursor: (next) => {
+      calls.push("cursor");
+      cursor = next;
+    },
+  };
+  return { records, calls, options, cursor: () => cursor };
+}
+
+/** The records of the list, without their versions. */
+async function listed(): Promise<Brand[]> {
+  return JSON.parse(JSON.stringify(await client.brands.list()));
+}
+
+const inOrder = (records: ReadonlyMap<number, Brand>) => [...records.values()].sort((a, b) => a.ID - b.ID);
+
+async function until(isDone: () => boolean): Promise<void> {
+  for (let waited = 0; !isDone(); waited += 10) {
+    if (waited > 20_000) throw new Error("it did not happen within 20 s");
+    await Bun.sleep(10);
+  }
+}
+
+/** Writes `count` changes, 50 at a time. */
+async function write(count: number, change: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const writer = async () => {
+    while (next < count) await change(next++);
+  };
+  await Promise.all(Array.from({ length: 50 }, writer));
+}
+
+describe("mirror()", () => {
+  test("reads the list, then stores and removes what changes, and ends when there is no more and it must not wait", async () => {
+    const [one, two] = [await client.brands.create({ Name: "One" }), await client.brands.create({ Name: "Two" })];
+    const copy = createCopy();
+    await client.mirror("brands", { ...copy.options, wait: 0 });
+    expect(copy.calls).toEqual(["store 1 One", "store 2 Two", "cursor"]);
+    copy.calls.length = 0;
+    await client.brands.update(one, { Name: "First" });
+    await client.orderStatuses.create({ Name: "Not a brand" });
+    await client.brands.delete(two);
+    await client.brands.create({ Name: "Three" });
+    await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
+    expect(copy.calls).toEqual(["store 1 First", "remove 2", "store 3 Three", "cursor"]);
+    expect(inOrder(copy.records)).toEqual(await listed());
+  });
+
+  test("follows while it waits, until its signal is aborted", async () => {
+    const [copy, stop, reason] = [createCopy(), new AbortController(), new Error("stop")];
+    const running = thrownBy(client.mirror("brands", { ...copy.options, signal: stop.signal }));
+    await client.brands.create({ Name: "One" });
+    await until(() => copy.records.size === 1);
+    await client.brands.delete(1);
+    await until(() => copy.records.size === 0);
+    stop.abort(reason);
+    expect(await running).toBe(reason);
+  });
+
+  test("misses none of 5,000 changes that are made while it reads the list", async () => {
+    await write(1200, (index) => client.brands.create({ Name: `Brand ${index}` }));
+    const copy = createCopy();
+    let writing: Promise<void> | undefined;
+    const writeAll = () =>
+      write(5000, async (index) => {
+        if (index % 5 === 0) await client.brands.create({ Name: `New ${index}` });
+        else if (index % 5 === 1) await client.brands.delete(1 + Math.floor(index / 5));
+        else await client.brands.update(1001 + (index % 200), { AccountNumber: `${index}` });
+      });
+    const store = async (brand: Brand) => {
+      writing ??= writeAll();
+      copy.options.store(brand, undefined);
+      // The list is read in pages: the changes are made between them.
+      if (brand.ID % 400 === 0) await Bun.sleep(300);
+      if (brand.ID === 1200) await writing;
+    };
+    await client.mirror("brands", { ...copy.options, store, wait: 0 });
+    expect(inOrder(copy.records)).toEqual(await listed());
+    expect(copy.records.size).toBe(1200);
+  }, 120_000);
+
+  test("calls one function at a time, and waits for its promise", async () => {
+    const copy = createCopy();
+    let active = 0;
+    const alone = async (work: () => unknown) => {
+      expect(++active).toBe(1);
+      await Bun.sleep(2);
+      work();
+      active--;
+    };
+    const slow: MirrorOptions<Brand> = {
+      ids: copy.options.ids,
+      store: (...args) => alone(() => copy.options.store(...args)),
+      remove: (...args) => alone(() => copy.options.remove(...args)),
+      onCursor: (cursor) => alone(() => copy.options.onCursor?.(cursor)),
+    };
+    for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
+    await client.mirror("brands", { ...slow, wait: 0 });
+    for (const ID of [1, 2]) await client.brands.delete(ID);
+    await client.brands.update(3, { Name: "Last" });
+    await client.mirror("brands", { ...slow, since: copy.cursor(), wait: 0, limit: 1 });
+    expect(copy.calls.slice(4)).toEqual(["remove 1", "cursor", "remove 2", "cursor", "store 3 Last", "cursor"]);
+  });
+
+  test("passes the cursor of each change, to be stored in one transaction with the record", async () => {
+    const seen: (string | undefined)[] = [];
+    const copy = createCopy();
+    const options: MirrorOptions<Brand> = { ...copy.options, wait: 0, store: (_, cursor) => seen.push(cursor) };
+    await client.brands.create({ Name: "One" });
+    await client.mirror("brands", options);
+    expect(seen).toEqual([undefined]);
+    for (const Name of ["Two", "Three"]) await client.brands.create({ Name });
+    await client.mirror("brands", { ...options, since: copy.cursor() });
+    const [, second] = seen;
+    expect(seen[2]).toBe(copy.cursor() as string);
+    await client.mirror("brands", { ...copy.options, wait: 0, since: second });
+    expect(copy.calls.at(-2)).toBe("store 3 Three");
+  });
+
+  test("ends with the exception of a function, and repeats that record when it is started again", async () => {
+    const copy = createCopy();
+    await client.mirror("brands", { ...copy.options, wait: 0 });
+    for (const Name of ["One", "Two"]) await client.brands.create({ Name });
+    const fault = new Error("the disk is full");
+    const store = (brand: Brand) => {
+      if (brand.ID === 2) throw fault;
+      copy.options.store(brand, undefined);
+    };
+    const since = copy.cursor();
+    expect(await thrownBy(client.mirror("brands", { ...copy.options, store, since, wait: 0 }))).toBe(fault);
+    expect(copy.cursor()).toBe(since);
+    await client.mirror("brands", { ...copy.options, since, wait: 0 });
+    expect(copy.calls).toEqual(["cursor", "store 1 One", "store 1 One", "store 2 Two", "cursor"]);
+  });
+});
+
+describe("a copy whose cursor can no longer be used", () => {
+  /** A copy of three brands. After it, one is deleted, one is renamed, and one is created. */
+  async function createLate() {
+    for (const Name of ["One", "Two", "Three"]) await client.brands.create({ Name });
+    const copy = createCopy();
+    await client.mirror("brands", { ...copy.options, wait: 0 });
+    await client.brands.delete(2);
+    await client.brands.update(3, { Name: "Third" });
+    await client.brands.create({ Name: "Four" });
+    copy.calls.length = 0;
+    return copy;
+  }
+  const again = ["store 1 One", "store 3 Third", "store 4 Four", "remove 2", "cursor"];
+
+  test("because of pruning while it was away, is made equal to the list, and what is gone is removed", async () => {
+    const copy = await createLate();
+    await pruneJournals(server.engine, [server.site.ID], { revision: 6 });
+    await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
+    expect(copy.calls).toEqual(again);
+    await client.brands.delete(1);
+    await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
+    expect(inOrder(copy.records)).toEqual(await listed());
+  });
+
+  test("because the history is a new one, likewise", async () => {
+    const copy = await createLate();
+    await server.engine.renew();
+    await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
+    expect(copy.calls).toEqual(again);
+  });
+
+  test("while it follows, likewise, and it goes on following", async () => {
+    const copy = createCopy();
+    const [signal, stop] = [new AbortController(), new Error("stop")];
+    const running = thrownBy(client.mirror("brands", { ...copy.options, signal: signal.signal }));
+    for (const Name of ["One", "Two"]) await client.brands.create({ Name });
+    await until(() => copy.records.size === 2);
+    copy.records.set(99, { ...(copy.records.get(1) as Brand), ID: 99 });
+    await server.engine.renew();
+    await client.brands.create({ Name: "Three" });
+    await until(() => copy.records.size === 3 && !copy.records.has(99));
+    signal.abort(stop);
+    expect(await running).toBe(stop);
+  });
+
+  test("was lost, likewise: without a cursor, everything that is in no list is removed", async () => {
+    await client.brands.create({ Name: "One" });
+    const [one] = await listed();
+    const copy = createCopy([7, 8, 1].map((ID) => ({ ...(one as Brand), ID, Name: "Old" })));
+    await client.mirror("brands", { ...copy.options, since: null, wait: 0 });
+    expect(copy.calls).toEqual(["store 1 One", "remove 7", "remove 8", "cursor"]);
+    expect(inOrder(copy.records)).toEqual(await listed());
+  });
+
+  test("takes the IDs from a promise or an asynchronous source", async () => {
+    const [one] = [await client.brands.create({ Name: "One" })];
+    async function* stored() {
+      yield* [1, 5];
+    }
+    for (const ids of [() => Promise.resolve([1, 5]), stored]) {
+      const copy = createCopy([one]);
+      await client.mirror("brands", { ...copy.options, ids, wait: 0 });
+      expect(copy.calls).toEqual(["store 1 One", "remove 5", "cursor"]);
+    }
+  });
+
+  test("is not emptied when its IDs are texts, as many databases return them", async () => {
+    const [one] = [await client.brands.create({ Name: "One" })];
+    const copy = createCopy([one]);
+    const ids = () => ["1"] as unknown as number[];
+    const error = await thrownBy(client.mirror("brands", { ...copy.options, ids, wait: 0 }));
+    expect(String(error)).toBe('TypeError: an ID must be a whole number from 1, not "1"');
+    expect(copy.calls).toEqual(["store 1 One"]);
+  });
+
+  test("again and again is read again with pauses, not as fast as it can be", async () => {
+    let lists = 0;
+    const fetch = async (url: string) => {
+      if (url.includes("since=now")) return Response.json({ Changes: [], Next: "a.1", More: false });
+      if (url.includes("changes.json")) return new Response("", { status: 410 });
+      lists++;
+      return Response.json([]);
+    };
+    const fated = createClient({ url: "http://shop.example", key: "k", fetch });
+    const copy = createCopy();
+    await thrownBy(fated.mirror("brands", { ...copy.options, since: "a.0", signal: AbortSignal.timeout(1500) }));
+    expect(lists).toBeGreaterThan(1);
+    expect(lists).toBeLessThan(8);
+  });
+});
+
+describe("a mirror survives", () => {
+  test("lost and refused responses, in the list and after it, more of them than a call retries", async () => {
+    const proxy: FlakyProxy = await startFlakyProxy(server.url);
+    const distant = createClient({ url: proxy.url, key: server.key, retries: 0 });
+    for (const Name of ["One", "Two"]) await client.brands.create({ Name });
+    const copy = createCopy();
+    proxy.misbehave("lose the response", "cut the response short", "respond 503", "lose the response");
+    const store = (brand: Brand) => {
+      copy.options.store(brand, undefined);
+      proxy.misbehave("cut the response short", "lose the response");
+    };
+    await distant.mirror("brands", { ...copy.options, store, wait: 0 });
+    expect(inOrder(copy.records)).toEqual(await listed());
+    await proxy.stop();
+  });
+
+  test("a restart of the server in the middle of the list, and another while it follows", async () => {
+    const restartable = await startRestartableServer();
+    const writer = createClient({ url: restartable.url, key: restartable.key, retries: 10 });
+    await write(600, (index) => writer.brands.create({ Name: `Brand ${index}` }));
+    const [copy, stop] = [createCopy(), new AbortController()];
+    const store = async (brand: Brand) => {
+      copy.options.store(brand, undefined);
+      if (brand.ID !== 400) return;
+      await restartable.stop();
+      setTimeout(() => void restartable.start(), 200);
+    };
+    const running = thrownBy(writer.mirror("brands", { ...copy.options, store, signal: stop.signal }));
+    await until(() => copy.records.size === 600 && copy.cursor() !== undefined);
+    await restartable.stop();
+    await restartable.start();
+    await writer.brands.delete(7);
+    await until(() => copy.records.size === 599);
+    stop.abort();
+    await running;
+    await restartable.remove();
+  }, 60_000);
+
+  test("an abort in one of its functions: it ends after it, with the reason", async () => {
+    const reason = new Error("the user left");
+    for (const Name of ["One", "Two"]) await client.brands.create({ Name });
+    const [copy, stop] = [createCopy(), new AbortController()];
+    const store = (brand: Brand) => {
+      copy.options.store(brand, undefined);
+      stop.abort(reason);
+    };
+    const options = { ...copy.options, store, signal: stop.signal };
+    expect(await thrownBy(client.mirror("brands", options))).toBe(reason);
+    expect(copy.calls).toEqual(["store 1 One"]);
+    expect(await thrownBy(client.mirror("brands", { ...options, since: "0.0" }))).toBe(reason);
+    expect(copy.calls).toEqual(["store 1 One"]);
+  });
+});
+
+describe("a mistake is thrown before the first request", () => {
+  const { options } = createCopy();
+  // biome-ignore lint/suspicious/noExplicitAny: JavaScript callers can pass anything
+  const mistakes: [string, any, any][] = [
+    ["another resource", "orders", options],
+    ["a path", "../brands", options],
+    ["no function for the IDs", "brands", { ...options, ids: undefined }],
+    ["no function to store", "brands", { ...options, store: undefined }],
+    ["no function to remove", "brands", { ...options, remove: null }],
+    ["an unknown option", "brands", { ...options, delete: () => {} }],
+    ["to follow without the list", "brands", { ...options, since: "now" }],
+    ["an empty cursor", "brands", { ...options, since: "" }],
+    ["a wait of 56 seconds", "brands", { ...options, wait: 56 }],
+    ["a limit of 0", "brands", { ...options, limit: 0 }],
+    ["no options", "brands", undefined],
+  ];
+  test.each(mistakes)("%s", async (_, resource, wrong) => {
+    let requests = 0;
+    const fetch = async () => {
+      requests++;
+      return Response.json([]);
+    };
+    const careless = createClient({ url: "http://shop.example", key: "k", fetch });
+    expect(await thrownBy(careless.mirror(resource, wrong))).toBeInstanceOf(TypeError);
+    expect(requests).toBe(0);
+  });
+});

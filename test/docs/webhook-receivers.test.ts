@@ -1,0 +1,219 @@
+// The receivers in examples/, where their languages are installed, with signatures made by an independent library.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Webhook } from "standardwebhooks";
+import { startTestServer } from "../support/server.ts";
+import { putTestWebhook } from "../support/test-webhook.ts";
+
+const folder = join(import.meta.dir, "../../examples");
+const guide = readFileSync(join(import.meta.dir, "../../docs/webhooks.md"), "utf8");
+const secretOf = (fill: string) => `whsec_${btoa(fill.repeat(32))}`;
+const [secret, oldSecret] = [secretOf("n"), secretOf("o")];
+
+const changes = {
+  type: "storefront.changes",
+  timestamp: "2026-11-21T20:15:00.123Z",
+  data: {
+    Site: "shop",
+    Changes: [
+      { Cursor: "a.18", Operation: "update", Resource: "brands", ID: 12, Record: { ID: 12, Name: "Blåbær & 山" } },
+      { Cursor: "a.19", Operation: "delete", Resource: "orderstatuses", ID: 7, Record: null },
+    ],
+    Next: "a.19",
+  },
+};
+const changesOutput = "update brands 12 Blåbær & 山\ndelete orderstatuses 7 \n";
+const goneOutput = "some changes cannot be sent any more: read the lists again\n";
+// Not as any program would write it again: a signature is over these bytes.
+const body = JSON.stringify(changes, null, 1).replace("å", "\\u00e5");
+
+interface Delivery {
+  readonly body: string;
+  readonly headers: Record<string, string>;
+}
+
+/** A delivery signed with each of `secrets`. */
+function signed(text: string, secrets: readonly string[], ageInSeconds = 0, id = "evt_1_a_18_19"): Delivery {
+  const at = new Date(Date.now() - ageInSeconds * 1000);
+  return {
+    body: text,
+    headers: {
+      "webhook-id": id,
+      "webhook-timestamp": String(Math.floor(at.getTime() / 1000)),
+      "webhook-signature": secrets.map((each) => new Webhook(each).sign(id, at, text)).join(" "),
+    },
+  };
+}
+
+function without({ body: text, headers }: Delivery, name: string): Delivery {
+  return { body: text, headers: Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name)) };
+}
+
+function changed(delivery: Delivery, headers: Record<string, string>): Delivery {
+  return { ...delivery, headers: { ...delivery.headers, ...headers } };
+}
+
+const valid = signed(body, [secret]);
+const test_ = JSON.stringify({ type: "storefront.test", timestamp: "…", data: { Site: "shop", Next: "a.19" } });
+const signature = valid.headers["webhook-signature"] as string;
+
+/** What is sent, the status and the output. */
+const cases: [string, () => Delivery, number, string][] = [
+  ["changes", () => signed(body, [secret]), 204, changesOutput],
+  ["a test", () => signed(test_, [secret]), 204, ""],
+  ["that changes are gone", () => signed(test_.replace("test", "gone"), [secret]), 204, goneOutput],
+  ["signatures of two secrets", () => signed(body, [secret, oldSecret]), 204, changesOutput],
+  ["the same in the other order", () => signed(body, [oldSecret, secret]), 204, changesOutput],
+  [
+    "a signature of a later version",
+    () => changed(valid, { "webhook-signature": `v2,x v1a,y ${signature}` }),
+    204,
+    changesOutput,
+  ],
+  ["four minutes late", () => signed(body, [secret], 240), 204, changesOutput],
+  ["another secret", () => signed(body, [oldSecret]), 401, ""],
+  ["another body", () => ({ ...valid, body: body.replace("12", "13") }), 401, ""],
+  ["the same JSON in other bytes", () => ({ ...valid, body: JSON.stringify(changes) }), 401, ""],
+  ["another ID", () => changed(valid, { "webhook-id": "evt_1_a_18_20" }), 401, ""],
+  ["another time", () => changed(valid, { "webhook-timestamp": String(Math.floor(Date.now() / 1000) - 9) }), 401, ""],
+  ["six minutes late", () => signed(body, [secret], 360), 401, ""],
+  ["six minutes early", () => signed(body, [secret], -360), 401, ""],
+  ["no time", () => without(valid, "webhook-timestamp"), 401, ""],
+  ["no ID", () => without(valid, "webhook-id"), 401, ""],
+  ["no signature", () => without(valid, "webhook-signature"), 401, ""],
+  ...["", "v1", "v1,", "v1,?", `${signature}=`, signature.slice(0, -8), signature.slice(3), "v1,é"].map(
+    (text): [string, () => Delivery, number, string] => [
+      `the signature ${JSON.stringify(text)}`,
+      () => changed(valid, { "webhook-signature": text }),
+      401,
+      "",
+    ],
+  ),
+  ...["", "NaN", "-1", "9".repeat(400), "1e9", "²"].map((text): [string, () => Delivery, number, string] => [
+    `the time ${JSON.stringify(text.slice(0, 9))}`,
+    () => changed(valid, { "webhook-timestamp": text }),
+    401,
+    "",
+  ]),
+];
+
+/** The program, the command that the guide names, and the command with a free port. */
+const programs: [string, string, string[]][] = [
+  ["webhook.mjs", "node webhook.mjs 9000", ["node", "webhook.mjs", "0"]],
+  ["webhook.py", "python3 webhook.py 9000", ["python3", "webhook.py", "0"]],
+  ["webhook.php", "php -S 127.0.0.1:9000 webhook.php", ["php", "-S", "127.0.0.1:0", "webhook.php"]],
+];
+
+interface Receiver {
+  readonly url: string;
+  /** What it printed since the last call. */
+  printed(length: number): Promise<string>;
+  stop(): Promise<void>;
+}
+
+async function startReceiver(command: readonly string[], secretInUse: string): Promise<Receiver> {
+  const env = { ...process.env, SECRET: secretInUse };
+  const running = Bun.spawn([...command], { cwd: folder, env, stdout: "pipe", stderr: "pipe" });
+  const [out, complaint] = [{ text: "" }, { text: "" }];
+  for (const [stream, sink] of [
+    [running.stdout, out],
+    [running.stderr, complaint],
+  ] as const)
+    void collect(stream, sink);
+  const address = await until(() => /port (\d+)|127\.0\.0\.1:(\d+)/.exec(out.text + complaint.text));
+  let from = out.text.length;
+  return {
+    url: `http://127.0.0.1:${address[1] ?? address[2]}/`,
+    async printed(length) {
+      await until(() => out.text.length >= from + length);
+      const text = out.text.slice(from);
+      from = out.text.length;
+      return text;
+    },
+    async stop() {
+      running.kill();
+      await running.exited;
+    },
+  };
+}
+
+async function collect(stream: ReadableStream<Uint8Array>, sink: { text: string }): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const chunk of stream) sink.text += decoder.decode(chunk, { stream: true });
+}
+
+async function until<Value>(read: () => Value): Promise<NonNullable<Value>> {
+  for (let waited = 0; waited < 20_000; waited += 10) {
+    const value = read();
+    if (value) return value as NonNullable<Value>;
+    await Bun.sleep(10);
+  }
+  throw new Error("it did not happen within 20 s");
+}
+
+for (const [file, usual, command] of programs) {
+  const isHere = Bun.which(command[0] as string) !== null;
+  const text = readFileSync(join(folder, file), "utf8");
+
+  test(`${file} is in the guide, with its command`, () => {
+    expect(guide).toContain(`\n${text}\`\`\``);
+    expect(guide).toContain(`SECRET=whsec_… ${usual}`);
+  });
+
+  describe.if(isHere)(file, () => {
+    let receiver: Receiver;
+    beforeAll(async () => {
+      receiver = await startReceiver(command, secret);
+    });
+    afterAll(() => receiver.stop());
+
+    test.each(cases)("receives %s", async (_, make, status, output) => {
+      const { body: sent, headers } = make();
+      const response = await fetch(receiver.url, { method: "POST", body: sent, headers });
+      expect([response.status, await receiver.printed(output.length)]).toEqual([status, output]);
+    });
+
+    test("receives what a real server delivers, before and after the secret is changed", async () => {
+      const server = await startTestServer();
+      const { engine, site } = server;
+      const key = await putTestWebhook(engine, site.ID, receiver.url);
+      const now = Date.now();
+      await engine.addWebhookSecret(key, secret, now, now);
+      for (const id of [1, 2]) {
+        await server.call("POST", "/restapi/brands.json", { body: { Name: "Blåbær & 山\u2028" } });
+        const output = `create brands ${id} Blåbær & 山\u2028\n`;
+        expect(await receiver.printed(output.length)).toBe(output);
+        await engine.addWebhookSecret(key, oldSecret, now + 1, now + 60_000);
+      }
+      await server.stop();
+    });
+
+    test("refuses bodies that are too large before it reads them, and those without a length", async () => {
+      const large = { method: "POST", body: "x".repeat(5_000_001), headers: valid.headers };
+      expect(
+        await fetch(receiver.url, large).then(
+          ({ status }) => status,
+          () => 413,
+        ),
+      ).toBe(413);
+      const again = signed(body, [secret]);
+      const response = await fetch(receiver.url, { method: "POST", ...again });
+      expect([response.status, await receiver.printed(changesOutput.length)]).toEqual([204, changesOutput]);
+    });
+
+    test("accepts nothing without a secret, because any client could sign then", async () => {
+      if (file === "webhook.php") {
+        const unset = await startReceiver(command, "");
+        const response = await fetch(unset.url, { method: "POST", ...signed(body, [secret]) });
+        await unset.stop();
+        return expect(response.status).toBe(500);
+      }
+      const env = { ...process.env, SECRET: "" };
+      const unset = Bun.spawn([...command], { cwd: folder, env, stdout: "ignore", stderr: "pipe" });
+      expect(await unset.exited).toBe(1);
+      expect(await unset.stderr.text()).toContain("set SECRET");
+    });
+  });
+}
