@@ -1,7 +1,7 @@
 // When a webhook is tried again, and when it is paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
-import { afterFailure, afterSuccess } from "../src/webhooks/decide.ts";
+import { afterFailure, afterSuccess, isWaiting } from "../src/webhooks/decide.ts";
 import type { Received } from "../src/webhooks/send.ts";
 import { webhookState } from "./support/webhooks.ts";
 
@@ -71,6 +71,18 @@ describe("after a failed attempt", () => {
     const { changes } = afterFailure(webhookState({ first: 1, last: 9 }), refused(), { now, random: 0 });
     expect(Object.keys(changes).sort()).toEqual(["failingSince", "failures", "nextAt"]);
   });
+});
+
+test.each([
+  [0, false],
+  [now - 1, false],
+  [now, false],
+  [now + 1, true],
+  [now + 6 * hour, true],
+  // The clock was set back by a day, or was a day ahead when this was stored.
+  [now + day, false],
+])("an attempt that is due at %i is waited for: %s", (nextAt, isLater) => {
+  expect(isWaiting(webhookState({ nextAt }), now)).toBe(isLater);
 });
 
 describe("a webhook is paused", () => {

@@ -37,6 +37,14 @@ interface FailureDecision {
   readonly pauseReason: string | undefined;
 }
 
+/**
+ * Whether the next attempt is later. A moment that no pause reaches was stored by a clock that was wrong, and does not count.
+ * @param now milliseconds since 1970
+ */
+export function isWaiting({ nextAt }: WebhookState, now: number): boolean {
+  return nextAt > now && nextAt <= now + 2 * longestPause;
+}
+
 /** What to store after an attempt that the receiver accepted. @param next the cursor after what was delivered */
 export function afterSuccess(next: string): WebhookChanges {
   return { cursor: next, first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };

@@ -3,9 +3,10 @@
 import { counter, gauge } from "../lib/metric-families.ts";
 import type { MetricFamily } from "../lib/metric-samples.ts";
 import type { AttemptOutcome, RunnerEngine } from "./attempt.ts";
+import type { SeenWebhook } from "./look.ts";
 import { cursorRevision } from "./next-event.ts";
 import type { WebhookRecords } from "./records.ts";
-import type { SeenWebhook, WebhookRunner } from "./runner.ts";
+import type { WebhookRunner } from "./runner.ts";
 
 /** Webhooks with series of their own: those that are furthest behind. */
 const maxSeries = 100;

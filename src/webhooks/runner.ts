@@ -7,8 +7,9 @@ import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
 import { messageOf } from "../lib/thrown.ts";
 import type { Head } from "../model/engine.ts";
 import type { WebhookState } from "../model/webhooks.ts";
+import { isWaiting } from "./decide.ts";
 import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
-import { cursorRevision } from "./next-event.ts";
+import { isDue, lookAt, type SeenWebhook } from "./look.ts";
 import type { ActiveWebhook } from "./records.ts";
 import { type TurnDependencies, takeTurn } from "./turn.ts";
 import { TurnQueue } from "./turn-queue.ts";
@@ -18,8 +19,6 @@ const lookInterval = 2000;
 const pausesPerLook = 20;
 /** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
 const restTime = 2000;
-/** Sites whose heads are read at once. */
-const maxHeads = 500;
 
 /** Calls back whenever a site has new changes, until the returned function is called. */
 type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
@@ -27,12 +26,6 @@ type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
 interface RunnerDependencies extends TurnDependencies {
   readonly watchSite: WatchSite;
   readonly log: Pick<Logger, "warn">;
-}
-
-/** What the last look found of a webhook that is delivered here. */
-export interface SeenWebhook {
-  readonly state: WebhookState;
-  readonly head: Head;
 }
 
 export class WebhookRunner {
@@ -89,39 +82,14 @@ export class WebhookRunner {
 
   /** Reads all states, and gives a turn to each webhook that is due. */
   async #look(): Promise<void> {
-    const { engine, records, refresh } = this.#dependencies;
+    const { engine, records, refresh, clock } = this.#dependencies;
     await refresh();
-    const active = new Map(records.allActive().map((webhook) => [webhook.webhook, webhook]));
-    this.#bySite = Map.groupBy(active.values(), ({ site }) => site);
-    const home = active.size > 0 ? await engine.databaseIdentity() : "";
-    const states = (active.size > 0 ? await engine.webhookStates() : []).filter(
-      (s) => active.has(s.webhook) && s.home === home,
-    );
-    const heads = await this.#heads([...new Set(states.map(({ site }) => site))]);
-    this.#seen = new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
-    this.#watch(heads);
-    for (const [webhook, seen] of this.#seen) if (this.#isDue(seen)) this.#turns.add(webhook, seen.state.failures > 0);
-    for (const map of [this.#leases, this.#resting]) for (const id of map.keys()) if (!active.has(id)) map.delete(id);
-  }
-
-  async #heads(sites: readonly number[]): Promise<Map<number, Head>> {
-    const heads = new Map<number, Head>();
-    for (let i = 0; i < sites.length; i += maxHeads) {
-      const some = sites.slice(i, i + maxHeads);
-      const found = await this.#dependencies.engine.heads(some);
-      some.forEach((site, index) => void heads.set(site, found[index] as Head));
-      // Reads of SQLite take no turn of the event loop.
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    return heads;
-  }
-
-  #isDue({ state, head }: SeenWebhook): boolean {
-    if (state.nextAt > this.#dependencies.clock.now()) return false;
-    const { epoch, cursor, isGone, first } = state;
-    return (
-      isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision
-    );
+    const active = records.allActive();
+    this.#seen = await lookAt(active, engine);
+    this.#bySite = Map.groupBy(active, ({ site }) => site);
+    this.#watch(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
+    for (const [id, seen] of this.#seen) if (isDue(seen, clock.now())) this.#turns.add(id, seen.state.failures > 0);
+    for (const [id, until] of this.#resting) if (until <= clock.elapsed()) this.#resting.delete(id);
   }
 
   /** Follows exactly these sites from now on. */
@@ -148,9 +116,9 @@ export class WebhookRunner {
     }
   }
 
-  #mayTakeTurn({ webhook, nextAt }: WebhookState): boolean {
+  #mayTakeTurn(state: WebhookState): boolean {
     const { now, elapsed } = this.#dependencies.clock;
-    return nextAt <= now() && (this.#resting.get(webhook) ?? 0) <= elapsed();
+    return !isWaiting(state, now()) && (this.#resting.get(state.webhook) ?? 0) <= elapsed();
   }
 
   #takeTurn(webhook: number): void {

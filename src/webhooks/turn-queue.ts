@@ -43,10 +43,6 @@ export class TurnQueue {
     this.#isEnded = true;
   }
 
-  get waiting(): number {
-    return this.#queues.first.size + this.#queues.retry.size;
-  }
-
   #fill(): void {
     while (!this.#isEnded && this.#running.size < maxRunning) {
       const queue = this.#nextQueue();

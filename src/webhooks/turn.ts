@@ -2,6 +2,7 @@
 
 import type { Resource } from "../model/resource.ts";
 import { type AttemptDependencies, attempt } from "./attempt.ts";
+import { isWaiting } from "./decide.ts";
 import { forgetHeld, type HeldLease, releaseHeld, type TurnResult, takeLease, type WebhookLease } from "./lease.ts";
 import { nextEvent } from "./next-event.ts";
 import type { ActiveWebhook, WebhookRecords } from "./records.ts";
@@ -32,8 +33,9 @@ export async function takeTurn(
   if (!webhook) return releaseHeld(held, "later");
   const lease = await leaseOf(webhook, held, dependencies);
   if (!lease) return "later";
-  const { home, nextAt } = lease.state;
-  if (home !== (await engine.databaseIdentity()) || nextAt > clock.now()) return releaseHeld(held, "later");
+  const { state } = lease;
+  if (state.home !== (await engine.databaseIdentity()) || isWaiting(state, clock.now()))
+    return releaseHeld(held, "later");
   const next = await nextEvent(lease, webhook, { ...dependencies, now: clock.now });
   if (next === "lost") return forgetHeld(held);
   if (next === "none") return releaseHeld(held, "done");
