@@ -1,6 +1,7 @@
 // One site as a file: to move it, to copy it, or to restore it alone.
 
 import { Command } from "commander";
+import { environment } from "../config.ts";
 import { exportSite } from "../operator/site-export.ts";
 import { importSite } from "../operator/site-import.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
@@ -10,6 +11,7 @@ import {
   fileArgument,
   printMessage,
   printResult,
+  toConfig,
   withCommonOptions,
   withEngine,
   withNewEngine,
@@ -27,7 +29,7 @@ export function siteFileCommands(): Command[] {
 
 function exportSiteCommand(): Command {
   return withCommonOptions(new Command("export-site"))
-    .description("write one website with its keys, records and history to a file; servers may keep running")
+    .description("write one website with its keys, webhooks, records and history to a file; servers may keep running")
     .argument("<name>", "name of the website, see `site list`")
     .addArgument(fileArgument("<file>", "file to write, such as garden.site, or - for standard output"))
     .action(async (name: string, file: string, options: CommonOptions) => {
@@ -46,25 +48,43 @@ function importSiteCommand(): Command {
     .option("--without-keys", "leave out the keys")
     .addHelpText(
       "after",
-      "\nHostnames and keys that another website has are left out and listed.\nIf the import fails or is stopped, nothing of it is left.",
+      "\nHostnames and keys that another website has, and webhooks whose URLs are not allowed here, are left out and listed.\nWebhooks are paused until `webhook resume`.\nIf the import fails or is stopped, nothing of it is left.",
     )
     .action(async (file: string, options: ImportSiteOptions) => {
       const { name, withoutKeys } = options;
+      const { webhookAllow } = toConfig(environment());
       const imported = await withNewEngine(options, (engine) =>
         interruptible(
-          (signal) => importSite(engine, file, { name, withoutKeys, signal, now: Date.now }),
+          (signal) => importSite(engine, file, { name, withoutKeys, webhookAllow, signal, now: Date.now }),
           () => printMessage("a command that runs in a minute or later removes what is left of the site"),
         ),
       );
-      const { site, takenHostnames, takenKeys, takenDefault, ...counts } = imported;
-      printResult(options, { ...site, ...counts, takenHostnames, takenKeys, takenDefault }, [`${site.ID}`]);
+      const { site, takenHostnames, takenKeys, takenDefault, omittedWebhooks, ...counts } = imported;
+      const omitted = { takenHostnames, takenKeys, takenDefault, omittedWebhooks };
+      printResult(options, { ...site, ...counts, ...omitted }, [`${site.ID}`]);
       printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${toText(counts)}`);
       for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
       for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
+      for (const { url, reason } of omittedWebhooks) printMessage(`left out the webhook ${url}: ${reason}`);
+      if (counts.webhooks > 0)
+        printMessage(`its webhooks are paused: \`webhook list --site ${site.Name}\`, then \`webhook resume\``);
       if (takenDefault) printMessage("it is not the default site: there is one already");
     });
 }
 
-function toText({ keys, records, changes }: { keys: number; records: number; changes: number }): string {
-  return [counted(keys, "key"), counted(records, "record"), counted(changes, "change")].join(", ");
+interface Counts {
+  readonly keys: number;
+  readonly webhooks: number;
+  readonly records: number;
+  readonly changes: number;
+}
+
+function toText({ keys, webhooks, records, changes }: Counts): string {
+  const all = [
+    counted(keys, "key"),
+    counted(webhooks, "webhook"),
+    counted(records, "record"),
+    counted(changes, "change"),
+  ];
+  return all.join(", ");
 }

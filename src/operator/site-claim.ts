@@ -7,12 +7,16 @@ import { invalidRecord, Refusal } from "../model/errors.ts";
 import { readHostname } from "../model/hostname.ts";
 import { isBeginning } from "../model/key.ts";
 import { readNewRecord, readRecord, type Values } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { KeyRecord } from "./keys.ts";
 import type { SystemRecord } from "./site-rows.ts";
+import type { ImportedWebhook } from "./site-webhooks.ts";
 import { changeSites, hostnamesOf, requireFree, type SiteRecord } from "./sites.ts";
 import { changeSystem, toCreate, toInstant, toUpdate } from "./system.ts";
+import { requireWebhookRoom } from "./webhook-add.ts";
 
 /** Milliseconds for which an import reserves its site, and after which it renews that. */
 const leaseTime = 60_000;
@@ -38,6 +42,8 @@ export interface ClaimedSite {
   readonly id: number;
   /** The IDs of its keys by their IDs in the file. */
   readonly keyIds: ReadonlyMap<number, number>;
+  /** The IDs of its webhooks by their IDs in the file. */
+  readonly webhookIds: ReadonlyMap<number, number>;
   /** The prefixes of the keys that the database has already. */
   readonly takenKeys: readonly string[];
 }
@@ -63,11 +69,14 @@ export function readKey({ id, values }: SystemRecord): ImportedKey {
   return { id, values: read };
 }
 
-/** Creates the site's record, without hostnames, and its keys. @throws Refusal `conflict` when the name is taken */
+/**
+ * Creates the site's record, without hostnames, and its keys and webhooks.
+ * @throws Refusal `conflict` when the name is taken, or there are too many webhooks
+ */
 export async function claimSite(
   engine: Engine,
   name: string,
-  keys: readonly ImportedKey[],
+  { keys, webhooks }: { readonly keys: readonly ImportedKey[]; readonly webhooks: readonly ImportedWebhook[] },
   now: number,
 ): Promise<ClaimedSite> {
   const values = { Name: name, Importing: toInstant(now + leaseTime) };
@@ -81,14 +90,21 @@ export async function claimSite(
       (digests.has(key.values.Digest) ? taken : free).push(key);
       digests.add(key.values.Digest);
     }
+    requireWebhookRoom(system, webhooks.length);
     const id = system.nextId(siteResource);
-    const toKey = (key: ImportedKey) => toCreate(keyResource, { ...key.values, Site: String(id) }, now);
-    return [toCreate(siteResource, values, now, id), ...free.map(toKey)];
+    const createAll = (resource: Resource, records: readonly { readonly values: Values }[]) =>
+      records.map((record) => toCreate(resource, { ...record.values, Site: String(id) }, now));
+    return [
+      toCreate(siteResource, values, now, id),
+      ...createAll(keyResource, free),
+      ...createAll(webhookResource, webhooks),
+    ];
   });
-  const [id = 0, ...keyIds] = bodies.map((body): number => JSON.parse(body).ID);
+  const [id = 0, ...others] = bodies.map((body): number => JSON.parse(body).ID);
   return {
     id,
-    keyIds: new Map(free.map((key, n) => [key.id, keyIds[n] as number])),
+    keyIds: new Map(free.map((key, n) => [key.id, others[n] as number])),
+    webhookIds: new Map(webhooks.map((webhook, n) => [webhook.id, others[free.length + n] as number])),
     takenKeys: taken.map((key) => String(key.values.Prefix)),
   };
 }
@@ -143,7 +159,7 @@ function requireImporting(sites: readonly SiteRecord[], id: number): void {
 }
 
 /** Some texts have the form of a time and are none. */
-function requireTime(field: string, values: Values): void {
+export function requireTime(field: string, values: Values): void {
   const { [field]: value = "" } = values;
   if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;
   throw invalidRecord([{ field, detail: "must be a time" }]);

@@ -5,48 +5,60 @@ import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
 import { hasHistory } from "../store/site-fill.ts";
 import { toBackupLines, writeBackupFile } from "./backup-format.ts";
 import { type ListedKey, listKeys, toKeyRecord } from "./keys.ts";
 import { findSite, type SiteRecord } from "./sites.ts";
+import { listWebhooks, toWebhookRecord, type WebhookRecord } from "./webhook-list.ts";
 
 /** What a file has of a site. */
 interface ExportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
+  readonly webhooks: number;
   /** Including deleted records, of which the number is kept. */
   readonly records: number;
   readonly changes: number;
 }
 
 /**
- * Writes a site with everything to `file` (see writeFile), as of one moment: its record, keys, records, journal, and the responses for
- * idempotency keys. `importSite` reads it. Only the owner may read the file: it has the digests of the keys.
+ * Writes a site with everything to `file` (see writeFile), as of one moment: its record, keys, webhooks, records, journal, and the responses
+ * for idempotency keys. `importSite` reads it. Only the owner may read the file: it has the digests of the keys and the secrets of webhooks.
  * @throws Refusal `not-found`, or `conflict` when the site is removed meanwhile
  */
 export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
   const site = await findSite(engine, name);
   const keys = await listKeys(engine, site);
+  const webhooks = await listWebhooks(engine, site);
   const counts: Record<string, number> = {};
   const count = ({ table }: DumpedRow) => {
     counts[table] = (counts[table] ?? 0) + 1;
   };
-  await writeBackupFile(file, toBackupLines("storefront-site", rowsOf(engine, site, keys), now, count));
+  const rows = rowsOf(engine, site, keys, webhooks.map(toWebhookRecord));
+  await writeBackupFile(file, toBackupLines("storefront-site", rows, now, count));
   const { records = 0, journal: changes = 0 } = counts;
-  return { site, keys: keys.length, records: records - 1 - keys.length, changes };
+  const owned = { keys: keys.length, webhooks: webhooks.length };
+  return { site, ...owned, records: records - 1 - keys.length - webhooks.length, changes };
 }
 
 /** First the row of `sites`, if the site was ever written to, then the records of the system site, then the rest in the order of a dump. */
-async function* rowsOf(engine: Engine, site: SiteRecord, keys: readonly ListedKey[]): AsyncGenerator<DumpedRow> {
+async function* rowsOf(
+  engine: Engine,
+  site: SiteRecord,
+  keys: readonly ListedKey[],
+  webhooks: readonly WebhookRecord[],
+): AsyncGenerator<DumpedRow> {
   const rows = iterate(engine.dump(site.ID));
   const first = await rows.next();
-  if (!first.done) {
-    if (!hasHistory(String(first.value.row.epoch)))
-      throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
-    yield first.value;
-  }
+  const hasState = !first.done && first.value.table === "sites";
+  if (hasState && !hasHistory(String(first.value.row.epoch)))
+    throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
+  if (hasState) yield first.value;
   yield toSystemRow(siteResource, site);
   for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));
+  for (const webhook of webhooks) yield toSystemRow(webhookResource, webhook);
+  if (!first.done && !hasState) yield first.value;
   yield* rows;
   for (const { ID, lastUsed } of keys)
     if (lastUsed) yield { table: "key_uses", row: { key_id: ID, at: lastUsed.getTime() } };

@@ -1,15 +1,20 @@
+import type { IpNetwork } from "../lib/networks.ts";
+import type { DumpedRow } from "../model/dump.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { readBackup } from "./backup-format.ts";
 import { type ClaimedSite, claimSite, publishSite, readKey, readSettings, whileClaimed } from "./site-claim.ts";
 import { removeImport } from "./site-removal.ts";
 import { readSiteFile, type SiteFile, toSiteRows } from "./site-rows.ts";
+import { type OmittedWebhook, readWebhooks, WebhookRows } from "./site-webhooks.ts";
 import type { SiteRecord } from "./sites.ts";
 
 interface ImportSiteOptions {
   /** The name of the new site; by default that in the file. */
   readonly name?: string | undefined;
   readonly withoutKeys?: boolean | undefined;
+  /** Networks that webhooks may be in although they are not public; none by default. */
+  readonly webhookAllow?: readonly IpNetwork[] | undefined;
   /** Ends the import, which then leaves nothing. */
   readonly signal?: AbortSignal | undefined;
   /** The present time in milliseconds since 1970. */
@@ -19,6 +24,8 @@ interface ImportSiteOptions {
 interface ImportedSite {
   readonly site: SiteRecord;
   readonly keys: number;
+  /** All of them are paused. */
+  readonly webhooks: number;
   /** Including deleted records, whose IDs are not used again. */
   readonly records: number;
   readonly changes: number;
@@ -26,6 +33,8 @@ interface ImportedSite {
   readonly takenHostnames: readonly string[];
   readonly takenKeys: readonly string[];
   readonly takenDefault: boolean;
+  /** Webhooks that are left out, since their URLs are not allowed here. */
+  readonly omittedWebhooks: readonly OmittedWebhook[];
 }
 
 /**
@@ -34,17 +43,19 @@ interface ImportedSite {
  *   meanwhile; then nothing of it is left
  */
 export async function importSite(engine: Engine, file: string, options: ImportSiteOptions): Promise<ImportedSite> {
-  const { name, withoutKeys, signal, now } = options;
+  const { name, withoutKeys, webhookAllow = [], signal, now } = options;
   const rows = readBackup("storefront-site", file);
   try {
     const found = await readSiteFile(rows);
     const settings = readSettings(found.site, name);
     const keys = withoutKeys ? [] : found.keys.map(readKey);
-    const claimed = await claimSite(engine, settings.name, keys, now());
+    const { webhooks, omitted: omittedWebhooks } = await readWebhooks(found.webhooks, webhookAllow, now());
+    const claimed = await claimSite(engine, settings.name, { keys, webhooks }, now());
     try {
       const stored = await whileClaimed(engine, claimed.id, now, () => fill(engine, found, claimed, signal));
       const published = await publishSite(engine, claimed.id, settings, now());
-      return { ...published, ...stored, keys: claimed.keyIds.size, takenKeys: claimed.takenKeys };
+      const owned = { keys: claimed.keyIds.size, webhooks: claimed.webhookIds.size };
+      return { ...published, ...stored, ...owned, takenKeys: claimed.takenKeys, omittedWebhooks };
     } catch (error) {
       // If it cannot be removed now, `finishRemovals` does that later.
       await removeImport(engine, claimed.id, now()).catch(() => {});
@@ -55,11 +66,21 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
   }
 }
 
-async function fill(engine: Engine, file: SiteFile, { id, keyIds }: ClaimedSite, signal: AbortSignal | undefined) {
+async function fill(
+  engine: Engine,
+  file: SiteFile,
+  { id, keyIds, webhookIds }: ClaimedSite,
+  signal: AbortSignal | undefined,
+) {
   const uses = new Map<number, number>();
+  const webhooks = new WebhookRows(webhookIds);
   const counts = { records: 0, changes: 0 };
+  const addBeside = ({ table, row }: DumpedRow) => {
+    if (table === "key_uses") uses.set(row.key_id as number, row.at as number);
+    else webhooks.add({ table, row });
+  };
   async function* rows() {
-    for await (const row of toSiteRows(file, id, keyIds, (keyId, at) => void uses.set(keyId, at))) {
+    for await (const row of toSiteRows(file, id, keyIds, addBeside)) {
       if (signal?.aborted) throw new Refusal("conflict", "the import was stopped; nothing is left of it");
       if (row.table === "records") counts.records++;
       else if (row.table === "journal") counts.changes++;
@@ -69,5 +90,6 @@ async function fill(engine: Engine, file: SiteFile, { id, keyIds }: ClaimedSite,
   if (file.state) await engine.fillSite(id, rows());
   else for await (const _ of rows());
   if (uses.size > 0) await engine.noteKeyUse(uses);
+  await webhooks.store(engine, id);
   return counts;
 }

@@ -9,7 +9,9 @@ import { systemSite } from "../model/system-site.ts";
 import { allResources } from "../resources/all.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
 import { Checker } from "../store/check.ts";
+import { maxWebhooksOfSite } from "./webhook-add.ts";
 
 type Row = DumpedRow["row"];
 
@@ -23,6 +25,7 @@ export interface SystemRecord {
 export interface SiteFile {
   readonly site: SystemRecord;
   readonly keys: readonly SystemRecord[];
+  readonly webhooks: readonly SystemRecord[];
   /** The row of `sites`; undefined if the site was never written to. */
   readonly state: Row | undefined;
   readonly rows: AsyncIterable<DumpedRow>;
@@ -44,6 +47,7 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
   let state: Row | undefined;
   let site: SystemRecord | undefined;
   const keys: SystemRecord[] = [];
+  const webhooks: SystemRecord[] = [];
   let next = await rows.next();
   for (; !next.done; next = await rows.next()) {
     const { table, row } = next.value;
@@ -51,31 +55,38 @@ export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<Sit
     else if (table !== "records" || row.site_id !== systemSite) break;
     else if (row.resource === siteResource.name && !site) site = toSystemRecord(row);
     else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(toSystemRecord(row));
-    else throw unfit(site ? `it has more than one site, or more than ${maxKeys} keys` : "it has no site");
+    else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
+      webhooks.push(toSystemRecord(row));
+    else throw unfit(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
   }
   if (!site) throw unfit("it has no site");
-  return { site, keys, state, rows: withFirst(next.done ? undefined : next.value, rows) };
+  return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };
 }
 
 /**
  * The rows for the site `id`, in which `file.state` is last. Rows of keys that `keyIds` does not have are left out.
  * @param keyIds the IDs of the keys by their IDs in the file
- * @param onUse called with each key's last use
+ * @param onBeside called with each row of another table than those of a site's records: last uses of keys, under their new IDs, and what there
+ *   is of webhooks, which is not validated yet
  * @throws Refusal `bad-request` at the first row that is wrong, or at the end for what is missing
  */
 export async function* toSiteRows(
   { state, rows }: SiteFile,
   id: number,
   keyIds: ReadonlyMap<number, number>,
-  onUse: (keyId: number, at: number) => void,
+  onBeside: (row: DumpedRow) => void,
 ): AsyncGenerator<DumpedRow> {
   const checker = new Checker();
   if (state) checker.add({ table: "sites", row: toState(state, id) });
   for await (const { table, row } of rows) {
+    if (isOfWebhook(table)) {
+      onBeside({ table, row });
+      continue;
+    }
     if (!state && table !== "key_uses") throw unfit("it has rows of a site that was never written to");
     const keyId = keyIds.get(Number(row.key_id));
     requireRow(table, row, state?.id);
-    if (table === "key_uses" && keyId !== undefined) onUse(keyId, row.at as number);
+    if (table === "key_uses" && keyId !== undefined) onBeside({ table, row: { ...row, key_id: keyId } });
     if (table === "key_uses" || (table === "idempotency" && keyId === undefined)) continue;
     const moved = { table, row: { ...row, site_id: id, ...(keyId === undefined ? {} : { key_id: keyId }) } };
     checker.add(moved);
@@ -85,6 +96,10 @@ export async function* toSiteRows(
   const [fault] = checker.end();
   if (fault) throw unfit(fault);
   if (state) yield { table: "sites", row: toState(state, id) };
+}
+
+function isOfWebhook(table: string): boolean {
+  return table === "webhook_state" || table === "webhook_secrets";
 }
 
 /** The object in a JSON text as `JSON.stringify` writes it; undefined for any other text, and for nesting too deep to read or write. */
@@ -100,7 +115,7 @@ function parseObject(text: unknown): Record<string, unknown> | undefined {
 
 function toSystemRecord({ id, body }: Row): SystemRecord {
   const record = parseObject(body);
-  if (!isId(id) || !record) throw unfit("its site or a key is damaged");
+  if (!isId(id) || !record) throw unfit("its site, a key or a webhook is damaged");
   const { ID: _, ...values } = record;
   return { id, values };
 }
@@ -168,14 +183,14 @@ function fieldFault(resource: Resource, record: Record<string, unknown>): string
   return undefined;
 }
 
-function isCount(value: unknown): boolean {
+export function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-function isTime(value: unknown): boolean {
+export function isTime(value: unknown): boolean {
   return isCount(value) && (value as number) <= maxTime;
 }
 
-function unfit(why: string): Refusal {
+export function unfit(why: string): Refusal {
   return new Refusal("bad-request", `the file cannot be imported: ${why}`);
 }

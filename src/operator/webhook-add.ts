@@ -2,7 +2,7 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { makeWebhookSecret } from "../model/webhook-secret.ts";
-import type { WebhookState } from "../model/webhooks.ts";
+import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { AddressPolicy } from "../webhooks/addresses.ts";
@@ -13,7 +13,7 @@ import { findWebhook, type ListedWebhook, type WebhookRecord, webhookKeyOf, webh
 import { checkWebhookUrl } from "./webhook-url.ts";
 
 /** Bounds of the number of webhooks. */
-const maxOfSite = 20;
+export const maxWebhooksOfSite = 20;
 const maxOfDatabase = 10_000;
 
 interface WebhookSettings {
@@ -57,7 +57,7 @@ export async function addWebhook(
   });
   const record: WebhookRecord = JSON.parse(body as string);
   const secret = makeWebhookSecret();
-  const state = newState(record, { ...position, home: await engine.databaseIdentity() });
+  const state = newWebhookState(webhookKeyOf(record), { ...position, home: await engine.databaseIdentity() });
   await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
   return { webhook: await findWebhook(engine, record.ID), secret, isResolved };
 }
@@ -66,26 +66,22 @@ export async function addWebhook(
 function requireRoom(system: System, site: SiteRecord): void {
   if (!system.records<SiteRecord>(siteResource).some(({ ID }) => ID === site.ID))
     throw new Refusal("not-found", `the site \`${site.Name}\` was removed`);
-  const all = webhooksIn(system);
-  if (all.length >= maxOfDatabase)
-    throw new Refusal("conflict", `the database has ${maxOfDatabase} webhooks, and cannot have more`);
-  if (all.filter(({ Site }) => Number(Site) === site.ID).length >= maxOfSite)
-    throw new Refusal("conflict", `the site \`${site.Name}\` has ${maxOfSite} webhooks, and cannot have more`);
+  requireWebhookRoom(system, 1);
+  if (webhooksIn(system).filter(({ Site }) => Number(Site) === site.ID).length >= maxWebhooksOfSite)
+    throw new Refusal("conflict", `the site \`${site.Name}\` has ${maxWebhooksOfSite} webhooks, and cannot have more`);
+}
+
+/** @throws Refusal `conflict` when the database cannot have so many more webhooks */
+export function requireWebhookRoom(system: System, added: number): void {
+  if (webhooksIn(system).length + added <= maxOfDatabase) return;
+  throw new Refusal("conflict", `a database cannot have more than ${maxOfDatabase} webhooks`);
 }
 
 /** The state of a webhook before its first delivery. */
-function newState(record: WebhookRecord, values: Pick<WebhookState, "home" | "cursor" | "epoch">): WebhookState {
-  return {
-    ...webhookKeyOf(record),
-    ...values,
-    first: 0,
-    last: 0,
-    rewinds: 0,
-    failures: 0,
-    failingSince: null,
-    nextAt: 0,
-    isGone: 0,
-    holder: null,
-    leaseUntil: 0,
-  };
+export function newWebhookState(
+  key: WebhookKey,
+  values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
+): WebhookState {
+  const none = { first: 0, last: 0, rewinds: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0 } as const;
+  return { ...none, holder: null, leaseUntil: 0, ...values, ...key };
 }

@@ -52,6 +52,18 @@ export async function findWebhook(engine: Engine, id: number): Promise<ListedWeb
   return found as ListedWebhook;
 }
 
+/** The record of a webhook as it is stored. */
+export function toWebhookRecord({
+  siteName: _,
+  status: __,
+  detail: ___,
+  state: ____,
+  lag: _____,
+  ...record
+}: ListedWebhook): WebhookRecord {
+  return record;
+}
+
 /** The webhooks of sites that were not removed. An older program leaves those of a site that it removes. */
 export function webhooksIn(system: System): WebhookRecord[] {
   const sites = new Set(system.records<SiteRecord>(siteResource).map(({ ID }) => ID));

@@ -13,7 +13,14 @@ import type { AddressPolicy } from "../webhooks/addresses.ts";
 import { deliverTest } from "../webhooks/test-delivery.ts";
 import { changeSystem, toDelete, toInstant, toUpdate } from "./system.ts";
 import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
-import { findWebhook, type ListedWebhook, requireWebhook, type WebhookRecord, webhookKeyOf } from "./webhook-list.ts";
+import {
+  findWebhook,
+  type ListedWebhook,
+  requireWebhook,
+  toWebhookRecord,
+  type WebhookRecord,
+  webhookKeyOf,
+} from "./webhook-list.ts";
 import { checkWebhookUrl } from "./webhook-url.ts";
 
 /** Milliseconds for which deliveries are signed with the secret before too. */
@@ -93,7 +100,7 @@ export async function testWebhook(
 
 /** Removes a webhook with its secrets and attempts. @throws Refusal `not-found` */
 export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
-  const { state: _, ...record } = await findWebhook(engine, id);
+  const record = toWebhookRecord(await findWebhook(engine, id));
   await engine.removeWebhook(webhookKeyOf(record));
   await changeSystem(engine, (system) => [toDelete(webhookResource, requireWebhook(system, id).ID, now)]);
   return record;

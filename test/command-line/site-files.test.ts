@@ -26,7 +26,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     const before = await get();
     const file = shop.file("garden.site");
     const exported = await shop.run(["export-site", "garden", file, "--json"]);
-    expect(exported.stderr).toBe(`wrote the site garden to ${file}: 1 key, 3 records, 3 changes\n`);
+    expect(exported.stderr).toBe(`wrote the site garden to ${file}: 1 key, 0 webhooks, 3 records, 3 changes\n`);
     expect(JSON.parse(exported.stdout)).toMatchObject({ site: "garden", keys: 1, records: 3, changes: 3 });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await shop.must(["site", "remove", "garden", "--yes"]);
@@ -50,7 +50,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     });
     expect([staging.code, staging.stdout]).toEqual([0, "2\n"]);
     expect(staging.stderr).toBe(
-      "imported the site staging (ID 2): 0 keys, 2 records, 2 changes\nleft out the hostname garden.example: another site has it\n",
+      "imported the site staging (ID 2): 0 keys, 0 webhooks, 2 records, 2 changes\nleft out the hostname garden.example: another site has it\n",
     );
     const again = await shop.run(["import-site", file, "--name", "again"]);
     expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);

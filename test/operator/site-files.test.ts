@@ -94,7 +94,16 @@ describe.each(engines)("a site on $name", (kind) => {
     await addSite(engine, "first", {}, now);
     const imported = await importFile(engine, file);
     const { site, ...counts } = imported;
-    expect(counts).toEqual({ keys: 3, records: 3, changes: 6, takenHostnames: [], takenKeys: [], takenDefault: false });
+    expect(counts).toEqual({
+      keys: 3,
+      webhooks: 0,
+      records: 3,
+      changes: 6,
+      takenHostnames: [],
+      takenKeys: [],
+      takenDefault: false,
+      omittedWebhooks: [],
+    });
     expect(site).toMatchObject({ ID: 2, Name: "shop", Default: "yes", Importing: "" });
     expect(await contentOf(engine, "shop")).toEqual(await contentOf(shop, "shop"));
     expect(await epochOf(engine, 2)).not.toBe(await epochOf(shop, 1));

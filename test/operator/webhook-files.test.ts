@@ -1,0 +1,223 @@
+// What becomes of webhooks in files and copies: they keep their place and secrets, and deliver in one database alone.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import type { DumpedRow } from "../../src/model/dump.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { copyDatabase } from "../../src/operator/copy.ts";
+import { exportSite } from "../../src/operator/site-export.ts";
+import { importSite } from "../../src/operator/site-import.ts";
+import { addSite, findSite, listSites } from "../../src/operator/sites.ts";
+import { addWebhook } from "../../src/operator/webhook-add.ts";
+import { listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
+import { pauseWebhook, resumeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import type { AddressPolicy } from "../../src/webhooks/addresses.ts";
+import { engines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+const now = Date.parse("2026-01-31T12:00:00Z");
+const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => ["93.184.216.34"] };
+
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-webhooks-"));
+  await Promise.all(engines.map((kind) => kind.open()));
+});
+afterAll(async () => {
+  await Promise.all(engines.map((kind) => kind.close()));
+  rmSync(folder, { recursive: true });
+});
+
+describe.each(engines)("webhooks on $name", (kind) => {
+  const opened: Engine[] = [];
+  const open = async (of = kind) => {
+    const engine = await openEngine(await of.newDatabase(), allResources);
+    opened.push(engine);
+    return engine;
+  };
+  afterEach(async () => {
+    for (const engine of opened.splice(0)) await engine.close();
+  });
+  const file = (name: string) => join(folder, `${kind.name}-${name}`);
+
+  /** A database with a site that has two changes, and a webhook that has delivered one; it has two secrets. */
+  const makeShop = async (url = "https://erp.example/") => {
+    const engine = await open();
+    await addSite(engine, "first", {}, now);
+    const site = await addSite(engine, "shop", {}, now);
+    await engine.commit([createIntent({ site: site.ID }), createIntent({ site: site.ID })]);
+    const { webhook } = await addWebhook(engine, site, { url, resources: [], since: "now" }, policy, now);
+    await rotateWebhook(engine, webhook.ID, now);
+    await engine.commit([createIntent({ site: site.ID })]);
+    return engine;
+  };
+  const webhooksOf = async (engine: Engine) =>
+    Promise.all(
+      (await listWebhooks(engine)).map(async ({ ID, status, detail, Reason, state, ...webhook }) => {
+        const secrets = await engine.webhookSecrets(webhookKeyOf({ ...webhook, Reason, ID }));
+        return { ID, status, reason: detail || Reason, cursor: state?.cursor, secrets };
+      }),
+    );
+  const away = "it arrived from another database";
+
+  test("a restore into the same database keeps them running; elsewhere they are paused until they are resumed", async () => {
+    const engine = await makeShop();
+    const before = await webhooksOf(engine);
+    expect(before).toMatchObject([{ status: "active", secrets: [{ until: null }, { createdAt: now }] }]);
+    await backUp(engine, file("backup"), now);
+    await restore(engine, file("backup"), file("kept"), now);
+    expect(await webhooksOf(engine)).toEqual(before);
+    for (const other of engines) {
+      const target = await open(other);
+      await restore(target, file("backup"), file("none"), now);
+      expect(await webhooksOf(target)).toEqual(before.map((one) => ({ ...one, status: "paused", reason: away })));
+      expect(await target.check()).toEqual([]);
+      await resumeWebhook(target, 1, policy, now);
+      expect(await webhooksOf(target)).toEqual(before);
+    }
+    await restore(engine, file("kept"), file("kept-too"), now);
+    expect(await webhooksOf(engine)).toEqual(before);
+  });
+
+  test("a copy has them paused, and the copy of the copy in their own database has them running", async () => {
+    const engine = await makeShop();
+    const before = await webhooksOf(engine);
+    for (const other of engines) {
+      const target = await open(other);
+      await copyDatabase(engine, target);
+      expect(await webhooksOf(target)).toMatchObject([{ status: "paused", reason: away, cursor: before[0]?.cursor }]);
+    }
+    expect(await webhooksOf(engine)).toEqual(before);
+  });
+
+  test("an imported site has them paused, with cursor and secrets, also beside the site itself", async () => {
+    const engine = await makeShop();
+    await exportSite(engine, "shop", file("site"), now);
+    const [before] = await webhooksOf(engine);
+    for (const target of [engine, await open(), await open(engines.find((other) => other !== kind))]) {
+      const imported = await importSite(target, file("site"), { name: "copy", now: () => now });
+      expect(imported).toMatchObject({ webhooks: 1, omittedWebhooks: [], records: 3 });
+      const found = (await webhooksOf(target)).at(-1);
+      expect(found).toMatchObject({ status: "paused", cursor: before?.cursor, secrets: before?.secrets });
+      const [state] = (await listWebhooks(target, await findSite(target, "copy"))).map((webhook) => webhook.state);
+      expect(state).toMatchObject({ home: "", holder: null, first: 0, last: 0 });
+      expect(await target.check()).toEqual([]);
+      expect((await resumeWebhook(target, found?.ID as number, policy, now)).status).toBe("active");
+    }
+    expect((await webhooksOf(engine))[0]).toEqual(before as never);
+  });
+
+  test("those of a site that was never written to, and paused ones, are imported as they are", async () => {
+    const engine = await open();
+    const site = await addSite(engine, "empty", {}, now);
+    await addWebhook(engine, site, { url: "https://erp.example/", resources: [], since: "now" }, policy, now);
+    await pauseWebhook(engine, 1, now);
+    await exportSite(engine, "empty", file("empty"), now);
+    const target = await open();
+    expect(await importSite(target, file("empty"), { now: () => now + 9 })).toMatchObject({ webhooks: 1, records: 0 });
+    expect(await listWebhooks(target)).toMatchObject([
+      { Paused: "2026-01-31T12:00:00.000Z", Reason: "an operator paused it", state: { cursor: "0.0" } },
+    ]);
+  });
+
+  test.each([
+    "http://127.0.0.1:9000/",
+    "https://localhost/",
+    "https://10.0.0.7/",
+  ])("one to %s is left out of an import and listed, unless its network is allowed", async (url) => {
+    const allowed = { ...policy, allow: [[10, 8]] };
+    void allowed;
+    const engine = await makeShop("https://erp.example/");
+    await exportSite(engine, "shop", file("site"), now);
+    forge(file("site"), (rows) => edit(rows, "webhook", { URL: url }));
+    const target = await open();
+    const imported = await importSite(target, file("site"), { now: () => now });
+    expect(imported).toMatchObject({ webhooks: 0, omittedWebhooks: [{ url }] });
+    expect([await listWebhooks(target), await target.webhookStates()]).toEqual([[], []]);
+  });
+
+  const forged: [string, (rows: DumpedRow[]) => void][] = [
+    ["a URL with a terminal escape", (rows) => edit(rows, "webhook", { URL: "https://erp.example/\u001b[2J" })],
+    ["a URL with a line break", (rows) => edit(rows, "webhook", { URL: "https://erp.example/\nHost: x" })],
+    ["a URL of another scheme", (rows) => edit(rows, "webhook", { URL: "file:///etc/passwd" })],
+    ["an unknown field", (rows) => edit(rows, "webhook", { Secret: "x" })],
+    ["a time that is none", (rows) => edit(rows, "webhook", { Paused: "9999-99-99T99:99:99.999Z" })],
+    ["a reason with an escape", (rows) => edit(rows, "webhook", { Reason: "\u001b[31m" })],
+    ["a cursor that is none", (rows) => change(rows, "webhook_state", { cursor: "x.1" })],
+    ["an epoch with a quote", (rows) => change(rows, "webhook_state", { epoch: "a'b" })],
+    ["a negative number of rewinds", (rows) => change(rows, "webhook_state", { rewinds: -1 })],
+    ["a second state", (rows) => rows.push(rowOf(rows, "webhook_state"))],
+    ["a secret in another form", (rows) => change(rows, "webhook_secrets", { secret: "whsec_short" })],
+    ["a secret of no time", (rows) => change(rows, "webhook_secrets", { created_at: -1 })],
+    ["two present secrets", (rows) => rows.push(rowOf(rows, "webhook_secrets", (row) => row.until === null))],
+    [
+      "21 webhooks",
+      (rows) => rows.splice(3, 0, ...Array.from({ length: 20 }, () => rowOf(rows, "records", isWebhook))),
+    ],
+  ];
+  test.each(forged)("a site file with %s is refused, and nothing is left of it", async (_, damage) => {
+    const engine = await makeShop();
+    await exportSite(engine, "shop", file("forged"), now);
+    forge(file("forged"), damage);
+    const target = await open();
+    const refusal = await importSite(target, file("forged"), { now: () => now }).catch((error) => error);
+    expect(["bad-request", "invalid-record"]).toContain(refusal.code);
+    expect(refusal.message).not.toContain("\u001b");
+    expect([await listSites(target), await listWebhooks(target), await target.webhookStates()]).toEqual([[], [], []]);
+    expect(await target.check()).toEqual([]);
+  });
+
+  test("a forged state takes neither a home nor a lease, and rows of other webhooks are skipped", async () => {
+    const engine = await makeShop();
+    await exportSite(engine, "shop", file("forged"), now);
+    const target = await open();
+    const identity = await target.databaseIdentity();
+    forge(file("forged"), (rows) => {
+      change(rows, "webhook_state", { home: identity, holder: "me", lease_until: now * 2, next_at: now * 2 });
+      const state = rowOf(rows, "webhook_state");
+      for (let id = 100; id < 200; id++) rows.push({ ...state, row: { ...state.row, webhook_id: id } });
+    });
+    await importSite(target, file("forged"), { now: () => now });
+    expect(await target.webhookStates()).toMatchObject([{ home: "", holder: null, leaseUntil: 0, nextAt: 0 }]);
+  });
+});
+
+function rowOf(rows: readonly DumpedRow[], table: string, isWanted = (_: DumpedRow["row"]) => true): DumpedRow {
+  return rows.find((dumped) => dumped.table === table && isWanted(dumped.row)) as DumpedRow;
+}
+
+function isWebhook({ resource }: DumpedRow["row"]): boolean {
+  return resource === "webhook";
+}
+
+/** Changes the first row of a table. */
+function change(rows: DumpedRow[], table: string, values: DumpedRow["row"]): void {
+  const row = rowOf(rows, table);
+  rows[rows.indexOf(row)] = { table, row: { ...row.row, ...values } };
+}
+
+/** Changes the record of a resource of the system site. */
+function edit(rows: DumpedRow[], resource: string, values: object): void {
+  const row = rowOf(rows, "records", (one) => one.resource === resource);
+  const body = JSON.stringify({ ...JSON.parse(String(row.row.body)), ...values });
+  rows[rows.indexOf(row)] = { table: "records", row: { ...row.row, body } };
+}
+
+/** Changes the rows of a file of `export-site`, and closes it with a checksum that is right. */
+function forge(path: string, damage: (rows: DumpedRow[]) => void): void {
+  const [header = "", ...lines] = gunzipSync(readFileSync(path)).toString().trim().split("\n");
+  const rows = lines.slice(0, -1).map((line): DumpedRow => {
+    const [table, row] = JSON.parse(line);
+    return { table, row };
+  });
+  damage(rows);
+  const body = rows.map(({ table, row }) => `${JSON.stringify([table, row])}\n`).join("");
+  const sha256 = new Bun.CryptoHasher("sha256").update(body).digest("hex");
+  writeFileSync(path, gzipSync(`${header}\n${body}${JSON.stringify({ rows: rows.length, sha256 })}\n`));
+}
