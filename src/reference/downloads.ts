@@ -17,6 +17,9 @@ import phpExample from "../../examples/php.php" with { type: "text" };
 import pythonExample from "../../examples/python.py" with { type: "text" };
 import csharpExample from "../../examples/Storefront.cs" with { type: "text" };
 import javaExample from "../../examples/Storefront.java" with { type: "text" };
+import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
+import webhookPhp from "../../examples/webhook.php" with { type: "text" };
+import webhookPython from "../../examples/webhook.py" with { type: "text" };
 import { Refusal } from "../model/errors.ts";
 import { exampleAddress } from "./pages/code.ts";
 
@@ -31,6 +34,9 @@ const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = 
   "examples/php.php": [source("php"), phpExample],
   "examples/Storefront.java": [source("java"), javaExample],
   "examples/Storefront.cs": [source("csharp"), csharpExample],
+  "examples/webhook.mjs": ["text/javascript; charset=utf-8", webhookJavascript],
+  "examples/webhook.php": [source("php"), webhookPhp],
+  "examples/webhook.py": [source("python"), webhookPython],
   "alerts.yml": ["application/yaml; charset=utf-8", alerts],
   "mappings/prestashop-manufacturers.json": [json, prestashopManufacturers],
   "mappings/prestashop-order-states.json": [json, prestashopOrderStates],
