@@ -1,6 +1,7 @@
 // The feed: GET /restapi/changes.json and .xml (contract section 10).
 
 import { type Format, formats } from "../formats/format.ts";
+import { FairQueue } from "../lib/fair-queue.ts";
 import type { Head } from "../model/engine.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { OtherHistory } from "../store/cold-site.ts";
@@ -18,7 +19,7 @@ import type { Polls, Reading } from "./poll.ts";
 import { respondEncoded } from "./responses.ts";
 import { basePath, type SiteRoute, siteRoute } from "./route.ts";
 
-interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "snapshots" | "writeQueue"> {
+interface ChangeRouteDependencies extends Pick<HttpDependencies, "engine" | "resources" | "snapshots"> {
   readonly admission: Admission;
   readonly polls: Polls;
 }
@@ -47,6 +48,8 @@ class ChangesEndpoint {
   readonly #dependencies: ChangeRouteDependencies;
   readonly #served: readonly Resource[];
   readonly #pages: FeedPages;
+  /** By site. When a change has woken thousands of clients, they all come back at once. */
+  readonly #turns = new FairQueue<number>();
 
   constructor(dependencies: ChangeRouteDependencies) {
     this.#dependencies = dependencies;
@@ -56,8 +59,7 @@ class ChangesEndpoint {
 
   async respond(exchange: Exchange, key: Key, format: Format, fresh: FreshSite): Promise<WireResponse> {
     const query = readChangesQuery(this.#served, exchange.target.query);
-    this.#dependencies.writeQueue.noteRead();
-    const first = await this.#read(exchange, format, query, fresh);
+    const first = await this.#turns.run(fresh.site, () => this.#read(exchange, format, query, fresh));
     const { page } = await this.#wait(exchange, key, format, query, first);
     const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), page.body.length);
     return respondEncoded(exchange, format.contentType, page.body, coding, { Vary: "Accept-Encoding" });

@@ -7,8 +7,8 @@ export interface FairWork {
   run(): MaybePromise<void>;
 }
 
-/** Works in one turn of the event loop at most, and the milliseconds after which no other begins. */
-const perTurn = 20;
+/** Works in one turn of the event loop at most, since what they do later in the turn is not known, and the milliseconds after which no other begins. */
+const perTurn = 8;
 const turnTime = 1;
 /** Works that may be unfinished. When what they wait for comes, they all go on in the same turn. */
 const maxUnfinished = 100;
@@ -38,6 +38,13 @@ export class FairQueue<Name> {
       this.#nextRound.push(name);
     }
     this.#schedule();
+  }
+
+  /** Does `work` in the turn of its group. Resolves or rejects as it does. */
+  run<T>(name: Name, work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.add(name, { run: () => work().then(resolve, reject) });
+    return promise;
   }
 
   #schedule(): void {
