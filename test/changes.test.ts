@@ -11,7 +11,7 @@ import { pruneJournals } from "../src/operator/prune.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
-import { type CallOptions, call, startTestServer, type TestServer } from "./support/server.ts";
+import { type CallOptions, startTestServer, type TestServer } from "./support/server.ts";
 
 const at = Date.UTC(2026, 10, 21, 20, 15, 0, 123);
 const time = "2026-11-21T20:15:00.123Z";
@@ -39,9 +39,7 @@ describe.each(engines)("the feed on $name", (kind) => {
     await kind.close();
   });
 
-  const send = (method: string, path: string, options: CallOptions = {}) =>
-    call(`${server.url}${path}`, method, { key: server.key, ...options }, { check: () => {} });
-  const get = (path: string, options: CallOptions = {}) => send("GET", `/restapi/changes${path}`, options);
+  const get = (path: string, options: CallOptions = {}) => server.call("GET", `/restapi/changes${path}`, options);
   const marks = (text: string) => text.replace(/\b[0-9a-f]{12}\./g, "mark.");
 
   test("is a document in JSON", async () => {
@@ -169,13 +167,13 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test("can only be read, with the same header fields for HEAD, and without waiting", async () => {
     for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
-      const refused = await send(method, "/restapi/changes.json");
+      const refused = await server.call(method, "/restapi/changes.json");
       expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
     }
-    const allowed = await send("OPTIONS", "/restapi/changes.xml", { key: null });
+    const allowed = await server.call("OPTIONS", "/restapi/changes.xml", { key: null });
     expect([allowed.status, allowed.headers.get("allow")]).toEqual([204, "GET, HEAD, OPTIONS"]);
     const { Next } = (await get(".json?since=now")).json;
-    const head = await send("HEAD", `/restapi/changes.json?since=${Next}&wait=55`);
+    const head = await server.call("HEAD", `/restapi/changes.json?since=${Next}&wait=55`);
     const full = await get(`.json?since=${Next}`);
     expect([head.status, head.text]).toEqual([200, ""]);
     expect(head.headers.get("content-length")).toBe(full.headers.get("content-length"));

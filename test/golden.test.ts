@@ -45,6 +45,8 @@ beforeAll(async () => {
     ),
   );
   await server.engine.commit(intents);
+  const deleted = createIntent({ site: server.site.ID, operation: "delete", id: 3, values: {}, at: 2 });
+  await server.engine.commit([createIntent({ site: server.site.ID }), deleted]);
 });
 afterAll(() => server.stop());
 
@@ -57,4 +59,13 @@ test.each(paths)("%s has not changed", async (path) => {
   const file = join(import.meta.dir, "golden", path.replace("/", "-"));
   if (process.env.UPDATE_GOLDEN) await Bun.write(file, response.text);
   expect(response.text).toBe(await Bun.file(file).text());
+});
+
+test.each(["json", "xml"])("the feed in %s has not changed", async (format) => {
+  const { text } = await server.call("GET", `/restapi/changes.${format}`);
+  // The marks of cursors derive from the random epoch.
+  const same = text.replace(/\b[0-9a-f]{12}\.(?=[0-9])/g, "0123456789ab.");
+  const file = join(import.meta.dir, "golden", `changes.${format}`);
+  if (process.env.UPDATE_GOLDEN) await Bun.write(file, same);
+  expect(same).toBe(await Bun.file(file).text());
 });

@@ -36,7 +36,8 @@ describe("the OpenAPI document", () => {
         expect(methods(`/restapi/${path}/{id}.${ext}`)).toBe(expected);
       }
     }
-    expect(Object.keys(paths)).toHaveLength(served.length * 4);
+    for (const ext of ["json", "xml"]) expect(methods(`/restapi/changes.${ext}`)).toBe("get head options");
+    expect(Object.keys(paths)).toHaveLength(served.length * 4 + 2);
   });
 
   test("is the same in YAML", async () => {
@@ -81,7 +82,9 @@ describe("the OpenAPI document", () => {
     const { paths } = toOpenapi(served) as {
       paths: Record<string, { get: { responses: Record<string, Schema> } }>;
     };
-    for (const [path, { get }] of Object.entries(paths).filter(([path]) => !path.includes("{id}"))) {
+    const lists = Object.entries(paths).filter(([path]) => !path.includes("{id}") && !path.includes("/changes."));
+    expect(lists).toHaveLength(2 * served.length);
+    for (const [path, { get }] of lists) {
       const [content] = Object.values(get.responses[200]?.content as Record<string, { schema: Schema }>);
       const resource = served.find((one) => path.startsWith(`/restapi/${one.path}.`));
       expect(content?.schema).toMatchObject({
@@ -182,7 +185,36 @@ describe("the JSON Schema", () => {
   }
 });
 
+test("the JSON Schema of the feed accepts a page, and refuses what is none", async () => {
+  await server.call("POST", "/restapi/orderstatuses.json", { body: { Name: "Sent" } });
+  const validate = new Ajv2020({ strict: false, formats: { "date-time": true } }).compile(
+    (await server.call("GET", "/schemas/changes.json")).json,
+  );
+  const page = (await server.call("GET", "/restapi/changes.json")).json;
+  expect(validate(page)).toBe(true);
+  const [change] = page.Changes;
+  for (const wrong of [{ Resource: "brands" }, { Resource: "keys" }, { Record: {} }, { Operation: "put" }, { ID: 0 }])
+    expect([wrong, validate({ ...page, Changes: [{ ...change, ...wrong }] })]).toEqual([wrong, false]);
+  expect(validate({ ...page, Next: undefined })).toBe(false);
+});
+
 describe("the XSD", () => {
+  test("allows a page of the feed, and not what is none", () => {
+    const read = createXmlReader(allResources);
+    const page = (change: string) =>
+      `<?xml version="1.0" encoding="utf-8"?>\n<Changes Next="a.1" More="false">${change}</Changes>`;
+    const start = '<Change Cursor="a.1" Time="2026-11-21T20:15:00.123Z" Operation';
+    const rest = 'ID="1"';
+    expect(read(page(`${start}="delete" Resource="brands" ${rest}/>`))).toMatchObject({ Changes: [{ Record: null }] });
+    for (const wrong of [
+      `${start}="put" Resource="brands" ${rest}/>`,
+      `${start}="delete" Resource="keys" ${rest}/>`,
+      `${start}="delete" Resource="brands"/>`,
+      '<Brand ID="1"><Name>x</Name></Brand>',
+    ])
+      expect(() => read(page(wrong))).toThrow();
+  });
+
   test("is served, with the one it imports, and allows a list in which every record has its own ID", async () => {
     const type = "application/xml; charset=utf-8";
     expect((await server.call("GET", "/schemas/storefront.xsd")).headers.get("Content-Type")).toBe(type);

@@ -2,7 +2,7 @@
 
 import { lettersOf, nearest } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
-import { maxPageSize } from "../model/list-bounds.ts";
+import { defaultFeedLimit, maxFeedWait, maxPageSize } from "../model/list-bounds.ts";
 import type { Resource } from "../model/resource.ts";
 import { firstCursor } from "../store/feed-cursor.ts";
 import { meantBy } from "./mistakes.ts";
@@ -18,10 +18,6 @@ export interface ChangesQuery {
   readonly resources: readonly Resource[];
   readonly isCollapsed: boolean;
 }
-
-/** Changes of a page by default, and seconds that a client may wait at most: load balancers close idle connections after 60. */
-const defaultLimit = 100;
-const maxWait = 55;
 
 /** What clients write for each parameter, by letters. */
 const names: readonly (readonly [parameter: string, likenesses: string])[] = [
@@ -44,8 +40,8 @@ export function readChangesQuery(served: readonly Resource[], query: string): Ch
   const wanted = joined(parameters, "resource");
   return {
     since: single(parameters, "since") ?? firstCursor,
-    limit: limit === undefined ? defaultLimit : readNumber("limit", limit, 1, maxPageSize),
-    wait: wait === undefined ? 0 : 1000 * readNumber("wait", wait, 0, maxWait),
+    limit: limit === undefined ? defaultFeedLimit : readNumber("limit", limit, 1, maxPageSize),
+    wait: wait === undefined ? 0 : 1000 * readNumber("wait", wait, 0, maxFeedWait),
     resources: wanted === undefined ? served : readResources(served, wanted),
     isCollapsed: isOne("collapse", single(parameters, "collapse")),
   };

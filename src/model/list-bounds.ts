@@ -1,6 +1,6 @@
-// Bounds of the query parameters of a list (contract section 6).
+// Bounds of the query parameters of a list and of the feed (contract sections 6 and 10).
 
-/** Records in a page. */
+/** Records in a page, or changes in one of the feed. */
 export const maxPageSize = 1000;
 
 /** Filters in a request. */
@@ -11,3 +11,9 @@ export const maxIds = 1000;
 
 /** Fields in `sort`. */
 export const maxSortFields = 8;
+
+/** Changes in a page of the feed, unless the client asks for another number. */
+export const defaultFeedLimit = 100;
+
+/** Seconds that a client may wait for a change: load balancers close connections that are idle for 60. */
+export const maxFeedWait = 55;

@@ -7,6 +7,7 @@ import { formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { clientPackage, requestFiles, staticFiles } from "./downloads.ts";
+import { feedSchemaDocument } from "./feed-schema.ts";
 import { type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
 import { documentInFormat, type OpenapiDocument } from "./openapi/reading.ts";
@@ -29,6 +30,7 @@ export interface ServedFile {
   readonly isCompressed?: boolean;
 }
 
+const schemaType = "application/schema+json; charset=utf-8";
 const xml = "application/xml; charset=utf-8";
 
 /**
@@ -73,12 +75,13 @@ function openapiFiles(openapi: () => Schema): [string, ServedFile][] {
 function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
   const schemas = served.map((resource): [string, ServedFile] => [
     `/schemas/${resource.name}.json`,
-    { type: "application/schema+json; charset=utf-8", make: () => toText(schemaDocument(resource)) },
+    { type: schemaType, make: () => toText(schemaDocument(resource)) },
   ]);
   return [
     ["/schemas/storefront.xsd", { type: xml, make: () => toXsd(served) }],
     ["/schemas/problem.xsd", { type: xml, make: toProblemXsd }],
     ...schemas,
+    ["/schemas/changes.json", { type: schemaType, make: () => toText(feedSchemaDocument(served)) }],
   ];
 }
 

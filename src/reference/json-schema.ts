@@ -126,6 +126,6 @@ function groupSchema(name: string, group: Group, form: Form, groups: Schemas, ba
 }
 
 /** Removes the keyword `xml`, which is in OpenAPI but not in JSON Schema. */
-function withoutXml<T>(schema: T): T {
+export function withoutXml<T>(schema: T): T {
   return JSON.parse(JSON.stringify(schema, (name, value) => (name === "xml" ? undefined : value)));
 }

@@ -16,7 +16,7 @@ export function toXsd(resources: readonly Resource[]): string {
       <xs:maxInclusive value="${Number.MAX_SAFE_INTEGER}"/>
     </xs:restriction>
   </xs:simpleType>
-${resources.map(recordType).join("")}${listElement(resources)}</xs:schema>
+${resources.map(recordType).join("")}${listElement(resources)}${feedElement(resources)}</xs:schema>
 `;
 }
 
@@ -79,6 +79,42 @@ function listElement(resources: readonly Resource[]): string {
 ${lists.join("")}      </xs:choice>
     </xs:complexType>
 ${keys.join("")}  </xs:element>
+`;
+}
+
+/** A page of the feed. A change without a record is a delete. */
+function feedElement(resources: readonly Resource[]): string {
+  const records = resources.map(({ element }) => `              <xs:element name="${element}" type="${element}"/>\n`);
+  const names = (values: readonly string[]) =>
+    values.map((value) => `                  <xs:enumeration value="${value}"/>\n`).join("");
+  const choice = (name: string, values: readonly string[]) => `            <xs:attribute name="${name}" use="required">
+              <xs:simpleType>
+                <xs:restriction base="xs:string">
+${names(values)}                </xs:restriction>
+              </xs:simpleType>
+            </xs:attribute>
+`;
+  const operations = choice("Operation", ["create", "update", "delete"]);
+  return `  <xs:element name="Changes">
+    <xs:complexType>
+      <xs:sequence>
+        <xs:element name="Change" minOccurs="0" maxOccurs="unbounded">
+          <xs:complexType>
+            <xs:choice minOccurs="0">
+${records.join("")}            </xs:choice>
+            <xs:attribute name="Cursor" type="xs:string" use="required"/>
+            <xs:attribute name="Time" type="xs:dateTime" use="required"/>
+${operations}${choice(
+  "Resource",
+  resources.map(({ path }) => path),
+)}            <xs:attribute name="ID" type="ID" use="required"/>
+          </xs:complexType>
+        </xs:element>
+      </xs:sequence>
+      <xs:attribute name="Next" type="xs:string" use="required"/>
+      <xs:attribute name="More" type="xs:boolean" use="required"/>
+    </xs:complexType>
+  </xs:element>
 `;
 }
 

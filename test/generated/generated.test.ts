@@ -55,7 +55,13 @@ for (const [name, generate] of Object.entries(generators)) {
       expect(read).toBe("Acme Ltd A1 1 Leeds Y");
       expect(list).toContain("Acme Ltd");
       expect(statuses.at(-1)).toBe("Dispatched");
-      expect(rest).toEqual([["Dispatched", 5], [2, "Newcastle High Street"], true, "/docs/problems/not-found"]);
+      expect(rest).toEqual([
+        ["Dispatched", 5],
+        [2, "Newcastle High Street"],
+        true,
+        "/docs/problems/not-found",
+        [2, "string", true],
+      ]);
     } finally {
       await server.stop();
     }

@@ -46,6 +46,12 @@ test.each(languages)("a list is a list of whole records in %s", async (lang, exp
   for (const pattern of expected) expect(text).toMatch(pattern);
 });
 
+test("a page of the feed has its changes and the cursor after them in Go", async () => {
+  const text = await generate("/restapi/changes.json", "Changes", "go");
+  for (const pattern of [/^\s+Next\s+string\s+`json:"Next"`$/m, /^\s+More\s+bool\s/m, /^\s+Record\s/m])
+    expect(text).toMatch(pattern);
+});
+
 test.skipIf(Bun.which("python3") === null)("the types for Python parse the responses of the server", async () => {
   const lists = { brands: "Brands", orderstatuses: "OrderStatuses", locations: "Locations" };
   for (const [path, name] of Object.entries(lists)) {

@@ -36,7 +36,11 @@ const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 /** What `resources` promise by their document. */
 export function createConformance(resources: readonly Resource[]): Conformance {
   const document = closed(toOpenapi(servedOf(resources))) as Schema;
-  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { "uri-reference": isReference } });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    formats: { "uri-reference": isReference, "date-time": isTime },
+  });
   ajv.addSchema(document, "openapi");
   const validators = new Map<string, ValidateFunction>();
   const readXml = createXmlReader(resources);
@@ -194,4 +198,8 @@ function absolute(value: unknown): unknown {
 
 function isReference(text: string): boolean {
   return URL.canParse(text, "http://shop.example/");
+}
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 }

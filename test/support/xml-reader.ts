@@ -36,8 +36,21 @@ export function createXmlReader(resources: readonly Resource[]): (text: string) 
 function toValue(root: XmlElement, resources: readonly Resource[]): unknown {
   if (root.name === "problem") return toProblem(root);
   if (root.name === "Results") return childrenOf(root).map((child) => toValue(child, resources));
+  if (root.name === "Changes") return toChanges(root, resources);
   const resource = resources.find(({ element }) => element === root.name) as Resource;
   return { ID: Number(root.attr("ID")?.value), ...toFields(root, resource.fields) };
+}
+
+function toChanges(root: XmlElement, resources: readonly Resource[]): unknown {
+  const attributesOf = (element: XmlElement) =>
+    Object.fromEntries(element.attrs.map(({ name, value }) => [name, value]));
+  const { Next, More, ...others } = attributesOf(root);
+  const changes = childrenOf(root).map((change) => {
+    const { ID, ...attributes } = attributesOf(change);
+    const [record] = childrenOf(change);
+    return { ...attributes, ID: Number(ID), Record: record ? toValue(record, resources) : null };
+  });
+  return { Changes: changes, Next, More: More === "true", ...others };
 }
 
 function toFields(element: XmlElement, fields: Fields): Record<string, unknown> {

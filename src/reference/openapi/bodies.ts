@@ -62,7 +62,7 @@ export function toExample({ name }: Format, text: string): unknown {
   return name === "json" ? JSON.parse(text) : indented(text);
 }
 
-function contentOf({ contentType }: Format, schema: Schema, example: unknown): Schema {
+export function contentOf({ contentType }: Format, schema: Schema, example: unknown): Schema {
   return { [mediaType(contentType)]: { schema, example } };
 }
 
@@ -70,7 +70,7 @@ function documentOf(resource: Resource, format: Format, stored: string): string 
   return format.documentStart + format.item(resource, stored);
 }
 
-function exampleJson(resource: Resource): string {
+export function exampleJson(resource: Resource): string {
   return JSON.stringify({ ID: 1, ...exampleValues(resource.fields) });
 }
 

@@ -34,8 +34,11 @@ export function ref(kind: "schemas" | "headers" | "parameters" | "responses", na
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** The tag of a resource's operations in a format. */
-export function tagOf({ plural }: Resource, { name }: Format): string {
+/** What has operations: a resource, or the feed. */
+export type Tagged = Pick<Resource, "plural" | "description">;
+
+/** The tag of its operations in a format. */
+export function tagOf({ plural }: Tagged, { name }: Format): string {
   return name === "json" ? capitalized(plural) : `${capitalized(plural)} in ${name.toUpperCase()}`;
 }
 

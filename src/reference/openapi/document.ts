@@ -3,8 +3,10 @@
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
 import { listOf, type Resource } from "../../model/resource.ts";
+import { feedSchemas } from "../feed-schema.ts";
 import { type Form, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
 import { tagOf } from "./components.ts";
+import { feedParameters, feedPathOf, feedTag } from "./feed-operations.ts";
 import { headerComponents } from "./headers.ts";
 import { pathsOf } from "./operations.ts";
 import { filterValue, parameterComponents } from "./parameters.ts";
@@ -12,7 +14,6 @@ import { problemResponses, problemSchemas } from "./problems.ts";
 
 /** The document at `/openapi.json`. @param resources those that clients see */
 export function toOpenapi(resources: readonly Resource[]): Schema {
-  const pairs = resources.flatMap((resource) => formats.map((format) => ({ resource, format })));
   return {
     openapi: "3.1.0",
     info: {
@@ -25,16 +26,22 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
     },
     servers: [{ url: "/", description: "This server." }],
     security: [{ apiKey: [] }],
-    tags: pairs.map(({ resource, format }) => ({ name: tagOf(resource, format), description: resource.description })),
+    tags: [...resources, feedTag].flatMap((tagged) =>
+      formats.map((format) => ({ name: tagOf(tagged, format), description: tagged.description })),
+    ),
     "x-tagGroups": formats.map((format) => ({
       name: format.name.toUpperCase(),
-      tags: resources.map((resource) => tagOf(resource, format)),
+      tags: [...resources, feedTag].map((tagged) => tagOf(tagged, format)),
     })),
-    paths: Object.assign({}, ...pairs.map(({ resource, format }) => pathsOf(resource, format))),
+    paths: Object.assign(
+      {},
+      ...resources.flatMap((resource) => formats.map((format) => pathsOf(resource, format))),
+      ...formats.map((format) => feedPathOf(resources, format)),
+    ),
     components: {
       securitySchemes: { apiKey },
       schemas: schemaComponents(resources),
-      parameters: parameterComponents(resources),
+      parameters: { ...parameterComponents(resources), ...feedParameters(resources) },
       headers: headerComponents(),
       responses: problemResponses(),
     },
@@ -67,5 +74,6 @@ function schemaComponents(resources: readonly Resource[]): Schemas {
       records[schemaName(resource, form)] = recordSchema(resource, form, groups, "#/components/schemas/");
     }
   }
-  return { ...records, ...groups, FilterValue: filterValue, ...problemSchemas };
+  const feed = feedSchemas(resources, "#/components/schemas/");
+  return { ...records, ...groups, ...feed, FilterValue: filterValue, ...problemSchemas };
 }

@@ -87,6 +87,7 @@ const rates = ["RateLimit", "RateLimit-Policy"];
 /** The names of the header fields of each kind of response, besides the common ones. `?` marks one that is not always there. */
 export const headersOf = {
   list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...rates],
+  feed: ["Vary", "Content-Encoding", ...rates],
   record: ["ETag", ...rates],
   created: ["ETag", "Location", "Idempotency-Replayed", ...rates],
   updated: ["ETag", "Idempotency-Replayed", ...rates],

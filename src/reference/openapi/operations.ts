@@ -4,7 +4,7 @@ import type { Format } from "../../formats/format.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 import { listResponse, notModifiedResponse, recordResponse } from "./bodies.ts";
-import { identifierOf, nameIn, type OpenapiOperation, tagOf, withArticle } from "./components.ts";
+import { identifierOf, nameIn, type OpenapiOperation, type Tagged, tagOf, withArticle } from "./components.ts";
 import { headerRefs, headersOf } from "./headers.ts";
 import { parameterRefs } from "./parameters.ts";
 import { commonProblems, problemRefs } from "./problems.ts";
@@ -70,7 +70,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
 }
 
 /** HEAD of a path, from its GET. Readers of the reference do not need it. */
-function headOperation(get: OpenapiOperation): OpenapiOperation {
+export function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
     ...get,
@@ -82,7 +82,7 @@ function headOperation(get: OpenapiOperation): OpenapiOperation {
   };
 }
 
-function optionsOperation(resource: Resource, format: Format, name: string, parameters: Schema = {}): Schema {
+export function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
   return {
     operationId: nameIn(format, `options${name}`),
     summary: "List the methods",

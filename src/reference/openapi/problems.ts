@@ -72,8 +72,8 @@ export function problemRefs(wanted: readonly Code[], format: Format): Record<num
 
 /** `components.responses`: one per status and format. */
 export function problemResponses(): Record<string, Schema> {
-  // No operation has `not-implemented`: it is the response to unknown methods. No operation has `gone` yet.
-  const ofOperations = codes.filter((code) => code !== "not-implemented" && code !== "gone");
+  // No operation has `not-implemented`: it is the response to unknown methods.
+  const ofOperations = codes.filter((code) => code !== "not-implemented");
   return Object.fromEntries(
     formats.flatMap((format) =>
       ofOperations.map((code) => [responseName(code, format), problemResponse(code, format)]),

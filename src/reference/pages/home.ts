@@ -24,11 +24,11 @@ export function homePage(resources: readonly Resource[], address: string): strin
 <h2>Make a call</h2>
 <p>Send your API key with every request:</p>
 ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}/restapi/${first}.json`, language: "sh", address })}
-<ul class="fields">${items.join("")}</ul>
+<ul class="fields">${items.join("")}<li><b>/restapi/changes.json</b> <span class="quiet">or .xml</span><p>What changed, page by page.</p></li></ul>
 <h2>For programs</h2>
 <ul>
 <li><a href="/openapi.json">OpenAPI</a>, also <a href="/openapi.json?format=json">without the XML operations</a></li>
-<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")}, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
+<li>JSON Schemas of ${served.map(({ name, plural }) => `<a href="/schemas/${name}.json">${plural}</a>`).join(", ")} and <a href="/schemas/changes.json">changes</a>, and an <a href="/schemas/storefront.xsd">XML Schema</a></li>
 <li>Requests for <a href="/docs/postman.json">Postman</a> and for <a href="/docs/storefront.http">editors</a></li>
 <li><a href="/docs/client.tgz">The JavaScript client</a> as an npm package</li>
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>

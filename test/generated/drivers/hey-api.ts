@@ -31,6 +31,10 @@ const left = (await api.listOrderStatuses({ ...strict })).data.length;
 const locations = (await api.listLocations({ ...strict })).data;
 const location = (await api.getLocation({ ...strict, path: { id: 1 } })).data;
 const xml = (await api.listLocationsXml({ ...strict, parseAs: "text" })).data as unknown as string;
+const query = { resource: ["orderstatuses" as const], limit: 2 };
+const page = (await api.listChanges({ ...strict, query })).data;
+const [change] = page.Changes;
+const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const { error } = await api.getBrand({ path: { id: 999 }, throwOnError: false });
 
 console.log(
@@ -42,5 +46,6 @@ console.log(
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     error?.type,
+    [page.Changes.length, typeof followed, page.More],
   ]),
 );

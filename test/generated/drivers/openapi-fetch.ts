@@ -39,6 +39,10 @@ const left = sure(await api.GET("/restapi/orderstatuses.json")).length;
 const locations = sure(await api.GET("/restapi/locations.json"));
 const location = sure(await api.GET("/restapi/locations/{id}.json", { params: { path: { id: 1 } } }));
 const xml = sure(await api.GET("/restapi/locations.xml", { parseAs: "text" })) as unknown as string;
+const feedQuery = { resource: ["orderstatuses" as const], limit: 2 };
+const page = sure(await api.GET("/restapi/changes.json", { params: { query: feedQuery } }));
+const [change] = page.Changes;
+const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const { error } = await api.GET("/restapi/brands/{id}.json", { params: { path: { id: 999 } } });
 
 console.log(
@@ -50,5 +54,6 @@ console.log(
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     error?.type,
+    [page.Changes.length, typeof followed, page.More],
   ]),
 );

@@ -40,6 +40,9 @@ const left = sure(await api.listOrderStatuses(undefined, { headers }), 200).leng
 const locations = sure(await api.listLocations(undefined, { headers }), 200);
 const location = sure(await api.getLocation(1, { headers }), 200);
 const xml = await (await send(url + api.getListLocationsXmlUrl(), { headers })).text();
+const page = sure(await api.listChanges({ resource: ["orderstatuses"], limit: 2 }, { headers }), 200);
+const [change] = page.Changes;
+const followed = change?.Resource === "orderstatuses" ? change.Record?.Name : undefined;
 const problem = sure(await api.getBrand(999, { headers }), 404);
 
 console.log(
@@ -51,5 +54,6 @@ console.log(
     [locations.length, location.Name],
     xml.includes("<Results><Location "),
     problem.type,
+    [page.Changes.length, typeof followed, page.More],
   ]),
 );
