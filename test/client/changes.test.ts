@@ -121,14 +121,53 @@ describe("changes()", () => {
     expect(named(await read({ collapse: true }))).toEqual(["update B", "delete undefined"]);
   });
 
-  test("waits for the next change", async () => {
-    const taking = take(client.changes({ since: await now() }), 2);
-    for (const Name of ["One", "Two"]) {
-      await Bun.sleep(100);
-      await client.brands.create({ Name });
-    }
+  test("waits for the next change, by one request that the server holds", async () => {
+    let responses = 0;
+    const watched = createClient({ url: server.url, key: server.key, onResponse: () => void responses++ });
+    const since = await now();
+    const taking = take(watched.changes({ since }), 2);
+    await Bun.sleep(1500);
+    expect(responses).toBe(0);
+    await client.brands.create({ Name: "One" });
+    await Bun.sleep(100);
+    await client.brands.create({ Name: "Two" });
     expect(named(await taking)).toEqual(["create One", "create Two"]);
+    expect(responses).toBe(2);
   });
+
+  test("waits again when the time is over, and its cursor moves with changes of other resources", async () => {
+    const since = await now();
+    const [cursors, stop] = [[] as string[], new AbortController()];
+    const onCursor = (cursor: string) => {
+      if (cursors.push(cursor) === 2) stop.abort();
+    };
+    const ended = thrownBy(
+      take(client.changes({ since, resources: ["locations"], wait: 1, onCursor, signal: stop.signal }), 1),
+    );
+    await client.brands.create({ Name: "Another" });
+    await Bun.sleep(1500);
+    await client.brands.create({ Name: "And another" });
+    expect(await ended).toMatchObject({ name: "AbortError" });
+    expect(cursors.at(-1)).toBe(await now());
+  });
+
+  test("gets every change although more of its key wait than the server allows", async () => {
+    const small = await startTestServer({ settings: { CONNECTIONS: "6" } });
+    const statuses: number[] = [];
+    const followers = Array.from({ length: 4 }, () => {
+      const follower = createClient({
+        url: small.url,
+        key: small.key,
+        onRetry: ({ error }) => void statuses.push("status" in error ? error.status : 0),
+      });
+      return take(follower.changes(), 1);
+    });
+    while (statuses.length === 0) await Bun.sleep(10);
+    await small.call("POST", "/restapi/brands.json", { body: { Name: "One" } });
+    for (const changes of await Promise.all(followers)) expect(named(changes)).toEqual(["create One"]);
+    expect(new Set(statuses)).toEqual(new Set([429]));
+    await small.stop();
+  }, 30_000);
 
   test("keeps on through lost, cut and refused responses, more often than a call retries, and repeats nothing", async () => {
     const since = await now();

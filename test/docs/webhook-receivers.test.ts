@@ -162,7 +162,8 @@ for (const [file, usual, command] of programs) {
     expect(guide).toContain(`SECRET=whsec_… ${usual}`);
   });
 
-  describe.if(isHere)(file, () => {
+  if (!isHere) continue;
+  describe(file, () => {
     let receiver: Receiver;
     beforeAll(async () => {
       receiver = await startReceiver(command, secret);

@@ -14,6 +14,7 @@ const labels: Readonly<Record<string, string>> = {
   json: "JSON",
   xml: "XML",
   http: "HTTP",
+  php: "PHP",
   text: "Text",
 };
 
