@@ -39,7 +39,6 @@ export class WebhookChecker {
   readonly secrets: string[];
   sends = 0;
   repeats = 0;
-  gone = 0;
   /** Revisions to which it was rewound, by the number of the rewind. */
   readonly rewinds: number[] = [];
   isRemoved = false;
@@ -55,13 +54,18 @@ export class WebhookChecker {
   #current: CurrentEvent | undefined;
   /** The revision up to which the receiver has everything. */
   #position = 0;
-  #losses = 0;
+  readonly #gone = new Set<string>();
 
   /** @param names of the resources that it follows */
   constructor(site: SiteModel, names: ReadonlySet<string>, secret: string) {
     this.#site = site;
     this.#names = names;
     this.secrets = [secret];
+  }
+
+  /** Events that say that changes are gone. */
+  get gone(): number {
+    return this.#gone.size;
   }
 
   onSend(sent: Sent, now: number): void {
@@ -115,11 +119,9 @@ export class WebhookChecker {
 
   #begin(id: string, { type, data }: EventBody): CurrentEvent {
     const last = revisionIn(data.Next);
-    const isLost = this.#site.losses > this.#losses;
     if (type === "storefront.gone") {
-      this.gone++;
-      if (!isLost) this.#fault(`${id} without a reason`);
-      this.#losses = this.#site.losses;
+      this.#gone.add(id);
+      if (this.#gone.size > this.#site.losses) this.#fault(`${id} without a reason`);
     } else {
       if (this.#current && !this.#current.isAccepted)
         this.#fault(`${id} begins before ${this.#current.id} was accepted`);

@@ -38,14 +38,24 @@ export class SimulatedTime {
     return new Promise((resolve) => void this.after(milliseconds, resolve));
   }
 
-  /** Real work, during which time stands still. */
+  /**
+   * Real work, during which time stands still. However long it really takes, its result comes when everything else has come to rest, in
+   * the order of the calls, so that the simulation is the same each time.
+   */
   async during<T>(work: () => T | Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const order = this.#order++;
+    const end = (callback: () => void) => this.#timers.push({ at: this.#now, order, callback });
     this.#calls++;
     try {
-      return await work();
+      const result = await work();
+      end(() => resolve(result));
+    } catch (error) {
+      end(() => reject(error));
     } finally {
       this.#calls--;
     }
+    return promise;
   }
 
   /** Lets so many milliseconds pass. */
