@@ -39,7 +39,7 @@ export async function mirrorResource(
   const mirror = { send, resource, options };
   check(mirror);
   let since = options.since ?? undefined;
-  // Restarts without a single response in between. They pause, because each of them reads the whole list.
+  // Restarts after which no change could be read. They pause, because each of them reads the whole list.
   for (let restarts = 0; ; restarts++) {
     if (restarts > 1) await pause(backOff(restarts), options.signal);
     since ??= await copyList(mirror);

@@ -117,7 +117,7 @@ async function sendOnce(
       requestId: response.headers.get("X-Request-Id") ?? undefined,
       rateLimit: toRateLimit(response.headers.get("RateLimit")),
     });
-    return toParsed(response, await response.text().catch(rethrow), settings.base);
+    return toParsed(response, await response.text().catch(rethrow), url, settings.base);
   });
 }
 
@@ -140,14 +140,14 @@ function isMistake(error: unknown): boolean {
   return error.cause === undefined && !("code" in error) && !networkMessages.test(error.message);
 }
 
-function toParsed(response: Response, text: string, base: string): ParsedResponse | undefined {
+function toParsed(response: Response, text: string, url: string, base: string): ParsedResponse | undefined {
   const { status, headers, type } = response;
   if (status === 304) return undefined;
   if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
     const target = headers.get("Location") ?? "another URL";
     throw new StorefrontFailure("redirect", `\`${base}\` redirects to ${target}; set \`url\` to the right address`);
   }
-  if (!response.ok) throw toProblem(response, text, base);
+  if (!response.ok) throw toProblem(response, text, url, base);
   const body = parsed(text);
   if (typeof body === "object" && body !== null) return { headers, body };
   throw new StorefrontFailure("unreadable", `the response is not JSON: ${text.slice(0, 80)}`);

@@ -70,11 +70,16 @@ export class StorefrontFailure extends Error {
   }
 }
 
-/** The problem of an error response, whatever its body contains. @param base the URL of the website, ending in `/` */
-export function toProblem(response: Response, text: string, base: string): StorefrontProblem {
+/**
+ * The problem of an error response, whatever its body contains.
+ * @param url the URL of the request
+ * @param base the URL of the website, ending in `/`
+ */
+export function toProblem(response: Response, text: string, url: string, base: string): StorefrontProblem {
   const body = parsed(text);
-  // By status: a proxy may have replaced the body.
-  const Problem = response.status === 410 ? StorefrontGone : StorefrontProblem;
+  // Not by the code of the problem, because a proxy may have replaced the body.
+  const isGone = response.status === 410 && url.startsWith(`${base}restapi/changes.json`);
+  const Problem = isGone ? StorefrontGone : StorefrontProblem;
   return new Problem(response, typeof body === "object" && body !== null ? body : {}, base);
 }
 

@@ -246,6 +246,17 @@ describe("a copy whose cursor can no longer be used", () => {
     expect(copy.calls).toEqual(["store 1 One"]);
   });
 
+  test("is told from a 410 that one of its functions throws", async () => {
+    await client.brands.create({ Name: "One" });
+    const retired = createClient({ url: server.url, key: "k", fetch: async () => new Response("", { status: 410 }) });
+    const store = (brand: Brand) => retired.brands.create({ Name: brand.Name });
+    const copy = createCopy();
+    for (const since of [undefined, "0.0"]) {
+      const error = await thrownBy(client.mirror("brands", { ...copy.options, store, since, wait: 0 }));
+      expect(error).toMatchObject({ name: "StorefrontProblem", status: 410 });
+    }
+  });
+
   test("again and again is read again with pauses, not as fast as it can be", async () => {
     let lists = 0;
     const fetch = async (url: string) => {
