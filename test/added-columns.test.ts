@@ -14,6 +14,7 @@ import { isRequired, type TableName } from "../src/store/tables.ts";
 import { changeAsEarlier } from "./earlier-version/statements.ts";
 import { type EngineKind, engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
+import { webhookSecret, webhookState } from "./support/webhooks.ts";
 
 for (const kind of engines) {
   describe(kind.name, () => {
@@ -50,6 +51,19 @@ for (const kind of engines) {
       expect(await one.check()).toEqual([]);
       await two.commit([createIntent()]);
       expect((await loadSite(two, 1)).rows).toHaveLength(3);
+    });
+
+    test("a database without the tables of webhooks gets them from the first of two processes, with one name", async () => {
+      await openNew();
+      await engine.commit([createIntent()]);
+      await engine.close();
+      for (const table of ["webhook_state", "webhook_secrets", "webhook_attempts", "this_database"])
+        await kind.select(url, `drop table ${table}`);
+      const [one, two] = await Promise.all([open(), open()]);
+      expect(await one.databaseIdentity()).toBe(await two.databaseIdentity());
+      await one.putWebhook(webhookState(), [webhookSecret()]);
+      expect(await two.webhookStates()).toEqual([webhookState()]);
+      expect((await loadSite(two, 1)).rows).toHaveLength(1);
     });
 
     test("an older program writes between two writes of this one, and nothing is counted wrong", async () => {

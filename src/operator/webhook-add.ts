@@ -11,6 +11,7 @@ import { changeSystem, type System, toCreate, toInstant } from "./system.ts";
 import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
 import { findWebhook, type ListedWebhook, type WebhookRecord, webhookKeyOf, webhooksIn } from "./webhook-list.ts";
 import { checkWebhookUrl } from "./webhook-url.ts";
+import { removeWebhook } from "./webhooks.ts";
 
 /** Bounds of the number of webhooks. */
 export const maxWebhooksOfSite = 20;
@@ -58,7 +59,13 @@ export async function addWebhook(
   const record: WebhookRecord = JSON.parse(body as string);
   const secret = makeWebhookSecret();
   const state = newWebhookState(webhookKeyOf(record), { ...position, home: await engine.databaseIdentity() });
-  await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
+  try {
+    await engine.putWebhook(state, [{ secret, createdAt: now, until: null }]);
+  } catch (error) {
+    // If it cannot be removed now either, it is shown as incomplete.
+    await removeWebhook(engine, record.ID, now).catch(() => {});
+    throw error;
+  }
   return { webhook: await findWebhook(engine, record.ID), secret, isResolved };
 }
 

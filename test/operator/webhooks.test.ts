@@ -216,16 +216,23 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await engine.check()).toEqual([]);
   });
 
+  test("one whose secret cannot be stored is not added, and nothing is left", async () => {
+    const full = { ...engine, putWebhook: () => Promise.reject(new Error("the disk is full")) };
+    await expect(addWebhook(full, site, { url, resources: [], since: "now" }, policy, now)).rejects.toThrow("full");
+    expect(await listWebhooks(engine)).toEqual([]);
+    expect(await engine.check()).toEqual([]);
+  });
+
   test("one whose creation was interrupted is shown, can do nothing but be removed, and `check` finds it", async () => {
-    const dying = { ...engine, putWebhook: () => Promise.reject(new Error("killed")) };
+    const killed = () => Promise.reject(new Error("killed"));
+    const dying = { ...engine, putWebhook: killed, removeWebhook: killed };
     await addWebhook(dying, site, { url, resources: [], since: "now" }, policy, now).catch(() => {});
     expect(await listWebhooks(engine)).toMatchObject([{ ID: 1, status: "incomplete", state: undefined }]);
     expect(await codeOf(resumeWebhook(engine, 1, policy, now))).toBe("conflict");
     expect(await codeOf(rewindWebhook(engine, 1, "now"))).toBe("conflict");
     expect(await codeOf(rotateWebhook(engine, 1, now))).toBe("conflict");
     expect(await engine.check()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
-    const interrupted = { ...engine, commit: () => Promise.reject(new Error("killed")) };
-    await removeWebhook(interrupted, 1, now).catch(() => {});
+    await removeWebhook({ ...engine, commit: killed }, 1, now).catch(() => {});
     await removeWebhook(engine, 1, now);
     expect(await engine.check()).toEqual([]);
   });
