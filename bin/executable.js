@@ -4,7 +4,17 @@
 import { memorySettings } from "./memory-settings.js";
 
 const isComplete = Object.keys(memorySettings).every((name) => process.env[name] !== undefined);
-if (!isComplete && process.platform !== "win32") {
-  process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], { ...memorySettings, ...process.env });
-}
+if (!isComplete && process.platform !== "win32") restart();
 await import("../src/main.ts");
+
+/** Where the system refuses, for example under an emulator, this process goes on without the settings. */
+function restart() {
+  // The runtime warns that this is experimental.
+  process.removeAllListeners("warning");
+  process.on("warning", () => {});
+  try {
+    process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], { ...memorySettings, ...process.env });
+  } catch {
+    // It costs some CPU time.
+  }
+}

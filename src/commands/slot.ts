@@ -1,3 +1,4 @@
+import { messageOf } from "../lib/thrown.ts";
 import type { Child } from "./child.ts";
 import { printMessage } from "./common.ts";
 import type { Listening } from "./messages.ts";
@@ -81,8 +82,24 @@ export class Slot {
       if (!isCurrent()) return;
       printMessage(`storefront: ${this.#name} ended with status ${status}; starting another`);
       if (performance.now() - startedAt < minUptime) await Bun.sleep(minUptime);
-      if (isCurrent()) this.#keep(this.#start());
+      await this.#startAgain(isCurrent);
     });
+  }
+
+  /** Starts another process. While the system refuses, as when the program is just being replaced on disk, tries again every second. */
+  async #startAgain(isDue: () => boolean): Promise<void> {
+    let reported = "";
+    while (isDue()) {
+      try {
+        return this.#keep(this.#start());
+      } catch (error) {
+        const reason = messageOf(error);
+        if (reason !== reported)
+          printMessage(`storefront: ${this.#name} cannot be started, trying again every second: ${reason}`);
+        reported = reason;
+        await Bun.sleep(minUptime);
+      }
+    }
   }
 
   /** Waits for the end of `children`, and after so many milliseconds ends them. */

@@ -6,9 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
-import { servedFiles } from "../../src/reference/documents.ts";
-import { allResources } from "../../src/resources/all.ts";
 import { childrenOf, fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { documentsThatDiffer } from "../support/documents.ts";
 import { engines } from "../support/engines.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -57,11 +56,7 @@ describe.each(engines)("the executable on $name", (kind) => {
     const { ID } = (await created.json()) as { ID: number };
     const found = await fetchWithKey(`${server.url}/restapi/brands/${ID}.xml`, key, once);
     expect(await found.text()).toContain("<Name>Acme</Name>");
-    for (const [path, { make }] of servedFiles(allResources)) {
-      const response = await fetch(`${server.url}${path}`, once);
-      expect([path, response.status]).toEqual([path, 200]);
-      expect(Buffer.from(await response.arrayBuffer()).equals(Buffer.from(await make()))).toBe(true);
-    }
+    expect(await documentsThatDiffer(server.url)).toEqual([]);
     const before = childrenOf(server.pid);
     await reload(server, /replaced 3 processes/);
     expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);
@@ -88,11 +83,14 @@ describe.each(engines)("the executable on $name", (kind) => {
 });
 
 describe("the executable", () => {
+  const installed = join(folder, "storefront");
   let shop: Workshop;
+  let upgraded: Workshop;
   beforeEach(() => {
     shop = openWorkshop(undefined, [executable]);
+    upgraded = openWorkshop(undefined, [installed]);
   });
-  afterEach(() => shop.close());
+  afterEach(() => Promise.all([shop.close(), upgraded.close()]));
 
   test("tells its version and commit", async () => {
     const { commit } = readBuild();
@@ -119,23 +117,38 @@ describe("the executable", () => {
     expect(existsSync(shop.file("loaded"))).toBe(false);
   });
 
+  /** Puts an executable that says it is made from `commit` in place of the one that is installed. */
+  function install(commit: string): void {
+    const bytes = readFileSync(executable);
+    const was = Buffer.from(readBuild().commit);
+    for (let at = bytes.indexOf(was); at >= 0; at = bytes.indexOf(was, at + 1)) bytes.write(commit, at, "latin1");
+    writeFileSync(`${installed}.new`, bytes);
+    chmodSync(`${installed}.new`, 0o755);
+    renameSync(`${installed}.new`, installed);
+  }
+
   test("is replaced on disk by another version, and the workers are that version after SIGHUP", async () => {
-    const installed = join(folder, "storefront");
-    const install = (commit: string) => {
-      const bytes = readFileSync(executable);
-      const was = Buffer.from(readBuild().commit);
-      for (let at = bytes.indexOf(was); at >= 0; at = bytes.indexOf(was, at + 1)) bytes.write(commit, at, "latin1");
-      writeFileSync(`${installed}.new`, bytes);
-      chmodSync(`${installed}.new`, 0o755);
-      renameSync(`${installed}.new`, installed);
-    };
     install("aaaaaaaaaaaa");
-    const upgraded = openWorkshop(undefined, [installed]);
     const server = await upgraded.serve(["--workers", "2", "--admin", "127.0.0.1:0"], bare);
     expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="aaaaaaaaaaaa"')]);
     install("bbbbbbbbbbbb");
     await reload(server, /replaced 3 processes/);
     expect(await buildInfo(server)).toEqual([expect.stringContaining('commit="bbbbbbbbbbbb"')]);
-    await upgraded.close();
+  });
+
+  test("is missing for a while: the server goes on, and a worker that ends meanwhile is started when it is back", async () => {
+    install("aaaaaaaaaaaa");
+    const server = await upgraded.serve(["--workers", "2"], bare);
+    renameSync(installed, `${installed}.away`);
+    await reload(server, /ENOENT.*replaced 0 of 2 processes, the others stay/);
+    const [first = 0, second] = childrenOf(server.pid);
+    process.kill(first, "SIGKILL");
+    await waitFor(() => /a worker cannot be started, .*ENOENT/.test(server.stderr()), "the report", server.stderr);
+    expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
+    renameSync(`${installed}.away`, installed);
+    await waitFor(() => childrenOf(server.pid).length === 2, "the worker", server.stderr);
+    expect(childrenOf(server.pid)).toContain(second as number);
+    server.kill();
+    expect(await server.exited).toBe(0);
   });
 });
