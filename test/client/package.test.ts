@@ -1,10 +1,11 @@
 // The client package, packed and installed in an empty project.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pack, runOutside, unpack } from "../support/packing.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 
 const root = join(import.meta.dir, "../..");
@@ -13,9 +14,14 @@ let server: TestServer;
 beforeAll(async () => {
   server = await startTestServer();
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
-  await run(["node", "bin/bun.js", "scripts/build-client.ts"], root);
-  await unpack(join(root, "dist/client"), "@storefront-server/client");
-  await unpack(root, "@storefront-server/storefront");
+  await runOutside(["node", "bin/bun.js", "scripts/build-client.ts"], root);
+  for (const [folder, name] of [
+    ["dist/client", "client"],
+    ["", "storefront"],
+  ]) {
+    const file = await pack(join(root, folder as string), project, "--ignore-scripts");
+    await unpack(file, join(project, "node_modules/@storefront-server", name as string));
+  }
 }, 60_000);
 afterAll(async () => {
   await server.stop();
@@ -113,7 +119,7 @@ for (const module of modules) {
   describe(module, () => {
     test("works in an empty Node project", async () => {
       writeFileSync(join(project, "try.js"), script(module));
-      const output = await run(["node", "try.js", server.url, server.key], project);
+      const output = await runOutside(["node", "try.js", server.url, server.key], project);
       expect(JSON.parse(output)).toEqual([
         ["Acme Ltd"],
         "precondition-failed",
@@ -148,7 +154,7 @@ test.each(
     "--moduleResolution",
     how,
   ];
-  expect(await run(["node", compilers[version] as string, ...options, ...files], project)).toBe("");
+  expect(await runOutside(["node", compilers[version] as string, ...options, ...files], project)).toBe("");
 });
 
 test("the client depends on nothing and takes less than 6 kB, bundled and gzipped", async () => {
@@ -158,21 +164,3 @@ test("the client depends on nothing and takes less than 6 kB, bundled and gzippe
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   expect(manifest.dependencies).toBeUndefined();
 });
-
-/** Packs the package in `folder` as npm publishes it, and installs it as `name` without dependencies. */
-async function unpack(folder: string, name: string): Promise<void> {
-  const packed = JSON.parse(
-    await run(["npm", "pack", "--json", "--ignore-scripts", "--pack-destination", project], folder),
-  );
-  const target = join(project, "node_modules", name);
-  mkdirSync(target, { recursive: true });
-  await run(["tar", "-xzf", join(project, packed[0].filename), "-C", target, "--strip-components=1"], project);
-}
-
-/** The standard output of the command. Throws with all its output if it fails. */
-async function run(command: string[], cwd: string): Promise<string> {
-  const running = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
-  const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
-  if ((await running.exited) !== 0) throw new Error(`${command.join(" ")}: ${output}${complaint}`);
-  return output;
-}

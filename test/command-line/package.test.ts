@@ -1,0 +1,61 @@
+// The server's package, unpacked in an empty project beside nothing but Bun. `npm run check:package` installs it with npm too.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { version } from "../../package.json" with { type: "json" };
+import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { documentsThatDiffer } from "../support/documents.ts";
+import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/packing.ts";
+
+const root = join(import.meta.dir, "../..");
+const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
+const home = join(project, "node_modules/@storefront-server/storefront");
+let shop: Workshop;
+beforeAll(async () => {
+  await unpack(await pack(root, project, "--ignore-scripts"), home);
+  symlinkSync(join(root, "node_modules/bun"), join(project, "node_modules/bun"));
+  mkdirSync(join(home, "dist"), { recursive: true });
+  writeFileSync(join(home, "dist/commit"), "0123456789abcdef0123456789abcdef01234567\n");
+  shop = openWorkshop(undefined, [process.execPath, join(home, "src/main.ts")]);
+}, 60_000);
+afterAll(async () => {
+  await shop.close();
+  rmSync(project, { recursive: true, force: true });
+});
+
+test("runs with Node, and tells its version and the commit that it was packed from", async () => {
+  const printed = await runOutside(["node", join(home, "bin/storefront.js"), "--version"], shop.folder);
+  expect(printed).toBe(`${version} (0123456789ab)\n`);
+});
+
+test("serves a demo with several workers, every document included, and names the command as it is installed", async () => {
+  const server = await shop.serve(["--demo", "--workers", "2"]);
+  expect(await documentsThatDiffer(server.url)).toEqual([]);
+  server.kill();
+  expect(await server.exited).toBe(0);
+  const again = await shop.serve(["--demo"]);
+  await waitFor(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
+});
+
+test("has the changelog, and no source of the tests", () => {
+  expect(readFileSync(join(home, "CHANGELOG.md"), "utf8")).toContain("## Unreleased");
+  expect(["test", "bench", "scripts"].filter((name) => existsSync(join(home, name)))).toEqual([]);
+});
+
+test("contains all its dependencies in the locked versions, except Bun, whose exact version it names", () => {
+  const { dependencies, bundleDependencies } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  expect(Object.keys(dependencies).filter((name) => !bundleDependencies.includes(name))).toEqual(["bun"]);
+  expect(Object.values(dependencies).filter((range) => !/^\d+\.\d+\.\d+$/.test(range as string))).toEqual([]);
+  const bundled = packagesIn(home);
+  expect(bundleDependencies.filter((name: string) => !bundled.some((each) => each.name === name))).toEqual([]);
+  const locked = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  expect(bundled.filter(({ path, version }) => locked[path]?.version !== version)).toEqual([]);
+});
+
+test("contains only packages with a known licence, and none that runs something when it is installed", () => {
+  const bundled = packagesIn(home);
+  expect(bundled.filter(({ license }) => !knownLicences.includes(String(license)))).toEqual([]);
+  expect(bundled.filter(({ installScripts }) => installScripts.length > 0)).toEqual([]);
+});

@@ -1,0 +1,50 @@
+// Packages as `npm pack` makes them.
+
+import { mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Packs the package in `source` into a file in `folder` and returns its path. @param options of `npm pack` */
+export async function pack(source: string, folder: string, ...options: string[]): Promise<string> {
+  const command = ["npm", "pack", "--json", "--silent", ...options, "--pack-destination", folder];
+  const [packed] = JSON.parse(await runOutside(command, source)) as { filename: string }[];
+  return join(folder, packed?.filename ?? "");
+}
+
+/** Unpacks such a file in `folder`. */
+export async function unpack(file: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await runOutside(["tar", "-xzf", file, "-C", folder, "--strip-components=1"], folder);
+}
+
+/** What package.json says of a package in a `node_modules` of `folder`. */
+export interface Installed {
+  /** Relative to `folder`. */
+  readonly path: string;
+  readonly name: string;
+  readonly version: string;
+  readonly license: unknown;
+  /** The names of the scripts that npm runs when it installs the package. */
+  readonly installScripts: readonly string[];
+}
+
+/** The packages in the `node_modules` of `folder`, at any depth. */
+export function packagesIn(folder: string): Installed[] {
+  const files = ["**/node_modules/*/package.json", "**/node_modules/@*/*/package.json"];
+  return files
+    .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(folder)])
+    .map((file) => {
+      const { name, version, license, scripts = {} } = JSON.parse(readFileSync(join(folder, file), "utf8"));
+      const installScripts = ["preinstall", "install", "postinstall"].filter((script) => script in scripts);
+      return { path: dirname(file), name, version, license, installScripts };
+    });
+}
+
+export const knownLicences = ["MIT", "ISC", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "Unlicense"];
+
+/** The standard output of the command. Throws with all its output if it fails. */
+export async function runOutside(command: string[], cwd: string): Promise<string> {
+  const running = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [output, complaint] = await Promise.all([running.stdout.text(), running.stderr.text()]);
+  if ((await running.exited) !== 0) throw new Error(`${command.join(" ")}: ${output}${complaint}`);
+  return output;
+}
