@@ -1,21 +1,36 @@
 // Builds the client package in dist/client, and as an archive in dist/client.tgz; or only in the folder given as argument.
 
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
 import { fileURLToPath } from "node:url";
 import { version } from "../package.json" with { type: "json" };
 import { toTar } from "./tar.ts";
 
 const source = fileURLToPath(new URL("../src/client", import.meta.url));
 const own = fileURLToPath(new URL("../dist/client", import.meta.url));
-const target = process.argv[2] ?? own;
+const isOwn = process.argv[2] === undefined;
+mkdirSync(fileURLToPath(new URL("../dist", import.meta.url)), { recursive: true });
+// Built beside its place, so that nothing of an earlier build is in the archive, and no process finds half of it.
+const target = process.argv[2] ?? mkdtempSync(`${own}-`);
+if (isOwn) chmodSync(target, 0o755);
 const tsc = fileURLToPath(new URL("../node_modules/typescript/bin/tsc", import.meta.url));
 
-// Nothing of an earlier build may be in the archive.
-if (target === own) rmSync(own, { recursive: true, force: true });
 const built = Bun.spawnSync(["node", tsc, "--project", source, "--outDir", target], {
   stdio: ["ignore", "inherit", "inherit"],
 });
-if (built.exitCode !== 0) process.exit(1);
+if (built.exitCode !== 0) {
+  if (isOwn) rmSync(target, { recursive: true, force: true });
+  process.exit(1);
+}
 mkdirSync(target, { recursive: true });
 // The compiler does not rewrite `./send.ts` in declarations, and older compilers do not resolve it.
 for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
@@ -26,7 +41,21 @@ cpSync(`${source}/README.md`, `${target}/README.md`);
 const manifest = await Bun.file(`${source}/package.json`).json();
 await Bun.write(`${target}/package.json`, `${JSON.stringify({ ...manifest, version }, null, 2)}\n`);
 
-if (target === own) await Bun.write(`${own}.tgz`, Bun.gzipSync(archiveOf(own), { level: 9 }));
+if (isOwn) await install();
+
+/** Puts the build in its place, unless the same is there already: other processes may be reading it. */
+async function install(): Promise<void> {
+  const archive = Bun.gzipSync(archiveOf(target), { level: 9 });
+  const place = `${own}.tgz`;
+  const isThere = existsSync(own) && existsSync(place) && readFileSync(place).equals(archive);
+  if (!isThere) {
+    await Bun.write(`${target}.tgz`, archive);
+    rmSync(own, { recursive: true, force: true });
+    renameSync(target, own);
+    renameSync(`${target}.tgz`, place);
+  }
+  rmSync(target, { recursive: true, force: true });
+}
 
 /** The package as npm reads it: every file under `package/`. */
 function archiveOf(folder: string): Uint8Array<ArrayBuffer> {
