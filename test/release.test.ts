@@ -98,7 +98,9 @@ describe("a release", () => {
   }
 
   function release(...args: string[]): { status: number; output: string } {
-    const ended = Bun.spawnSync([process.execPath, script, ...args], { cwd: folder });
+    // The checkout of a release has the same path each time, so each test has its own place for it.
+    const env = { ...process.env, TMPDIR: join(folder, "dist") };
+    const ended = Bun.spawnSync([process.execPath, script, ...args], { cwd: folder, env });
     return { status: ended.exitCode, output: `${ended.stdout}${ended.stderr}` };
   }
 

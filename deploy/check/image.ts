@@ -2,7 +2,8 @@
 
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findBinary } from "./program.ts";
+import { runBuildStage } from "./dockerfile.ts";
+import { findBinary, namedBinary } from "./program.ts";
 import type { Report } from "./report.ts";
 import { run } from "./tools.ts";
 
@@ -10,10 +11,8 @@ const deploy = join(import.meta.dir, "..");
 
 export async function checkImage(report: Report, folder: string): Promise<void> {
   checkDockerfile(report);
-  const image = join(folder, "image");
-  const laid = run([join(deploy, "image-files.sh"), findBinary(), image]);
-  report.check("image: its files can be laid out", laid.status === 0, laid.stderr);
-  if (laid.status !== 0) return;
+  const image = namedBinary() ? layOut(report, folder) : runBuildStage(report, folder);
+  if (!image) return;
   const size = run(["du", "--summarize", "--bytes", image]).stdout.split("\t")[0];
   const files = run(["find", ".", "-type", "f"], { cwd: image }).stdout.trim().split("\n").sort();
   report.check(
@@ -44,6 +43,14 @@ export async function checkImage(report: Report, folder: string): Promise<void> 
     report.check(`image: ${what}`, verdict === "ok");
   const isWhole = status === 0 && stdout.endsWith("end\n") && !stdout.includes("FAULT");
   report.check("image: the script in the chroot ran to its end without a fault", isWhole, stdout + stderr);
+}
+
+/** Lays out the files with the executable that was named. Returns their folder; undefined if that fails. */
+function layOut(report: Report, folder: string): string | undefined {
+  const image = join(folder, "image");
+  const { status, stderr } = run([join(deploy, "image-files.sh"), findBinary(), image]);
+  report.check("image: its files can be laid out", status === 0, stderr);
+  return status === 0 ? image : undefined;
 }
 
 /** What image.sh relies on. */

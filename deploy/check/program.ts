@@ -9,11 +9,17 @@ let built: string | undefined;
 
 /** The path of the executable for this machine: that of `--binary <path>`, else one that is built now. @throws if it cannot be built */
 export function findBinary(): string {
-  const at = process.argv.indexOf("--binary");
-  const named = at < 0 ? undefined : process.argv[at + 1];
-  if (at >= 0 && !existsSync(named ?? "")) throw new Error(`--binary ${named}: there is no such file`);
-  built ??= named ?? buildBinary();
+  built ??= namedBinary() ?? buildBinary();
   return built;
+}
+
+/** The path of `--binary <path>`. @throws if there is no such file */
+export function namedBinary(): string | undefined {
+  const at = process.argv.indexOf("--binary");
+  if (at < 0) return undefined;
+  const path = process.argv[at + 1] ?? "";
+  if (!existsSync(path)) throw new Error(`--binary ${path}: there is no such file`);
+  return path;
 }
 
 function buildBinary(): string {

@@ -136,10 +136,12 @@ async function checkRequests(
   try {
     const bench = { name: kind.name, report, client: keyed };
     report.check(`${kind.name}: HTTP/2 is negotiated`, client.protocol() === "h2", client.protocol());
+    const polled = checkPolls(bench);
     await checkWrites(bench);
     await checkLinks(bench, `${server.url}`, key);
     await checkSizes(bench);
     await checkRedirect(bench, proxy.ports.http);
+    await polled;
     await server.end();
     const { status } = await keyed.request({ path: "/readyz" });
     report.check(`${kind.name}: without the server, the response is 502 or 503`, [502, 503].includes(status), status);
@@ -178,6 +180,27 @@ async function checkWrites({ name, report, client }: Bench): Promise<void> {
   report.check(`${name}: PATCH with If-Match is 200`, changed.status === 200, changed);
   const removed = await client.request({ path: "/restapi/brands.json?ID=2", method: "DELETE" });
   report.check(`${name}: DELETE is 200`, removed.status === 200, removed);
+}
+
+/** Requests for changes that wait: of brands, until one is created, and of locations, where nothing happens, for the whole time. */
+async function checkPolls({ name, report, client }: Bench): Promise<void> {
+  const path = "/restapi/changes.json?since=";
+  const now = await client.request({ path: `${path}now` });
+  const { Next } = JSON.parse(now.body) as { Next: string };
+  const from = performance.now();
+  const [woken, empty] = await Promise.all(
+    ["brands", "locations"].map((resource) => client.request({ path: `${path}${Next}&wait=55&resource=${resource}` })),
+  );
+  report.check(
+    `${name}: a request for changes ends when there is one`,
+    woken?.body.includes('"Resource":"brands"') === true,
+    woken,
+  );
+  report.check(
+    `${name}: a request for changes may wait 55 seconds`,
+    empty?.status === 200 && performance.now() - from >= 54_000,
+    empty,
+  );
 }
 
 /** The longest `Link` that the server sends, which is 4 KiB. */
