@@ -230,6 +230,37 @@ test("the style and the scripts of all pages have less than 20 kB", async () => 
   expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(20_000);
 });
 
+describe("the reference", () => {
+  const reference = async () => (await server.call("GET", "/docs")).text;
+
+  test("has every operation of the OpenAPI document once, but HEAD and OPTIONS", async () => {
+    const text = await reference();
+    const { paths } = (await server.call("GET", "/openapi.json?format=json")).json;
+    const operations = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap((item) =>
+      Object.entries(item).flatMap(([method, { operationId }]) =>
+        method === "head" || method === "options" ? [] : [operationId],
+      ),
+    );
+    expect(operations.length).toBeGreaterThan(20);
+    const shown = [...text.matchAll(/<section class="operation" id="(\w+)"/g)].map(([, id]) => id as string);
+    expect(shown.sort()).toEqual(operations.sort());
+  });
+
+  test("folds operations that name their record in the body, and those by POST, at its end", async () => {
+    const [main = "", folded = ""] = (await reference()).split('<h2 id="other-forms">');
+    for (const id of ["updateBrandByBody", "deleteBrandByBody", "overrideBrand"]) {
+      expect(main).not.toContain(`id="${id}"`);
+      expect(folded).toContain(`id="${id}"`);
+    }
+  });
+
+  test("lists the fields of records, and of lists of alternatives in them", async () => {
+    const text = await reference();
+    for (const field of ["Address.Town", "Changes[].Cursor", "Changes[].Resource"])
+      expect(text).toContain(`<b>${field}</b>`);
+  });
+});
+
 /** The text of highlighted code. */
 function textOf(html: string): string {
   return html.replaceAll(/<[^>]*>/g, "");

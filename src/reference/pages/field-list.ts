@@ -37,14 +37,43 @@ interface DocumentedField {
   readonly isRequired: boolean;
 }
 
-function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string): DocumentedField[] {
+/** How deep objects in objects are listed: schemas may contain themselves. */
+const maxDepth = 4;
+
+function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, depth = 1): DocumentedField[] {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] };
   return Object.entries(properties).flatMap(([name, reference]) => {
-    const inner = resolve(document, reference);
+    const field = resolve(document, reference);
+    const items = field.type === "array" ? toOne(document, resolve(document, field.items as Schema)) : undefined;
+    const inner = items ?? field;
     const path = prefix + name;
-    if (inner.properties) return fieldsOf(document, inner, `${path}.`);
-    return [{ name: path, schema: inner, isRequired: required.includes(name) && Number(inner.minLength) > 0 }];
+    if (inner.properties && depth < maxDepth)
+      return fieldsOf(document, inner, `${path}${items ? "[]" : ""}.`, depth + 1);
+    return [{ name: path, schema: field, isRequired: required.includes(name) && Number(field.minLength) > 0 }];
   });
+}
+
+/** An object for the alternatives of a `oneOf`, with what each of them says about a field; any other schema as it is. */
+function toOne(document: OpenapiDocument, schema: Schema): Schema {
+  if (!Array.isArray(schema.oneOf)) return schema;
+  const objects = (schema.oneOf as Schema[]).map(
+    (one) => (resolve(document, one).properties ?? {}) as Record<string, Schema>,
+  );
+  const names = [...new Set(objects.flatMap((object) => Object.keys(object)))];
+  const properties = names.map((name) => {
+    const fields = objects.map((object) => object[name]).filter((field) => field !== undefined);
+    const values = fields.flatMap((field) => (field.enum as readonly unknown[]) ?? []);
+    const descriptions = new Set(fields.map((field) => field.description));
+    return [
+      name,
+      {
+        ...fields[0],
+        ...(values.length > 0 ? { enum: [...new Set(values)] } : {}),
+        description: [...descriptions].join(" "),
+      },
+    ];
+  });
+  return { properties: Object.fromEntries(properties) };
 }
 
 function item(name: string, facts: readonly (string | false | undefined)[], description: string): string {
@@ -54,11 +83,12 @@ function item(name: string, facts: readonly (string | false | undefined)[], desc
 
 /** A schema in a few words. */
 function typeOf({ type, enum: values, minimum, maximum, maxLength, items }: Schema): string {
-  if (Array.isArray(values)) return values.length < 8 ? values.join(", ") : String(type);
-  if (type === "array") return `list of ${(items as Schema).enum ? "fields" : "values"}`;
+  if (Array.isArray(values)) return values.length < 8 ? values.join(", ") : "fields";
+  if (type === "array") return `list of ${typeOf(items as Schema) || "values"}`;
   if (type === "object") return "";
   if (type === "integer") return `integer${rangeOf(Number(minimum), Number(maximum))}`;
-  return [type, maxLength !== undefined && `at most ${maxLength} characters`].filter(Boolean).join(", ");
+  const types = Array.isArray(type) ? type.join(" or ") : type;
+  return [types, maxLength !== undefined && `at most ${maxLength} characters`].filter(Boolean).join(", ");
 }
 
 function rangeOf(minimum: number, maximum: number): string {
