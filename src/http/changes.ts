@@ -76,10 +76,15 @@ class ChangesEndpoint {
     const { wait, since } = query;
     if (first.isEnough || wait === 0 || since === "now" || exchange.method === "HEAD") return first;
     const { admission, polls } = this.#dependencies;
-    const read = ({ page: { next } }: PageReading) =>
-      Promise.resolve(
-        admission.readmit(exchange, (_, now) => this.#read(exchange, format, { ...query, since: next }, now)),
-      );
+    const read = async ({ site, page }: PageReading, head: Head) => {
+      try {
+        return await this.#read(exchange, format, { ...query, since: page.next }, { site, ...head });
+      } catch (error) {
+        // The history of a removed site is gone too.
+        await admission.readmit(exchange, () => {});
+        throw error;
+      }
+    };
     return polls.wait(exchange, { key, wait, first, read });
   }
 
@@ -87,11 +92,10 @@ class ChangesEndpoint {
     exchange: Exchange,
     format: Format,
     query: ChangesQuery,
-    fresh: FreshSite,
+    { site, revision, epoch }: Head & Pick<FreshSite, "site">,
     attempt = 1,
   ): Promise<PageReading> {
     const { admission, snapshots } = this.#dependencies;
-    const { site, revision, epoch } = fresh;
     try {
       const page = await this.#page(site, { revision, epoch }, query, format);
       // While the page was read, the key may have been revoked or the site removed.

@@ -27,8 +27,11 @@ interface PollOptions<R extends Reading> {
   readonly wait: number;
   /** What was read first. */
   readonly first: R;
-  /** Reads again, after it has checked the key and the site again. */
-  readonly read: (last: R) => Promise<R>;
+  /**
+   * Reads again and then checks the key and the site again.
+   * @param head that the site has reached
+   */
+  readonly read: (last: R, head: Head) => Promise<R>;
 }
 
 interface PollDependencies {
@@ -74,7 +77,7 @@ export class Polls {
     this.#waiting.add(poll as unknown as Poll<Reading>);
     const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);
     const stops = [
-      siteWatch.watch(first.site, first.head, () => poll.readAgain()),
+      siteWatch.watch(first.site, first.head, (head) => poll.readAgain(head)),
       siteWatch.watch(systemSite, first.system, () => poll.readAgain()),
     ];
     exchange.request.onClientEnd(() => poll.run());
@@ -114,10 +117,12 @@ export class Polls {
 /** A request that waits. */
 class Poll<R extends Reading> implements FairWork {
   readonly site: number;
-  readonly #read: (last: R) => Promise<R>;
+  readonly #read: PollOptions<R>["read"];
   readonly #recheck: () => void;
   readonly #result = Promise.withResolvers<R>();
   #last: R;
+  /** What the site has reached. */
+  #head: Head;
   #reading: Promise<void> | undefined;
   /** Whether a change came during the reading under way. */
   #isDue = false;
@@ -126,6 +131,7 @@ class Poll<R extends Reading> implements FairWork {
   constructor({ first, read }: PollOptions<R>, recheck: () => void) {
     this.site = first.site;
     this.#last = first;
+    this.#head = first.head;
     this.#read = read;
     this.#recheck = recheck;
   }
@@ -134,8 +140,9 @@ class Poll<R extends Reading> implements FairWork {
     return this.#result.promise;
   }
 
-  /** Reads again, after a change. */
-  readAgain(): Promise<void> | undefined {
+  /** Reads again, after a change of the site, to `head`, or of the system site. */
+  readAgain(head = this.#head): Promise<void> | undefined {
+    this.#head = head;
     this.#isDue = true;
     this.#reading ??= this.#readAll();
     return this.#reading;
@@ -157,7 +164,7 @@ class Poll<R extends Reading> implements FairWork {
     while (this.#isDue && !this.#hasEnded) {
       this.#isDue = false;
       try {
-        this.#last = await this.#read(this.#last);
+        this.#last = await this.#read(this.#last, this.#head);
       } catch (error) {
         this.#hasEnded = true;
         this.#result.reject(error);

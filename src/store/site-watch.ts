@@ -10,8 +10,11 @@ import { type OnChange, SiteWatcher, type WatchedSite } from "./site-watcher.ts"
 const portion = 200;
 /** Milliseconds between two looks at all watched sites, where commits may be missed, and after the store failed. */
 const lookInterval = 250;
-/** After a look, the pause is so many times as long as the look took, and at most so many milliseconds. */
-const pauseFactor = 10;
+/**
+ * After a look, the pause is so many times as long as the look took, and at most so many milliseconds. While a database server looks,
+ * this process does other work.
+ */
+const pauseFactor = { here: 10, elsewhere: 1 };
 const maxPause = 1000;
 /** Milliseconds after the last watcher in which the engine is watched on: most clients come back at once. */
 const lingerTime = 5000;
@@ -124,23 +127,22 @@ export class SiteWatch {
 
   /** Returns how long to pause. */
   async #look(due: readonly number[]): Promise<number> {
-    let taken = 0;
+    let pause = 0;
     for (let at = 0; at < due.length && !this.#isStopped; at += portion) {
       if (at > 0) await new Promise((resolve) => setImmediate(resolve));
-      const started = performance.now();
       try {
-        await this.#lookAt(due.slice(at, at + portion));
+        pause += await this.#lookAt(due.slice(at, at + portion));
       } catch {
         // Requests report that the store does not respond. Here, nothing is lost by a later look.
         this.#note(due.slice(at));
         return lookInterval;
       }
-      taken += performance.now() - started;
     }
-    return Math.min(maxPause, pauseFactor * taken);
+    return Math.min(maxPause, pause);
   }
 
-  async #lookAt(sites: readonly number[]): Promise<void> {
+  async #lookAt(sites: readonly number[]): Promise<number> {
+    const started = performance.now();
     const found = this.#engine.heads(sites);
     const heads = found instanceof Promise ? await found : found;
     sites.forEach((site, index) => {
@@ -149,5 +151,7 @@ export class SiteWatch {
       watched.head = heads[index] as Head;
       for (const watcher of watched.watchers) watcher.callIfChanged();
     });
+    const factor = found instanceof Promise ? pauseFactor.elsewhere : pauseFactor.here;
+    return factor * (performance.now() - started);
   }
 }

@@ -2,8 +2,8 @@ import type { FairQueue, FairWork } from "../lib/fair-queue.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Head } from "../model/engine.ts";
 
-/** Called when a site has changed. Must not throw or reject. */
-export type OnChange = () => MaybePromise<void>;
+/** Called when a site has changed, with its head as it was found. Must not throw or reject. */
+export type OnChange = (head: Head) => MaybePromise<void>;
 
 export interface WatchedSite {
   readonly id: number;
@@ -51,7 +51,7 @@ export class SiteWatcher implements FairWork {
   run(): MaybePromise<void> {
     if (this.#isStopped) return;
     if (this.#site.head) this.#known = this.#site.head;
-    return after(this.#onChange(), () => {
+    return after(this.#onChange(this.#known), () => {
       this.#isBusy = false;
       // What was committed during the call may have come too late for it.
       this.callIfChanged();
