@@ -111,5 +111,10 @@ test("on a phone, the list of pages opens, has no fault, and closes by Escape", 
   expect(await findings(page)).toEqual([]);
   await page.keyboard.press("Escape");
   expect(await current.isVisible()).toBe(false);
+  await page.goto(`${server.url}/docs`);
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("link", { name: "Delete a brand", exact: true }).click();
+  expect(await page.locator("#side").isVisible()).toBe(false);
+  expect(page.url()).toEndWith("/docs#deleteBrand");
   await context.close();
 });

@@ -27,6 +27,10 @@ describe("a page", () => {
         .map(([, link]) => link as string)
         .filter((link) => /^(?:https?:)?\/\//.test(link));
       expect(foreign).toEqual([]);
+      const ids = [...response.text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id as string);
+      expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+      const anchors = links.filter((link) => link.startsWith("#")).map((link) => link.slice(1));
+      expect(anchors.filter((anchor) => !ids.includes(anchor))).toEqual([]);
       const own = new Set(links.filter((link) => link.startsWith("/")).map((link) => link.split("#")[0] as string));
       for (const link of own)
         expect([link, (await fetch(server.url + link, { method: "HEAD" })).status]).toEqual([link, 200]);

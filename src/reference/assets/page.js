@@ -64,6 +64,8 @@
     const button = target.closest?.("button");
     if (button?.dataset.set) choose(button);
     if (button?.className === "copy") copy(button);
+    // A link to a part of the same page leaves the list of pages open on a phone.
+    target.closest?.(".side a")?.closest(".side").hidePopover?.();
   });
   document.addEventListener("DOMContentLoaded", () => {
     for (const address of document.querySelectorAll(".origin")) address.textContent = location.origin;

@@ -30,7 +30,8 @@ document.addEventListener("DOMContentLoaded", () => {
     if (method !== (body === undefined ? "GET" : "POST")) parts.push(`-X ${method}`);
     if (path.includes("[")) parts.push("-g");
     for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
-    if (body !== undefined) parts.push(`-d ${quote(body)}`);
+    // After `-d`, `@` means a file.
+    if (body !== undefined) parts.push(`${body.startsWith("@") ? "--data-raw" : "-d"} ${quote(body)}`);
     return `curl ${parts.join(" ")} \\\n  ${quote(location.origin + path)}`;
   };
 

@@ -24,12 +24,32 @@ interface RenderedMarkdown {
 export function renderMarkdown(text: string, folder = "", isServed = (_path: string) => true): RenderedMarkdown {
   const marked = createMarked(folder, isServed);
   const tokens = marked.lexer(text);
-  const headings = tokens.flatMap((token) =>
-    token.type === "heading" && token.depth === 2
-      ? [{ id: toAnchor(token.text), title: marked.parseInline(token.text, { async: false }) }]
-      : [],
-  );
+  const titles = tokens.filter((token): token is HeadingToken => token.type === "heading");
+  addIds(titles);
+  const headings = titles
+    .filter(({ depth }) => depth === 2)
+    .map((token) => ({ id: idOf(token), title: marked.parseInline(token.text, { async: false }) }));
   return { html: marked.parser(withGroups(tokens)), headings };
+}
+
+/** A heading with its ID. */
+interface HeadingToken extends Tokens.Heading {
+  id?: string;
+}
+
+/** Gives each heading an ID of its own: the second `Added` of a page is `added-2`. */
+function addIds(titles: readonly HeadingToken[]): void {
+  const counts = new Map<string, number>();
+  for (const token of titles) {
+    const anchor = toAnchor(token.text);
+    const count = (counts.get(anchor) ?? 0) + 1;
+    counts.set(anchor, count);
+    token.id = count === 1 ? anchor : `${anchor}-${count}`;
+  }
+}
+
+function idOf({ id, text }: HeadingToken): string {
+  return id ?? toAnchor(text);
 }
 
 /** A sentence with links and code, without a paragraph around it. */
@@ -40,8 +60,9 @@ export function renderSentence(text: string): string {
 function createMarked(folder: string, isServed: (path: string) => boolean): Marked {
   return new Marked({
     renderer: {
-      heading({ tokens, depth, text }) {
-        const id = toAnchor(text);
+      heading(token) {
+        const { tokens, depth } = token;
+        const id = idOf(token);
         const html = this.parser.parseInline(tokens);
         const link = depth === 1 ? "" : ` <a class="anchor" href="#${id}" aria-label="Link to this section">#</a>`;
         return `<h${depth} id="${id}">${html}${link}</h${depth}>\n`;
