@@ -85,7 +85,8 @@ function pruneCommand(): Command {
       "after",
       `
 Records stay as they are. What is deleted cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can go on. A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
+kept, so that clients that have read all changes can go on. Webhooks that had not delivered what is deleted are listed.
+A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
     .action(async (options: PruneFlags) => {
       const point = readPoint("--before", options.before);

@@ -46,22 +46,15 @@ export async function listWebhooks(engine: Engine, site?: SiteRecord): Promise<L
 
 /** @throws Refusal `not-found` */
 export async function findWebhook(engine: Engine, id: number): Promise<ListedWebhook> {
-  const system = await readSystem(engine);
-  const { ID } = requireWebhook(system, id);
-  const [found] = await toListed(engine, system, (one) => one.ID === ID);
-  return found as ListedWebhook;
+  const [found] = await toListed(engine, await readSystem(engine), ({ ID }) => ID === id);
+  if (!found) throw unknownWebhook(id);
+  return found;
 }
 
 /** The record of a webhook as it is stored. */
-export function toWebhookRecord({
-  siteName: _,
-  status: __,
-  detail: ___,
-  state: ____,
-  lag: _____,
-  ...record
-}: ListedWebhook): WebhookRecord {
-  return record;
+export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
+  const { ID, Site, URL: url, Resources, Created, Paused, Reason } = webhook;
+  return { ID, Site, URL: url, Resources, Created, Paused, Reason };
 }
 
 /** The webhooks of sites that were not removed. An older program leaves those of a site that it removes. */
@@ -73,8 +66,12 @@ export function webhooksIn(system: System): WebhookRecord[] {
 /** @throws Refusal `not-found` */
 export function requireWebhook(system: System, id: number): WebhookRecord {
   const found = webhooksIn(system).find(({ ID }) => ID === id);
-  if (!found) throw new Refusal("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
+  if (!found) throw unknownWebhook(id);
   return found;
+}
+
+function unknownWebhook(id: number): Refusal {
+  return new Refusal("not-found", `unknown webhook ${id}: \`webhook list\` shows all`);
 }
 
 export function webhookKeyOf({ ID, Site }: WebhookRecord): WebhookKey {

@@ -11,15 +11,15 @@ import type { WebhookAttempt, WebhookChanges, WebhookState } from "../model/webh
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { AddressPolicy } from "../webhooks/addresses.ts";
 import { deliverTest } from "../webhooks/test-delivery.ts";
-import { changeSystem, toDelete, toInstant, toUpdate } from "./system.ts";
+import { changeSystem, readSystem, toDelete, toInstant, toUpdate } from "./system.ts";
 import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
 import {
   findWebhook,
   type ListedWebhook,
   requireWebhook,
-  toWebhookRecord,
   type WebhookRecord,
   webhookKeyOf,
+  webhooksIn,
 } from "./webhook-list.ts";
 import { checkWebhookUrl } from "./webhook-url.ts";
 
@@ -98,12 +98,18 @@ export async function testWebhook(
   return { webhook, attempt: await deliverTest(engine, { ...webhookKeyOf(webhook), siteName, url }, allow) };
 }
 
-/** Removes a webhook with its secrets and attempts. @throws Refusal `not-found` */
-export async function removeWebhook(engine: Engine, id: number, now: number): Promise<WebhookRecord> {
-  const record = toWebhookRecord(await findWebhook(engine, id));
-  await engine.removeWebhook(webhookKeyOf(record));
+/**
+ * Removes a webhook with its secrets and attempts, and returns its record. There is none when an older program restored the database and
+ * left the rest.
+ * @throws Refusal `not-found`
+ */
+export async function removeWebhook(engine: Engine, id: number, now: number): Promise<Partial<WebhookRecord>> {
+  const record = webhooksIn(await readSystem(engine)).find(({ ID }) => ID === id);
+  const left = record ? [] : (await engine.webhookStates()).filter(({ webhook }) => webhook === id);
+  for (const key of record ? [webhookKeyOf(record)] : left) await engine.removeWebhook(key);
+  if (left.length > 0) return { ID: id };
   await changeSystem(engine, (system) => [toDelete(webhookResource, requireWebhook(system, id).ID, now)]);
-  return record;
+  return record as WebhookRecord;
 }
 
 async function changeRecord(

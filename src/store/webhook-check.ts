@@ -50,7 +50,7 @@ export class WebhookChecker {
 }
 
 function faultOf({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
-  if (site === undefined) return "has no record";
+  if (site === undefined) return "has no record: an older program restored the database; remove it";
   if (stateSite === undefined)
     return "is incomplete: `webhook add` is under way or was interrupted, or an older program restored it; remove it";
   if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;

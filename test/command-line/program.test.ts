@@ -26,10 +26,10 @@ describe("help", () => {
     const { code, stdout, stderr } = await shop.run(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout.split("\n").filter((line) => line.length > 120)).toEqual([]);
-    expect([...stdout.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, heading]) => heading)).toEqual([
+    expect([...stdout.matchAll(/^([A-Z][a-z, ]+):$/gm)].map(([, heading]) => heading)).toEqual([
       "Options",
       "Serving",
-      "Sites and keys",
+      "Sites, keys and webhooks",
       "Records",
       "History and the whole database",
       "Help",
@@ -39,7 +39,8 @@ describe("help", () => {
   test("of every command is on stdout, fits a terminal, and ends with an example that has only options of the command", async () => {
     const names = await listed();
     expect(names.length).toBeGreaterThan(10);
-    const inside = await Promise.all(["site", "key"].map(async (group) => [group, await listed(group)] as const));
+    const parents = ["site", "key", "webhook"];
+    const inside = await Promise.all(parents.map(async (group) => [group, await listed(group)] as const));
     const nested = inside.flatMap(([group, all]) => all.filter((name) => name !== "help").map((name) => [group, name]));
     expect(nested.length).toBeGreaterThan(8);
     for (const path of [...names.map((name) => [name]), ...nested]) {
@@ -48,7 +49,7 @@ describe("help", () => {
       expect([path, stdout.split("\n").filter((line) => line.length > 120)]).toEqual([path, []]);
       const last = stdout.trimEnd().split("\n\n").at(-1) ?? "";
       expect(last).toMatch(new RegExp(`^Examples?:(?:\\n {2}storefront ${path.join(" ")}\\b.*)+$`));
-      if (path.length > 1 || !["site", "key"].includes(path[0] as string))
+      if (path.length > 1 || !parents.includes(path[0] as string))
         expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !stdout.includes(` ${option}`))).toEqual([]);
     }
   }, 60_000);
@@ -68,7 +69,7 @@ describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
     ["a command of a group by another word", ["key", "delete", "x"], /did you mean `key revoke`\?/],
     ["a command with a hyphen for a space", ["create-site", "x"], /did you mean `site add`\?/],
     ["a command in the other order", ["list", "keys"], /did you mean `key list`\?/],
-    ["a command that may be several", ["list"], /did you mean `site list` or `key list`\?/],
+    ["a command that may be several", ["list"], /did you mean `site list` or `key list` or `webhook list`\?/],
     ["a command like no other", ["frobnicate"], /unknown command `frobnicate`: `storefront --help` lists all commands/],
     ["a command with a name of the prototype", ["constructor"], /unknown command `constructor`/],
     ["a very long command", ["x".repeat(100_000)], /^storefront: unknown command `x{200}`: `storefront --help`/],
