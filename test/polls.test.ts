@@ -150,6 +150,21 @@ describe.each(engines)("a poll on $name", (kind) => {
       expect((await poll).status).toBe(410);
     });
 
+    test("is 410 at once when the database has lost the changes that it followed", async () => {
+      await write(other, "a");
+      await write(other, "b");
+      const poll = get(`since=${await now()}&wait=20`);
+      await waiting(1);
+      // A page is shared for 100 ms.
+      await Bun.sleep(150);
+      const site = server.site.ID;
+      await kind.run(
+        server.database,
+        `delete from journal where site_id = ${site} and revision = 2; update sites set revision = 1 where id = ${site}`,
+      );
+      expect((await poll).status).toBe(410);
+    });
+
     test("pipelined on one connection, one waits after the other", async () => {
       const since = await now();
       const client = await openClient(server.port);

@@ -36,7 +36,12 @@ interface PollOptions<R extends Reading> {
 
 interface PollDependencies {
   readonly siteWatch: Pick<SiteWatch, "watch">;
-  readonly admission: Pick<Admission, "recheck">;
+  readonly admission: Pick<Admission, "readmit" | "recheck">;
+}
+
+/** A request that waits, of which every `run` is its end. */
+interface Waiting extends FairWork {
+  readonly site: number;
 }
 
 /** Seconds after which a client that may not wait now should ask again. */
@@ -45,7 +50,7 @@ const retryAfter = 5;
 export class Polls {
   readonly #maxPerKey: number;
   readonly #dependencies: PollDependencies;
-  readonly #waiting = new Set<Poll<Reading>>();
+  readonly #waiting = new Set<Waiting>();
   readonly #perKey = new Map<number, number>();
   /** Those that end without a change, by site. Clients that came together also end together. */
   readonly #ends = new FairQueue<number>();
@@ -73,20 +78,19 @@ export class Polls {
     this.#take(key);
     const started = performance.now();
     const { siteWatch, admission } = this.#dependencies;
-    const poll = new Poll(options, () => admission.recheck(exchange, first.site));
-    this.#waiting.add(poll as unknown as Poll<Reading>);
+    const poll = new Poll(exchange, options, admission);
+    this.#waiting.add(poll);
     const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);
-    const stops = [
-      siteWatch.watch(first.site, first.head, (head) => poll.readAgain(head)),
-      siteWatch.watch(systemSite, first.system, () => poll.readAgain()),
-    ];
-    exchange.request.onClientEnd(() => poll.run());
+    const stops: (() => void)[] = [];
     try {
+      stops.push(siteWatch.watch(first.site, first.head, (head) => poll.goOn(head)));
+      stops.push(siteWatch.watch(systemSite, first.system, () => poll.goOn()));
+      exchange.request.onClientEnd(() => poll.run());
       return await poll.ended;
     } finally {
       clearTimeout(timer);
       for (const stop of stops) stop();
-      this.#waiting.delete(poll as unknown as Poll<Reading>);
+      this.#waiting.delete(poll);
       this.#giveBack(key);
       exchange.waited += performance.now() - started;
     }
@@ -114,66 +118,78 @@ export class Polls {
   }
 }
 
-/** A request that waits. */
-class Poll<R extends Reading> implements FairWork {
-  readonly site: number;
+class Poll<R extends Reading> implements Waiting {
+  readonly #exchange: Exchange;
   readonly #read: PollOptions<R>["read"];
-  readonly #recheck: () => void;
+  readonly #admission: PollDependencies["admission"];
   readonly #result = Promise.withResolvers<R>();
   #last: R;
   /** What the site has reached. */
   #head: Head;
-  #reading: Promise<void> | undefined;
-  /** Whether a change came during the reading under way. */
+  #running: Promise<void> | undefined;
+  /** Whether a change came during the work under way. */
   #isDue = false;
   #hasEnded = false;
 
-  constructor({ first, read }: PollOptions<R>, recheck: () => void) {
-    this.site = first.site;
+  constructor(exchange: Exchange, { first, read }: PollOptions<R>, admission: PollDependencies["admission"]) {
+    this.#exchange = exchange;
+    this.#read = read;
+    this.#admission = admission;
     this.#last = first;
     this.#head = first.head;
-    this.#read = read;
-    this.#recheck = recheck;
+  }
+
+  get site(): number {
+    return this.#last.site;
   }
 
   get ended(): Promise<R> {
     return this.#result.promise;
   }
 
-  /** Reads again, after a change of the site, to `head`, or of the system site. */
-  readAgain(head = this.#head): Promise<void> | undefined {
+  /** To be called after a change of its site, to `head`, or of the system site. */
+  goOn(head = this.#head): Promise<void> {
     this.#head = head;
     this.#isDue = true;
-    this.#reading ??= this.#readAll();
-    return this.#reading;
+    this.#running ??= this.#goOn();
+    return this.#running;
   }
 
   /** Ends it with what was read last. The key may have expired meanwhile. */
   run(): void {
+    this.#end(() => {
+      this.#admission.recheck(this.#exchange, this.site);
+      this.#result.resolve(this.#last);
+    });
+  }
+
+  async #goOn(): Promise<void> {
+    try {
+      while (this.#isDue && !this.#hasEnded) {
+        this.#isDue = false;
+        await this.#checkOrRead();
+        if (this.#last.isEnough) this.#end(() => this.#result.resolve(this.#last));
+      }
+    } catch (error) {
+      this.#end(() => this.#result.reject(error));
+    }
+    this.#running = undefined;
+  }
+
+  async #checkOrRead(): Promise<void> {
+    const { revision, epoch } = this.#last.head;
+    const isUnchanged = this.#head.epoch === epoch && this.#head.revision === revision;
+    if (isUnchanged) await this.#admission.readmit(this.#exchange, () => {});
+    else this.#last = await this.#read(this.#last, this.#head);
+  }
+
+  #end(how: () => void): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     try {
-      this.#recheck();
-      this.#result.resolve(this.#last);
+      how();
     } catch (error) {
       this.#result.reject(error);
     }
-  }
-
-  async #readAll(): Promise<void> {
-    while (this.#isDue && !this.#hasEnded) {
-      this.#isDue = false;
-      try {
-        this.#last = await this.#read(this.#last, this.#head);
-      } catch (error) {
-        this.#hasEnded = true;
-        this.#result.reject(error);
-      }
-      if (this.#last.isEnough && !this.#hasEnded) {
-        this.#hasEnded = true;
-        this.#result.resolve(this.#last);
-      }
-    }
-    this.#reading = undefined;
   }
 }
