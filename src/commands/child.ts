@@ -75,7 +75,7 @@ function spawnServe(
   onMessage: (message: MessageOfChild) => void,
 ): Bun.Subprocess<"pipe", "inherit", "inherit"> {
   const child = Bun.spawn({
-    cmd: [process.execPath, ...(isExecutable ? [] : [Bun.main]), "serve"],
+    cmd: [process.execPath, ...(isExecutable ? [] : [...process.execArgv, Bun.main]), "serve"],
     env,
     stdio: ["pipe", "inherit", "inherit"],
     ipc: onMessage,

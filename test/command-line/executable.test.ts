@@ -110,7 +110,7 @@ describe("the executable", () => {
   );
 
   test("reads no settings from files in the folder where it is started", async () => {
-    writeFileSync(shop.file(".env"), "STOREFRONT_PORT=not-a-port\n");
+    writeFileSync(shop.file(".env"), "STOREFRONT_RATE=many\n");
     writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
     writeFileSync(shop.file("preload.ts"), `await Bun.write("${shop.file("loaded")}", "");\n`);
     await shop.serve([], bare);

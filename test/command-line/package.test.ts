@@ -12,6 +12,7 @@ import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/
 const root = join(import.meta.dir, "../..");
 const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
 const home = join(project, "node_modules/@storefront-server/storefront");
+const program = join(home, "bin/storefront.js");
 let shop: Workshop;
 beforeAll(async () => {
   await unpack(await pack(root, project, "--ignore-scripts"), home);
@@ -26,7 +27,7 @@ afterAll(async () => {
 });
 
 test("runs with Node, and tells its version and the commit that it was packed from", async () => {
-  const printed = await runOutside(["node", join(home, "bin/storefront.js"), "--version"], shop.folder);
+  const printed = await runOutside(["node", program, "--version"], shop.folder);
   expect(printed).toBe(`${version} (0123456789ab)\n`);
 });
 
@@ -37,6 +38,22 @@ test("serves a demo with several workers, every document included, and names the
   expect(await server.exited).toBe(0);
   const again = await shop.serve(["--demo"]);
   await waitFor(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
+});
+
+test("reads no settings from files in the folder where it is started, and runs no code there", async () => {
+  writeFileSync(shop.file(".env"), "STOREFRONT_RATE=many\n");
+  writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
+  writeFileSync(shop.file("preload.ts"), `await Bun.write("${shop.file("loaded")}", "");\n`);
+  const installed = openWorkshop(shop.database, ["sh", "-c", `cd "${shop.folder}" && exec node "$0" "$@"`, program]);
+  try {
+    const server = await installed.serve(["--workers", "2"]);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    server.kill();
+    expect(await server.exited).toBe(0);
+  } finally {
+    await installed.close();
+  }
+  expect(existsSync(shop.file("loaded"))).toBe(false);
 });
 
 test("has the changelog, and no source of the tests", () => {
