@@ -19,14 +19,15 @@ const checks: Readonly<Record<string, Check>> = {
   systemd: checkSystemd,
   kubernetes: checkKubernetes,
   prometheus: checkPrometheus,
-  nginx: (report, folder) => checkProxies(report, folder, ["nginx"]),
-  caddy: (report, folder) => checkProxies(report, folder, ["caddy"]),
 };
+// Together, because each waits for a minute.
+const proxies = ["nginx", "caddy"];
+const names = [...Object.keys(checks), ...proxies];
 
 const named = process.argv.slice(2).filter((_, i, args) => args[i] !== "--binary" && args[i - 1] !== "--binary");
-const unknown = named.find((name) => !Object.hasOwn(checks, name));
+const unknown = named.find((name) => !names.includes(name));
 if (unknown !== undefined) {
-  console.error(`unknown check \`${unknown}\`: the checks are ${Object.keys(checks).join(", ")}`);
+  console.error(`unknown check \`${unknown}\`: the checks are ${names.join(", ")}`);
   process.exit(2);
 }
 
@@ -36,15 +37,17 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 const report = createReport();
 const folder = mkdtempSync(join(tmpdir(), "storefront-deploy-"));
 try {
-  await Promise.all(
-    Object.entries(checks)
-      .filter(([name]) => named.length === 0 || named.includes(name))
-      .map(async ([name, check]) => {
-        const own = mkdtempSync(join(folder, `${name}-`));
-        await check(report, own).catch((error) => report.check(`${name}: runs`, false, String(error?.stack ?? error)));
-      }),
-  );
+  const wanted = new Set(named.length > 0 ? named : names);
+  for (const [name, check] of Object.entries(checks)) if (wanted.has(name)) await runCheck(name, check);
+  const together = proxies.filter((name) => wanted.has(name));
+  if (together.length > 0) await runCheck("proxies", (...args) => checkProxies(...args, together));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 process.exit(report.finish());
+
+/** A check that throws is a fault. */
+async function runCheck(name: string, check: Check): Promise<void> {
+  const own = mkdtempSync(join(folder, `${name}-`));
+  await check(report, own).catch((error) => report.check(`${name}: runs`, false, String(error?.stack ?? error)));
+}

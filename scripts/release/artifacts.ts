@@ -88,6 +88,17 @@ function requireShown(shown: string, version: string, commit: string): void {
   if (shown !== expected) throw new Error(`--version prints \`${shown}\` instead of \`${expected}\``);
 }
 
+/** What is in the archive of an executable, besides what it must be passed on with. */
+const archived = [
+  "CHANGELOG.md",
+  "LICENSE",
+  "deploy/Caddyfile",
+  "deploy/nginx.conf",
+  "deploy/prometheus.yml",
+  "deploy/storefront.service",
+  "docs/alerts.yml",
+];
+
 /** `storefront-1.0.0-linux-x64.tar.gz`, with the executable and what its licences ask for. */
 async function archive(
   folder: string,
@@ -100,8 +111,7 @@ async function archive(
   const content = join(folder, "dist", name);
   mkdirSync(content);
   renameSync(program, join(content, "storefront"));
-  for (const file of ["LICENSE", "CHANGELOG.md", "deploy/storefront.service"])
-    copyFileSync(join(folder, file), join(content, basename(file)));
+  for (const file of archived) copyFileSync(join(folder, file), join(content, basename(file)));
   copyFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), join(content, "THIRD-PARTY-LICENSES.txt"));
   const fixed = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"];
   const output = join(target, `${name}.tar.gz`);
