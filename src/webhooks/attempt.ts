@@ -55,9 +55,10 @@ export async function attempt(
   const outcome = outcomeOf(received, aborting.signal);
   onAttempt(outcome);
   if (outcome === "interrupted") return giveUp();
-  const result = await store(received, { event, isMore }, webhook, held, dependencies);
   const { status, fault } = received;
-  await note(engine, webhook, { at, status, milliseconds: Math.round(clock.elapsed() - begun), fault });
+  const noting = note(engine, webhook, { at, status, milliseconds: Math.round(clock.elapsed() - begun), fault });
+  const result = await store(received, { event, isMore }, webhook, held, dependencies);
+  await noting;
   return result;
 }
 

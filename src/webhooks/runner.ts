@@ -20,6 +20,10 @@ const pausesPerLook = 20;
 /** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
 const restTime = 2000;
 
+/** Milliseconds in which changes gather after a request that left nothing to deliver, and how many more for each webhook that does so. */
+const gatherTime = 100;
+const gatherTimePerWebhook = 10;
+
 /** Calls back whenever a site has new changes, until the returned function is called. */
 type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
 
@@ -36,6 +40,8 @@ export class WebhookRunner {
   readonly #running = new Set<Promise<void>>();
   /** Until when, by the clock's `elapsed`, changes of the site give a webhook no turn. */
   readonly #resting = new Map<number, number>();
+  /** Webhooks that let changes gather, and whether there are any. */
+  readonly #gathering = new Map<number, boolean>();
   readonly #watches = new Map<number, () => void>();
   readonly #logLimit: LogLimit;
   #seen: ReadonlyMap<number, SeenWebhook> = new Map();
@@ -110,10 +116,14 @@ export class WebhookRunner {
   }
 
   #onChange(site: number): void {
-    for (const { webhook } of this.#bySite.get(site) ?? []) {
-      const seen = this.#seen.get(webhook);
-      if (seen && this.#mayTakeTurn(seen.state)) this.#turns.add(webhook, seen.state.failures > 0);
-    }
+    for (const { webhook } of this.#bySite.get(site) ?? []) this.#addChanged(webhook);
+  }
+
+  /** Gives a webhook whose site has changed a turn, unless it rests. */
+  #addChanged(webhook: number): void {
+    const seen = this.#seen.get(webhook);
+    if (this.#gathering.has(webhook)) this.#gathering.set(webhook, true);
+    else if (seen && this.#mayTakeTurn(seen.state)) this.#turns.add(webhook, seen.state.failures > 0);
   }
 
   #mayTakeTurn(state: WebhookState): boolean {
@@ -139,9 +149,20 @@ export class WebhookRunner {
   #afterTurn(webhook: number, held: HeldLease, result: TurnResult): void {
     if (!held.lease) this.#leases.delete(webhook);
     const { elapsed } = this.#dependencies.clock;
+    const isChanged = this.#turns.done(webhook);
     if (result === "more") this.#turns.add(webhook, false);
     else if (result === "later") this.#resting.set(webhook, elapsed() + restTime);
-    this.#turns.done(webhook);
+    else this.#gather(webhook, isChanged);
+  }
+
+  /** Lets the next changes gather for a moment, so that a site that changes all the time costs a few requests per second, not one per change. */
+  #gather(webhook: number, isChanged: boolean): void {
+    this.#gathering.set(webhook, isChanged);
+    this.#dependencies.clock.after(gatherTime + gatherTimePerWebhook * this.#gathering.size, () => {
+      const isDue = this.#gathering.get(webhook);
+      this.#gathering.delete(webhook);
+      if (isDue) this.#addChanged(webhook);
+    });
   }
 
   /** Runs work for which `stop` waits. It does not reject. */

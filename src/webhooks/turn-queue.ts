@@ -10,8 +10,8 @@ type Queue = "first" | "retry";
 export class TurnQueue {
   readonly #queues: Record<Queue, Set<number>> = { first: new Set(), retry: new Set() };
   readonly #running = new Map<number, Queue>();
-  /** Those that are to have another turn after the one that they have. */
-  readonly #again = new Map<number, Queue>();
+  /** Those that were added again during their turn. */
+  readonly #again = new Set<number>();
   readonly #start: (webhook: number) => void;
   #isEnded = false;
 
@@ -20,22 +20,20 @@ export class TurnQueue {
     this.#start = start;
   }
 
-  /** Gives the webhook a turn after those that wait, and one after its present turn if it has one. */
+  /** Gives the webhook a turn after those that wait. If it has one at the moment, `done` says that it was added again. */
   add(webhook: number, isRetry: boolean): void {
     const queue = isRetry ? "retry" : "first";
-    if (this.#running.has(webhook)) return void this.#again.set(webhook, queue);
+    if (this.#running.has(webhook)) return void this.#again.add(webhook);
     this.#queues[isRetry ? "first" : "retry"].delete(webhook);
     this.#queues[queue].add(webhook);
     this.#fill();
   }
 
-  /** The turn of the webhook has ended. */
-  done(webhook: number): void {
+  /** The turn of the webhook has ended. Returns whether it was added during that turn. */
+  done(webhook: number): boolean {
     this.#running.delete(webhook);
-    const again = this.#again.get(webhook);
-    this.#again.delete(webhook);
-    if (again) this.add(webhook, again === "retry");
-    else this.#fill();
+    this.#fill();
+    return this.#again.delete(webhook);
   }
 
   /** No turn starts any more. */

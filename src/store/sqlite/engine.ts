@@ -95,7 +95,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
     dropSite: async (site) => {
       while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
-    ...createWebhookWrites((write) => writer.call({ name: "webhook", write }), clock),
+    ...createWebhookWrites((writes) => writer.call({ name: "webhooks", writes }), clock),
     ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {

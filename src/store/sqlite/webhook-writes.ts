@@ -22,6 +22,7 @@ import {
   withSecret,
 } from "../webhook-rows.ts";
 import { insert, put, select } from "./statements.ts";
+import { inBatches } from "./webhook-batches.ts";
 import { selectSecrets } from "./webhook-reads.ts";
 
 type Row = DumpedRow["row"];
@@ -41,15 +42,17 @@ export interface WebhookWrite {
   readonly now: number;
 }
 
-/** @param send returns what `writeWebhook` returned */
+/** @param send returns what `writeWebhooks` returned */
 export function createWebhookWrites(
-  send: (write: WebhookWrite) => Promise<string>,
+  send: (writes: readonly WebhookWrite[]) => Promise<string>,
   clock: () => number,
 ): WebhookWrites {
+  const write = inBatches(send);
   const call =
     (name: keyof WebhookWrites) =>
-    async (...args: unknown[]) =>
-      JSON.parse(await send({ name, args, now: clock() })) ?? undefined;
+    // biome-ignore lint/suspicious/noExplicitAny: the other thread returns what the call of this name returns
+    async (...args: unknown[]): Promise<any> =>
+      (await write({ name, args, now: clock() })) ?? undefined;
   return {
     claimWebhook: call("claimWebhook"),
     updateWebhook: call("updateWebhook"),
@@ -60,10 +63,13 @@ export function createWebhookWrites(
   };
 }
 
-/** Carries out a call, in a transaction that has begun. Returns its result as JSON text. */
-export function writeWebhook(database: Database, { name, args, now }: WebhookWrite): string {
-  const write = createWrites(database, now)[name] as (...args: readonly unknown[]) => unknown;
-  return JSON.stringify(write(...args) ?? null);
+/** Carries out calls in order, in a transaction that has begun. Returns their results as a JSON array. */
+export function writeWebhooks(database: Database, writes: readonly WebhookWrite[]): string {
+  return JSON.stringify(writes.map((write) => carryOut(database, write) ?? null));
+}
+
+function carryOut(database: Database, { name, args, now }: WebhookWrite): unknown {
+  return (createWrites(database, now)[name] as (...args: readonly unknown[]) => unknown)(...args);
 }
 
 type InThisThread = {

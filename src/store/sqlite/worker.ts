@@ -6,7 +6,7 @@ import { Refusal } from "../../model/errors.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
 import { pruneEntries } from "./prune.ts";
-import { type WebhookWrite, writeWebhook } from "./webhook-writes.ts";
+import { type WebhookWrite, writeWebhooks } from "./webhook-writes.ts";
 import { Writer } from "./writer.ts";
 
 declare const self: Worker;
@@ -33,7 +33,7 @@ export type WorkerCall =
   | { readonly name: "noteCounts"; readonly site: number; readonly head: Head; readonly counts: RecordCounts }
   | { readonly name: "noteBackup"; readonly at: number }
   | { readonly name: "dropPortion"; readonly site: number }
-  | { readonly name: "webhook"; readonly write: WebhookWrite }
+  | { readonly name: "webhooks"; readonly writes: readonly WebhookWrite[] }
   | { readonly name: "close" };
 
 /** The result of a call. A failure is plain data, since an error loses its class when it is sent to another thread. */
@@ -60,7 +60,7 @@ function resultOf(call: WorkerCall): WorkerResult {
   }
 }
 
-/** The outcomes of a commit, `more` if there is more to delete, or the result about a webhook; the empty text for other calls. */
+/** The outcomes of a commit, `more` if there is more to delete, or the results about webhooks; the empty text for other calls. */
 function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);
@@ -81,7 +81,7 @@ function carryOut(target: Writer, call: WorkerCall): string {
   else if (call.name === "prune") {
     const { site, through, most } = call;
     return target.transact((database) => pruneEntries(database, site, through, most)) ? "more" : "";
-  } else if (call.name === "webhook") return target.transact((database) => writeWebhook(database, call.write));
+  } else if (call.name === "webhooks") return target.transact((database) => writeWebhooks(database, call.writes));
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

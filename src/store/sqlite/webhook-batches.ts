@@ -1,0 +1,48 @@
+import { Refusal } from "../../model/errors.ts";
+import type { WebhookWrite } from "./webhook-writes.ts";
+
+/** Writes in one transaction: some milliseconds, for which other writes wait. */
+const maxBatch = 100;
+
+interface Waiting {
+  readonly write: WebhookWrite;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Writes that wait for one under way form one transaction, and so wait for the disk once. Otherwise a few webhooks of a site would keep its
+ * clients from writing.
+ * @param send carries out several writes in one transaction, and returns their results as a JSON array
+ */
+export function inBatches(
+  send: (writes: readonly WebhookWrite[]) => Promise<string>,
+): (write: WebhookWrite) => Promise<unknown> {
+  const waiting: Waiting[] = [];
+  let isSending = false;
+
+  async function sendAll(): Promise<void> {
+    isSending = true;
+    while (waiting.length > 0) await sendBatch(waiting.splice(0, maxBatch));
+    isSending = false;
+  }
+
+  async function sendBatch(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const results: unknown[] = JSON.parse(await send(batch.map(({ write }) => write)));
+      batch.forEach(({ resolve }, index) => void resolve(results[index]));
+    } catch (error) {
+      const isShared = batch.length === 1 || error instanceof Refusal;
+      if (isShared) for (const { reject } of batch) reject(error);
+      // One of them has a fault, which is not that of the others.
+      else for (const one of batch) await sendBatch([one]);
+    }
+  }
+
+  return (write) => {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    waiting.push({ write, resolve, reject });
+    if (!isSending) void sendAll();
+    return promise;
+  };
+}
