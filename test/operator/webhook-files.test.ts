@@ -173,6 +173,19 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await target.check()).toEqual([]);
   });
 
+  test("one that was removed while its site was exported arrives incomplete", async () => {
+    const engine = await makeShop();
+    await exportSite(engine, "shop", file("removed"), now);
+    forge(file("removed"), (rows) => {
+      const rest = rows.filter(({ table }) => !table.startsWith("webhook_"));
+      rows.splice(0, rows.length, ...rest);
+    });
+    const target = await open();
+    await importSite(target, file("removed"), { now: () => now });
+    expect(await listWebhooks(target)).toMatchObject([{ status: "incomplete" }]);
+    expect(await target.check()).toEqual([expect.stringContaining("webhook 1 is incomplete")]);
+  });
+
   test("a forged state takes neither a home nor a lease, and rows of other webhooks are skipped", async () => {
     const engine = await makeShop();
     await exportSite(engine, "shop", file("forged"), now);

@@ -121,6 +121,15 @@ describe.each(engines)("webhooks on $name", (kind) => {
     expect(await listWebhooks(engine, other)).toMatchObject([{ Resources: "brands" }]);
   });
 
+  test("a database has 10,000 webhooks at most", async () => {
+    await addSite(engine, "many", {}, now);
+    const values = { Site: "2", URL: url, Resources: "", Created: "", Paused: "", Reason: "" };
+    const stored = Array.from({ length: 9999 }, () => createIntent({ site: systemSite, resource: "webhook", values }));
+    for (let at = 0; at < stored.length; at += 1000) await engine.commit(stored.slice(at, at + 1000));
+    expect(await codeOf(add())).toBe("done");
+    expect(await codeOf(add())).toBe("conflict");
+  });
+
   test.each([
     ["http://erp.example/", "bad-request"],
     ["https://inside.example/", "bad-request"],
