@@ -33,11 +33,14 @@ export interface CodeBlock {
 /** A block of code that the keyboard can scroll, with a button that copies it. */
 export function codeBlock({ text, language, label, address = exampleAddress }: CodeBlock, className = ""): string {
   const name = label ?? labelOf(text, language);
-  const html = highlight(text, language).replaceAll(
-    escapeHtml(address),
-    `<span class="origin">${escapeHtml(address)}</span>`,
-  );
+  const html = withAddress(highlight(text, language), address);
   return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
+}
+
+/** `html` with the URL of the server marked for the script of the page, which puts the one there that the page has. */
+export function withAddress(html: string, address = exampleAddress): string {
+  const text = escapeHtml(address);
+  return html.replaceAll(text, `<span class="origin">${text}</span>`);
 }
 
 /** The same example in several languages, of which the reader sees one. */

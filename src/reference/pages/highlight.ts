@@ -8,9 +8,9 @@ const jsWords =
 const pythonWords =
   "import|from|as|def|return|with|for|in|if|else|elif|not|and|or|while|try|except|raise|class|lambda|None|True|False";
 
-/** `c` comment, `s` string, `n` name of a member, header field or attribute, `k` keyword, `v` constant or variable. */
+/** `c` comment, `s` string, `n` name of a member, header field or attribute, `k` keyword, `v` constant or variable, `u` URL. */
 const languages: Readonly<Record<string, RegExp>> = {
-  sh: /(?<c>(?<=^|\s)#.*)|(?<s>"(?:\\[\s\S]|[^"\\])*"|'[^']*')|(?<v>\$\w+)|(?<k>\b(?:curl|npm|npx|node|export|python3|storefront)\b(?=\s))|(?<n>(?<=\s)--?[A-Za-z][\w-]*)/gm,
+  sh: /(?<c>(?<=^|\s)#.*)|(?<u>"?https?:\/\/[^\s"]+"?)|(?<s>"(?:\\[\s\S]|[^"\\])*"|'[^']*')|(?<v>\$\w+)|(?<k>\b(?:curl|npm|npx|node|export|python3|storefront)\b(?=\s))|(?<n>(?<=\s)--?[A-Za-z][\w-]*)/gm,
   json: /(?<n>"(?:\\.|[^"\\])*"(?=\s*:))|(?<s>"(?:\\.|[^"\\])*")|(?<v>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)/g,
   xml: /(?<c><\?[\s\S]*?\?>|<!--[\s\S]*?-->)|(?<k><\/?[\w:.-]+|\/?>)|(?<n>[\w:.-]+(?==))|(?<s>(?<==)"[^"]*")/g,
   http: /(?<k>^HTTP\/.*)|(?<n>^[A-Za-z-]+(?=: ))/gm,

@@ -2,7 +2,7 @@
 // paths of this server in place of those of the repository.
 
 import { Marked, type Token, type Tokens } from "marked";
-import { type CodeBlock, codeBlock, languageTabs, spoken } from "./code.ts";
+import { type CodeBlock, codeBlock, languageTabs, spoken, withAddress } from "./code.ts";
 import { escapeHtml, toAnchor } from "./html.ts";
 
 interface Heading {
@@ -76,6 +76,9 @@ function createMarked(folder: string, isServed: (path: string) => boolean): Mark
       code(token) {
         const { blocks } = token as Partial<CodeGroup>;
         return blocks ? languageTabs(blocks) : codeBlock(toBlock(token));
+      },
+      codespan({ text }) {
+        return `<code>${withAddress(escapeHtml(text))}</code>`;
       },
       // An empty header cell is a data cell, so that a screen reader does not announce an empty header.
       tablecell({ tokens, header }) {
