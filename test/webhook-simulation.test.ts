@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { withSimulatedEngine } from "./simulation/database.ts";
 import { plantedFaults } from "./simulation/planted-faults.ts";
-import { type SimulationOptions, type SimulationReport, simulate } from "./simulation/simulate.ts";
+import { type SimulationOptions, type SimulationReport, simulate, takeOver } from "./simulation/simulate.ts";
 
 /** Milliseconds of trouble in each. */
 const longest = 60_000;
@@ -49,3 +49,13 @@ describe("webhooks in a simulation", () => {
     expect([...reports.values()].at(-1)?.faults).not.toEqual([]);
   }, 60_000);
 });
+
+test("when a process dies during a request, another goes on within 30 seconds, whenever that is", async () => {
+  const pauses: number[] = [];
+  await withSimulatedEngine(async (engine) => {
+    for (let seed = 1; seed <= 20; seed++) pauses.push(await takeOver(engine, seed));
+  });
+  expect(pauses.filter((pause) => pause > 30_000)).toEqual([]);
+  // The lease protected what the dead process might have done.
+  expect(pauses.filter((pause) => pause < 10_000)).toEqual([]);
+}, 60_000);

@@ -14,8 +14,8 @@ import type { ActiveWebhook } from "./records.ts";
 import { type TurnDependencies, takeTurn } from "./turn.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
-/** Milliseconds between two looks at all states, at least; and how many times as long as the look took. */
-const lookInterval = 2000;
+/** Milliseconds between two looks at all states, and how many times as long as the look took. With the longest, a webhook is taken over in 30 s. */
+const [shortestPause, longestPause] = [2000, 4000];
 const pausesPerLook = 20;
 /** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
 const restTime = 2000;
@@ -82,8 +82,8 @@ export class WebhookRunner {
     } catch (error) {
       this.#logError(error);
     }
-    if (!this.#stop.signal.aborted)
-      this.#lookAfter(Math.max(lookInterval, pausesPerLook * (clock.elapsed() - started)));
+    const pause = pausesPerLook * (clock.elapsed() - started);
+    if (!this.#stop.signal.aborted) this.#lookAfter(Math.min(Math.max(pause, shortestPause), longestPause));
   }
 
   /** Reads all states, and gives a turn to each webhook that is due. */
@@ -159,9 +159,9 @@ export class WebhookRunner {
   #gather(webhook: number, isChanged: boolean): void {
     this.#gathering.set(webhook, isChanged);
     this.#dependencies.clock.after(gatherTime + gatherTimePerWebhook * this.#gathering.size, () => {
-      const isDue = this.#gathering.get(webhook);
+      const isWanted = this.#gathering.get(webhook);
       this.#gathering.delete(webhook);
-      if (isDue) this.#addChanged(webhook);
+      if (isWanted) this.#addChanged(webhook);
     });
   }
 

@@ -61,6 +61,46 @@ export async function simulate(
   return world.end();
 }
 
+/** Kills a process during a request. Returns the simulated milliseconds until the other process sends. */
+export async function takeOver(engine: Engine, seed: number): Promise<number> {
+  const time = new SimulatedTime(Date.UTC(2031, 0, 1) + seed * 3_600_000);
+  current = time;
+  const random = new Random(seed);
+  const sent: number[] = [];
+  const network = new Network({ time, random, onSend: () => sent.push(time.now), onArrival: () => 200 });
+  const options = { engine, time, random, network, plant: noFault, onCommit: () => () => {} };
+  const site = await addSite(engine, `t${seed}-${randomBytes(4).toString("hex")}`, {}, time.now);
+  const at = time.now;
+  await engine.commit([
+    { site: site.ID, resource: "brand", operation: "create", text: '{"Name":"a"}', actor: "sfk_x", at },
+  ]);
+  const webhook = await putTestWebhook(engine, site.ID, `http://127.0.0.1:${seed}/`);
+  const processes = ["a", "b"].map((name) => new SimulatedProcess(name, options));
+  // Both may want to send. The first does, and dies before it can have the response.
+  while (sent.length === 0) await time.pass(1);
+  const state = (await engine.webhookStates([webhook]))[0];
+  await time.pass(random.between(0, 1));
+  const killedAt = time.now;
+  for (const process of processes) if (process.name === state?.holder) process.kill();
+  await time.pass(60_000);
+  const stopping = Promise.all(processes.filter(({ isAlive }) => isAlive).map((process) => process.stop()));
+  await time.pass(1000);
+  await stopping;
+  await engine.removeWebhook(webhook);
+  await engine.commit([
+    {
+      site: systemSite,
+      resource: webhookResource.name,
+      operation: "delete",
+      id: webhook.webhook,
+      text: "{}",
+      actor: "operator",
+      at,
+    },
+  ]);
+  return (sent[1] ?? Number.POSITIVE_INFINITY) - killedAt;
+}
+
 class World {
   readonly random: Random;
   readonly #engine: Engine;
