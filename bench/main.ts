@@ -3,6 +3,7 @@
 //                      npm registry into a temporary folder, which takes some minutes; some packages are compiled
 //   --profile          the time of a look-up and of a create by thread, folder and function
 //   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000)
+//   --feed             what waiting clients and webhooks cost others, and how soon a change arrives at them
 //   --smoke            a short run that fails on errors, not on slow responses
 //   --rounds N         measurements of each server (default 5); the report has the medians
 //   --only TEXT        only the scenarios whose name contains it
@@ -10,6 +11,7 @@
 
 import { parseArgs } from "node:util";
 import { benchBare } from "./bare.ts";
+import { benchFeed } from "./feed/run.ts";
 import { inFolder } from "./folder.ts";
 import { benchPeers } from "./peers/run.ts";
 import { profile } from "./profile/run.ts";
@@ -21,6 +23,7 @@ const { values: flags, positionals: names } = parseArgs({
     peers: { type: "boolean", default: false },
     profile: { type: "boolean", default: false },
     stalls: { type: "boolean", default: false },
+    feed: { type: "boolean", default: false },
     brands: { type: "string", default: "100000" },
     smoke: { type: "boolean", default: false },
     rounds: { type: "string" },
@@ -34,6 +37,7 @@ const seconds = smoke ? 1 : 3;
 const errors = await inFolder((folder) => {
   const setting = { rounds, seconds, warmUp: !smoke, folder };
   if (flags.stalls) return benchStalls({ brands: Number(flags.brands), only, smoke }, folder);
+  if (flags.feed) return benchFeed({ rounds: Math.min(rounds, 3), only, smoke }, folder);
   if (flags.profile) return profile(setting, smoke);
   return flags.peers ? benchPeers({ smoke, only }, names, setting) : benchBare({ smoke, only }, setting);
 });

@@ -1,0 +1,211 @@
+// What it costs others that clients wait for changes and that webhooks deliver them, and how soon clients that wait have a change. On either
+// engine. Writes `bench/feed.md`.
+
+import { join } from "node:path";
+import { startPostgres } from "../../test/support/postgres.ts";
+import { load, type Request } from "../load.ts";
+import { type Measured, startServer } from "../process.ts";
+import { describeRun, toMicros, toRow, toTable } from "../report.ts";
+import { sampleBrand } from "../scenarios.ts";
+import { type FollowedSites, fillSites } from "./sites.ts";
+import { startWaiters } from "./waiters.ts";
+
+interface FeedBenchOptions {
+  /** Measurements of each figure, of which the median is shown. */
+  readonly rounds: number;
+  /** A short run that writes no page. */
+  readonly smoke: boolean;
+  /** Only the engine whose name contains it. */
+  readonly only: string;
+}
+
+interface Level {
+  readonly name: string;
+  readonly waiters: number;
+  readonly webhooks: number;
+}
+
+interface Tables {
+  readonly costs: string[];
+  readonly wakes: string[];
+}
+
+const levels: readonly Level[] = [
+  { name: "nothing", waiters: 0, webhooks: 0 },
+  { name: "1,000 clients", waiters: 1000, webhooks: 0 },
+  { name: "10,000 clients", waiters: 10_000, webhooks: 0 },
+  { name: "100 webhooks", waiters: 0, webhooks: 100 },
+];
+const smokeLevels: readonly Level[] = [{ name: "100 clients, 20 webhooks", waiters: 100, webhooks: 20 }];
+
+const program = join(import.meta.dir, "../../bin/storefront.js");
+const connections = 32;
+
+/** @returns how many requests failed */
+export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folder: string): Promise<number> {
+  const tables: Tables = { costs: [], wakes: [] };
+  let failures = 0;
+  let databases = 0;
+  const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const run = async (engine: string, newDatabase: () => Promise<string>) => {
+    if (!engine.includes(only)) return;
+    for (const level of smoke ? smokeLevels : levels) {
+      const sites = await fillSites(await newDatabase(), level.webhooks, `http://127.0.0.1:${receiver.port}/`);
+      failures += await measureLevel(engine, level, sites, { rounds, folder, tables, seconds: smoke ? 1 : 3 });
+    }
+  };
+  await run("SQLite", async () => `sqlite:${join(folder, `feed-${databases++}.db`)}`);
+  if ("PostgreSQL".includes(only)) {
+    const postgres = await startPostgres();
+    await run("PostgreSQL", postgres.createDatabase).finally(postgres.remove);
+  }
+  await receiver.stop(true);
+  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../feed.md"), report(tables));
+  return failures;
+}
+
+interface LevelSetting {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly folder: string;
+  readonly tables: Tables;
+}
+
+async function measureLevel(
+  engine: string,
+  level: Level,
+  sites: FollowedSites,
+  setting: LevelSetting,
+): Promise<number> {
+  const { rounds, tables } = setting;
+  const env = { STOREFRONT_DATABASE: sites.database, STOREFRONT_LOG: "warn" };
+  const server = await startServer("storefront", ["node", program, "serve", "--port", "0"], env);
+  let failures = 0;
+  const add = (rows: string[], cells: readonly (string | number)[]) => {
+    rows.push(toRow([engine, level.name, ...cells]));
+    console.log(rows.at(-1));
+  };
+  const { waiters: count, webhooks } = level;
+  const waiters = await startWaiters(server.url, "followed.test", count, sites.keys.followed);
+  try {
+    // Where nothing waits, both sites are alike.
+    for (const site of count + webhooks > 0 ? (["other", "followed"] as const) : (["other"] as const)) {
+      for (const request of [lookUp(site, sites), create(site, sites)]) {
+        const cost = await measureCost(server, request, setting, (work) => waiters.during(work, 0));
+        failures += cost.failures;
+        const name = request.method === "GET" ? "look-ups" : "creates";
+        add(tables.costs, [
+          name,
+          site,
+          Math.round(cost.perSecond),
+          `${cost.p99.toFixed(1)} ms`,
+          `${toMicros(cost.cpu)} µs`,
+        ]);
+      }
+    }
+    if (count > 0) {
+      const wakes: Wake[] = [];
+      for (let i = 0; i < rounds; i++)
+        wakes.push(await measureWake(server, create("followed", sites), (work) => waiters.during(work, 3000)));
+      failures += wakes.filter(({ pages }) => pages < count).length;
+      const cells = (["response", "first", "last"] as const).map((name) =>
+        median(wakes.map((wake) => wake[name])).toFixed(0),
+      );
+      add(tables.wakes, cells);
+    }
+  } finally {
+    await waiters.stop();
+    await server.stop();
+  }
+  return failures;
+}
+
+interface Wake {
+  readonly pages: number;
+  readonly response: number;
+  readonly first: number;
+  readonly last: number;
+}
+
+type During = (
+  work: () => Promise<unknown>,
+) => Promise<{ pages: number; failures: number; first: number; last: number }>;
+
+/** Requests per second, and the CPU time of the server per request, what it does for those that wait included. */
+async function measureCost(
+  server: Measured,
+  request: Request,
+  { rounds, seconds, folder }: LevelSetting,
+  during: During,
+) {
+  const samples: { perSecond: number; p99: number; cpu: number }[] = [];
+  let failures = 0;
+  await load(server.url, request, connections, 1, folder);
+  for (let i = 0; i < rounds; i++) {
+    await Bun.sleep(1000);
+    const before = server.cpu();
+    const received = await during(async () => {
+      const { perSecond, p99, requests, errors } = await load(server.url, request, connections, seconds, folder);
+      samples.push({ perSecond, p99, cpu: (server.cpu() - before) / (requests + connections) });
+      failures += errors;
+    });
+    failures += received.failures;
+  }
+  const medianOf = (name: "perSecond" | "p99" | "cpu") => median(samples.map((sample) => sample[name]));
+  return { perSecond: medianOf("perSecond"), p99: medianOf("p99"), cpu: medianOf("cpu"), failures };
+}
+
+/** Milliseconds from the moment at which a create is sent: until its response, and until the first and last waiting client has the change. */
+async function measureWake(
+  { url }: Measured,
+  { method, path, headers, body = "" }: Request,
+  during: During,
+): Promise<Wake> {
+  let [sent, response] = [0, 0];
+  const { pages, first, last } = await during(async () => {
+    await Bun.sleep(1000);
+    sent = now();
+    await (await fetch(url + path, { method, headers, body: body.replace("[<id>]", "wake") })).arrayBuffer();
+    response = now() - sent;
+  });
+  return { pages, response, first: first - sent, last: last - sent };
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+function lookUp(site: "followed" | "other", sites: FollowedSites): Request {
+  return { method: "GET", path: "/restapi/brands/500.json", headers: headersOf(site, sites) };
+}
+
+function create(site: "followed" | "other", sites: FollowedSites): Request {
+  const body = JSON.stringify({ ...sampleBrand(1), Name: "[<id>]" });
+  return { method: "POST", path: "/restapi/brands.json", headers: headersOf(site, sites), body };
+}
+
+function headersOf(site: "followed" | "other", { keys }: FollowedSites): Record<string, string> {
+  return { Host: `${site}.test`, "X-API-AUTH": keys[site][0] as string, "Accept-Encoding": "identity" };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function report({ costs, wakes }: Tables): string {
+  const costHeader = ["engine", "follow the site", "load", "on the site", "requests/s", "99 %", "CPU per request"];
+  return `# Following changes
+
+${describeRun()}
+
+A load of ${connections} connections on the site that clients follow, or on another one. 20 of the webhooks are of the followed site, the others of sites
+that do not change. The CPU time is that of the server, with what it does for those that wait. The server is kept on one core; the load and the
+clients that wait share another, so with many clients on the same site the load is slower also because of them.
+
+${toTable(costHeader, costs).join("\n")}
+
+How soon a change arrives at clients that wait, in milliseconds after the create was sent:
+
+${toTable(["engine", "waiting", "response to the create", "first client", "last client"], wakes).join("\n")}
+`;
+}

@@ -1,0 +1,53 @@
+import { createKey } from "../../src/operator/keys.ts";
+import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
+import { addWebhook } from "../../src/operator/webhook-add.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { sampleBrands } from "../scenarios.ts";
+
+/** The database of a run: the site `followed.test`, on which clients wait, and `other.test`. */
+export interface FollowedSites {
+  readonly database: string;
+  /** Keys of each. One key may have half of the connections wait. */
+  readonly keys: Readonly<Record<"followed" | "other", readonly string[]>>;
+}
+
+const keysOfSite = 4;
+const webhooksOfSite = 20;
+
+/**
+ * Fills an empty database.
+ * @param webhooks how many there are, to `receiver`: 20 each of `followed`, and of sites that nobody writes to
+ */
+export async function fillSites(database: string, webhooks: number, receiver: string): Promise<FollowedSites> {
+  const engine = await openEngine(database, allResources);
+  const addTo = async (site: SiteRecord) => {
+    const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+    const settings = { url: receiver, resources: [], since: "now" } as const;
+    for (let i = 0; i < webhooksOfSite; i++) await addWebhook(engine, site, settings, policy, Date.now());
+  };
+  const add = async (name: string) => {
+    const site = await addSite(engine, name, { hostnames: [`${name}.test`] }, Date.now());
+    const common = {
+      site: site.ID,
+      resource: brand.name,
+      operation: "create",
+      actor: "bench",
+      at: Date.now(),
+    } as const;
+    await engine.commit(
+      sampleBrands(1000).map(({ ID: _, ...values }) => ({ ...common, text: JSON.stringify(values) })),
+    );
+    const keys = await Array.fromAsync({ length: keysOfSite }, () => createKey(engine, site, {}, Date.now()));
+    return { site, keys: keys.map(({ key }) => key) };
+  };
+  try {
+    const [followed, other] = [await add("followed"), await add("other")];
+    for (let added = 0; added < webhooks; added += webhooksOfSite)
+      await addTo(added === 0 ? followed.site : await addSite(engine, `quiet-${added}`, {}, Date.now()));
+    return { database, keys: { followed: followed.keys, other: other.keys } };
+  } finally {
+    await engine.close();
+  }
+}

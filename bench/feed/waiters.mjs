@@ -1,0 +1,70 @@
+// Clients that follow a site: each waits for the next change, and asks again at once when it has it.
+//   node waiters.mjs PORT HOST COUNT KEY...
+// Prints a line when all wait. `mark` on standard input begins a measurement; `report` prints, as a line of JSON, how many pages with
+// changes and how many failures there were since, and when the first and the last of the pages came (milliseconds since 1970). Ends with
+// its input.
+
+import { connect } from "node:net";
+import { createInterface } from "node:readline";
+
+const [port, host, total, ...keys] = process.argv.slice(2);
+/** Connections that are opened at once. */
+const openedAtOnce = 100;
+const now = () => performance.timeOrigin + performance.now();
+
+let opened = 0;
+let waiting = 0;
+let seen = { pages: 0, failures: 0, first: 0, last: 0 };
+
+/** Opens a connection, which opens the next one when it waits. */
+function open() {
+  if (opened === Number(total)) return;
+  const key = keys[opened++ % keys.length];
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.setNoDelay(true);
+  let received = "";
+  let since = "now";
+  const ask = () => {
+    const query = since === "now" ? "since=now" : `wait=55&since=${since}`;
+    socket.write(`GET /restapi/changes.json?${query} HTTP/1.1\r\nHost: ${host}\r\nX-API-AUTH: ${key}\r\n\r\n`);
+  };
+  socket.on("connect", ask);
+  socket.on("error", () => seen.failures++);
+  socket.on("data", (bytes) => {
+    received += bytes.toString("latin1");
+    const end = received.indexOf("\r\n\r\n");
+    if (end === -1) return;
+    const length = Number(/content-length: (\d+)/i.exec(received)?.[1]);
+    if (received.length < end + 4 + length) return;
+    note(received);
+    const next = /"Next":"([^"]+)"/.exec(received)?.[1];
+    received = "";
+    if (since === "now") noteWaiting();
+    since = next ?? "now";
+    ask();
+  });
+}
+
+function note(response) {
+  if (!response.startsWith("HTTP/1.1 200")) seen.failures++;
+  else if (!response.includes('"Changes":[]')) {
+    seen.last = now();
+    if (seen.pages++ === 0) seen.first = seen.last;
+  }
+}
+
+function noteWaiting() {
+  waiting++;
+  open();
+  // The last requests are on their way.
+  if (waiting === Number(total)) setTimeout(() => console.log("waiting"), 1000);
+}
+
+for (let i = 0; i < openedAtOnce; i++) open();
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    if (line === "report") console.log(JSON.stringify(seen));
+    seen = { pages: 0, failures: 0, first: 0, last: 0 };
+  })
+  .on("close", () => process.exit());
