@@ -27,6 +27,7 @@ interface Level {
 
 interface Tables {
   readonly costs: string[];
+  readonly idle: string[];
   readonly wakes: string[];
 }
 
@@ -43,7 +44,7 @@ const connections = 32;
 
 /** @returns how many requests failed */
 export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folder: string): Promise<number> {
-  const tables: Tables = { costs: [], wakes: [] };
+  const tables: Tables = { costs: [], idle: [], wakes: [] };
   let failures = 0;
   let databases = 0;
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
@@ -88,6 +89,7 @@ async function measureLevel(
   const { waiters: count, webhooks } = level;
   const waiters = await startWaiters(server.url, "followed.test", count, sites.keys.followed);
   try {
+    add(tables.idle, [`${(await measureIdle(server, rounds)).toFixed(1)} ms`]);
     // Where nothing waits, both sites are alike.
     for (const site of count + webhooks > 0 ? (["other", "followed"] as const) : (["other"] as const)) {
       for (const request of [lookUp(site, sites), create(site, sites)]) {
@@ -105,8 +107,10 @@ async function measureLevel(
     }
     if (count > 0) {
       const wakes: Wake[] = [];
-      for (let i = 0; i < rounds; i++)
+      for (let i = 0; i < rounds; i++) {
+        await untilQuiet((work) => waiters.during(work, 0));
         wakes.push(await measureWake(server, create("followed", sites), (work) => waiters.during(work, 3000)));
+      }
       failures += wakes.filter(({ pages }) => pages < count).length;
       const cells = (["response", "first", "last"] as const).map((name) =>
         median(wakes.map((wake) => wake[name])).toFixed(0),
@@ -155,6 +159,25 @@ async function measureCost(
   return { perSecond: medianOf("perSecond"), p99: medianOf("p99"), cpu: medianOf("cpu"), failures };
 }
 
+/** Waits up to a minute until the waiting clients have everything that a load has changed. */
+async function untilQuiet(during: During): Promise<void> {
+  const deadline = performance.now() + 60_000;
+  let pages: number;
+  do ({ pages } = await during(() => Bun.sleep(1500)));
+  while (pages > 0 && performance.now() < deadline);
+}
+
+/** The CPU time of the server in a second in which nothing is requested, in milliseconds. */
+async function measureIdle(server: Measured, rounds: number): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < rounds; i++) {
+    const before = server.cpu();
+    await Bun.sleep(2000);
+    times.push((server.cpu() - before) / 2000);
+  }
+  return median(times);
+}
+
 /** Milliseconds from the moment at which a create is sent: until its response, and until the first and last waiting client has the change. */
 async function measureWake(
   { url }: Measured,
@@ -192,7 +215,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-function report({ costs, wakes }: Tables): string {
+function report({ costs, idle, wakes }: Tables): string {
   const costHeader = ["engine", "follow the site", "load", "on the site", "requests/s", "99 %", "CPU per request"];
   return `# Following changes
 
@@ -203,6 +226,10 @@ that do not change. The CPU time is that of the server, with what it does for th
 clients that wait share another, so with many clients on the same site the load is slower also because of them.
 
 ${toTable(costHeader, costs).join("\n")}
+
+What the server does in a second in which nothing is requested:
+
+${toTable(["engine", "waiting", "CPU"], idle).join("\n")}
 
 How soon a change arrives at clients that wait, in milliseconds after the create was sent:
 
