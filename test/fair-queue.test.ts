@@ -80,3 +80,27 @@ test("the result of a work is that of its promise", async () => {
   ]);
   expect(results).toMatchObject([{ value: "a" }, { reason: { message: "b" } }, { value: "c" }]);
 });
+
+test("a queue that is never empty keeps nothing of what is done, and does each work once", async () => {
+  const queue = new FairQueue<number>();
+  let done = 0;
+  const addOne = () => {
+    const work = { run: () => void done++ };
+    queue.add(0, work);
+    return new WeakRef(work);
+  };
+  const works = Array.from({ length: 3000 }, addOne);
+  for (let turn = 0; turn < 300; turn++) {
+    for (let count = 0; count < 8; count++) addOne();
+    await nextTurn();
+  }
+  const before = done;
+  expect(before).toBeGreaterThan(1500);
+  Bun.gc(true);
+  await nextTurn();
+  Bun.gc(true);
+  expect(works.slice(0, before - 1100).filter((work) => work.deref() !== undefined).length).toBeLessThan(20);
+  while (done < 5400) await nextTurn();
+  for (let turn = 0; turn < 10; turn++) await nextTurn();
+  expect(done).toBe(5400);
+});

@@ -7,11 +7,17 @@ export interface FairWork {
   run(): MaybePromise<void>;
 }
 
-/** Works in one turn of the event loop at most, since what they do later in the turn is not known, and the milliseconds after which no other begins. */
+/**
+ * Works in one turn of the event loop at most, since what they do later in the turn is not known, and the milliseconds after which no
+ * other begins.
+ */
 const perTurn = 8;
 const turnTime = 1;
 /** Works that may be unfinished. When what they wait for comes, they all go on in the same turn. */
 const maxUnfinished = 100;
+
+/** Works of a group that are kept although they have begun, at most: to remove each by itself would move all others. */
+const maxBegun = 1000;
 
 interface Group {
   readonly works: FairWork[];
@@ -85,6 +91,8 @@ export class FairQueue<Name> {
     const name = this.#round[this.#at++] as Name;
     const group = this.#groups.get(name) as Group;
     const work = group.works[group.begun++];
+    if (group.begun >= maxBegun) group.works.splice(0, group.begun);
+    group.begun %= maxBegun;
     if (group.begun < group.works.length) this.#nextRound.push(name);
     else this.#groups.delete(name);
     return work;
