@@ -18,7 +18,7 @@ outer() {
   kill -KILL $namespace
   wait $namespace 2>/dev/null
   echo $$ >"$group/../cgroup.procs"
-  for _ in $(seq 50); do
+  for _ in $(seq 300); do
     find "$group" -depth -type d -exec rmdir {} + 2>/dev/null && break
     sleep 0.1
   done
