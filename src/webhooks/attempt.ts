@@ -47,11 +47,13 @@ export async function attempt(
   if (valid.length === 0) return releaseHeld(held, "later");
   const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
-  // Nothing is awaited between this check and the request.
-  if (aborting.signal.aborted) return giveUp();
   const begun = clock.elapsed();
-  const received = await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
+  // Nothing is awaited between this check and the request.
+  const received = aborting.signal.aborted
+    ? undefined
+    : await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
   aborting.cancel();
+  if (!received) return giveUp();
   const outcome = outcomeOf(received, aborting.signal);
   onAttempt(outcome);
   if (outcome === "interrupted") return giveUp();
