@@ -21,8 +21,8 @@ const pausesPerLook = 20;
 const restTime = 2000;
 
 /** Milliseconds in which changes gather after a request that left nothing to deliver, and how many more for each webhook that does so. */
-const gatherTime = 100;
-const gatherTimePerWebhook = 10;
+const gatherTime = 250;
+const gatherTimePerWebhook = 20;
 
 /** Calls back whenever a site has new changes, until the returned function is called. */
 type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
