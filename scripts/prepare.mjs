@@ -1,5 +1,5 @@
 // After `npm ci` in a checkout: builds the client, which the server offers at /docs/client.tgz. Without the development dependencies there is no
-// compiler, and nothing to do.
+// compiler, and nothing to do. npm runs it as `postprepare`: it would warn those who install the package from a file of a `prepare` script.
 
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";

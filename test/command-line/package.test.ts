@@ -71,6 +71,11 @@ test("contains all its dependencies in the locked versions, except Bun, whose ex
   expect(bundled.filter(({ path, version }) => locked[path]?.version !== version)).toEqual([]);
 });
 
+test("npm finds nothing to run when it installs the package from a file", () => {
+  const { scripts } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
+  expect(["preinstall", "install", "postinstall", "prepare"].filter((name) => name in scripts)).toEqual([]);
+});
+
 test("contains only packages with a known licence, and none that runs something when it is installed", () => {
   const bundled = packagesIn(home);
   expect(bundled.filter(({ license }) => !knownLicences.includes(String(license)))).toEqual([]);
