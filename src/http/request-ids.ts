@@ -1,14 +1,15 @@
 // The IDs that a request brings along, so that its lines in the logs of several programs can be found together.
 
+import { withoutKeys } from "../model/key.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /** Nothing that could end a line, a string or an element where the ID is shown, and no list of two IDs. */
 const requestId = /^[\w.~+=@-]{1,128}$/;
 
-/** The ID in `X-Request-Id`; undefined when there is none, or one that is not well-formed. */
+/** The ID in `X-Request-Id`; undefined when there is none, one that is not well-formed, or one with an API key, because it would be logged. */
 export function requestIdIn(headers: RequestHeaders): string | undefined {
   const sent = headers.get("x-request-id");
-  return sent !== null && requestId.test(sent) ? sent : undefined;
+  return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? sent : undefined;
 }
 
 /** W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */

@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import type { LineWriter } from "../lib/line-writer.ts";
 import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
-import { isKey, shownOf } from "../model/key.ts";
+import { isKey, shownOf, withoutKeys } from "../model/key.ts";
 import { bodyLength, type WireResponse } from "../wire/response.ts";
 import { clientAddress } from "./client-network.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -54,8 +54,8 @@ export class RequestLog {
       key: prefixOf(exchange),
       refused: keyRefusal,
       client: clientAddress(request, this.#options.trustProxy),
-      method: request.method.slice(0, maxMethod),
-      path: shortened(target.path),
+      method: withoutKeys(request.method).slice(0, maxMethod),
+      path: shortened(withoutKeys(target.path)),
       status,
       bytes: request.method === "HEAD" ? 0 : bodyLength(body),
       ms: Math.round(milliseconds * 100) / 100,

@@ -8,6 +8,7 @@ const randomLength = 36;
 const checksumLength = 6;
 const shownLength = mark.length + 8;
 const form = new RegExp(`^${mark}[0-9A-Za-z]{${randomLength + checksumLength}}$`);
+const longerThanShown = new RegExp(`${mark}[0-9A-Za-z]{${shownLength - mark.length + 1},}`, "g");
 const beginning = new RegExp(`^${mark}[0-9A-Za-z]{0,${randomLength + checksumLength - 1}}$`);
 
 /** What a key may do; `write` includes reading. */
@@ -32,6 +33,11 @@ export function makeKey(): NewKey {
 /** The part of a key, or of its first characters, that may be shown. */
 export function shownOf(text: string): string {
   return text.slice(0, shownLength);
+}
+
+/** `text` with only the part that may be shown of each key in it, also of one that is mistyped or cut. */
+export function withoutKeys(text: string): string {
+  return text.replace(longerThanShown, (key) => `${shownOf(key)}...`);
 }
 
 /** Whether `text` has the form of the first characters of a key, but not of a whole key. */

@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { mkdirSync } from "node:fs";
+import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -30,6 +30,7 @@ export function openDatabase(path: string, busyTimeout = serverBusyTimeout): Dat
 
 function open(path: string, busyTimeout: number): Database {
   mkdirSync(dirname(path), { recursive: true });
+  createPrivateFile(path);
   const database = new Database(path, { create: true, strict: true });
   try {
     database.run(`pragma busy_timeout = ${busyTimeout}`);
@@ -41,6 +42,18 @@ function open(path: string, busyTimeout: number): Database {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/**
+ * Creates an empty file that only its owner can read, because the database holds everything, the secrets of webhooks too. SQLite gives its mode to
+ * `-wal` and `-shm`. A file that exists is never opened here: closing it would drop SQLite's locks (see files.ts).
+ */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch {
+    // Usually, the file exists. SQLite reports whatever else is wrong.
   }
 }
 

@@ -1,0 +1,123 @@
+// What the database, a backup, the log, the metrics and a receiver of webhooks give away. SECURITY.md names these tests.
+
+import { beforeEach, describe, expect, test } from "bun:test";
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { fetchWithKey, useWorkshop, type Workshop } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { openClient } from "../support/wire-client.ts";
+
+describe.each(engines)("on $name", (kind) => {
+  let shop: Workshop;
+  let key: string;
+  useWorkshop(kind, (opened) => {
+    shop = opened;
+  });
+  beforeEach(async () => {
+    key = (
+      await shop.must(["site", "add", "garden", "--hostname", "garden.example", "--default", "--with-key"])
+    ).trim();
+    await shop.must(["import", "--site", "garden", "brands", "-"], { stdin: "Name\nConfidential\n" });
+  });
+
+  const addWebhook = async (url: string) =>
+    (await shop.must(["webhook", "add", "--site", "garden", url, "--since", "0.0"])).trim();
+
+  test("backups and site files have records, digests of keys and secrets of webhooks, no key, and only their owner can read them", async () => {
+    const secret = await addWebhook("http://127.0.0.1:9/");
+    await shop.must(["backup", shop.file("all")]);
+    await shop.must(["export-site", "garden", shop.file("one")]);
+    for (const file of ["all", "one"].map(shop.file)) {
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      const text = new TextDecoder().decode(Bun.gunzipSync(readFileSync(file)));
+      for (const part of ["Confidential", Bun.SHA256.hash(key, "hex"), key.slice(0, 12), secret])
+        expect(text).toContain(part);
+      expect(text).not.toContain(key.slice(12));
+    }
+  });
+
+  test("the database has records, deleted ones too, digests of keys and secrets of webhooks, and no key", async () => {
+    const secret = await addWebhook("http://127.0.0.1:9/");
+    await shop.must(["delete", "--site", "garden", "brands", "1"]);
+    const rows = await Promise.all(
+      ["journal", "records", "webhook_secrets"].map((table) => kind.select(shop.database, `select * from ${table}`)),
+    );
+    const text = JSON.stringify(rows);
+    for (const part of ["Confidential", Bun.SHA256.hash(key, "hex"), secret]) expect(text).toContain(part);
+    expect(text).not.toContain(key.slice(12));
+  });
+
+  test("what another program writes into the database is served, and `check` finds what the history does not have", async () => {
+    await kind.run(shop.database, "update records set body = replace(body, 'Confidential', 'Forged')");
+    const server = await shop.serve();
+    expect(await (await fetchWithKey(`${server.url}/restapi/brands/1.json`, key)).text()).toContain('"Forged"');
+    expect((await shop.run(["check"])).code).toBe(1);
+  });
+
+  test("no line of the log has a key, a secret of a webhook or a record, wherever clients put the key", async () => {
+    const receiver = await startReceiver();
+    const secret = await addWebhook(receiver.url);
+    const server = await shop.serve(["--log", "debug", "--slow-ms", "1"]);
+    const url = `${server.url}/restapi/brands.json`;
+    await fetchWithKey(`${url}?key=${key}`, key);
+    await fetchWithKey(url, `Bearer ${key}`);
+    await fetchWithKey(`${server.url}/restapi/${key}.json`, key, { method: "POST", body: '{"Name":"Confidential"}' });
+    const misplaced = await fetch(url, { headers: { Authorization: `Bearer ${key}`, "X-Request-Id": key } });
+    expect(misplaced.headers.get("X-Request-Id")).not.toContain(key);
+    await fetch(`${server.url}/operator/${key}`);
+    const unreadable = [`${key} / HTTP/1.1\r\n`, `GET /${key} HTTP/9\r\n`, `GET / HTTP/1.1\r\n${key}\r\n`];
+    for (const bytes of [...unreadable, `GET / HTTP/1.1\r\nContent-Length: ${key}\r\n`]) {
+      const client = await openClient(Number(new URL(server.url).port));
+      client.send(`${bytes}X-API-AUTH: ${key}\r\n\r\n`);
+      await client.ended();
+      client.socket.destroy();
+    }
+    await receiver.received(1);
+    server.kill();
+    await server.exited;
+    await receiver.stop();
+    expect(server.stderr().split("\n").length).toBeGreaterThan(8);
+    expect(server.stderr()).toContain(`/restapi/${key.slice(0, 12)}...`);
+    for (const hidden of [key.slice(12, 30), secret, "whsec_", "Confidential"])
+      expect(server.stderr()).not.toContain(hidden);
+  });
+
+  test("the admin listener has metrics alone, which name no site, host, key, record or receiver", async () => {
+    const secret = await addWebhook("http://127.0.0.1:9/hooks");
+    const server = await shop.serve(["--admin", "127.0.0.1:0"]);
+    await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Host: "garden.example" } });
+    const metrics = await (await fetch(`${server.adminUrl}/metrics`)).text();
+    expect(metrics).toContain('route="/restapi/brands.json"');
+    for (const hidden of ["garden", key.slice(0, 12), secret, "Confidential", "127.0.0.1", "/hooks"])
+      expect(metrics).not.toContain(hidden);
+    for (const path of ["/restapi/brands.json", "/docs", "/backup"])
+      expect((await fetchWithKey(`${server.adminUrl}${path}`, key)).status).toBe(404);
+  });
+
+  test("a receiver gets the changes of its site, and no key, secret or change of another site", async () => {
+    const receiver = await startReceiver();
+    const secret = await addWebhook(receiver.url);
+    const other = (await shop.must(["site", "add", "other", "--with-key"])).trim();
+    await shop.must(["import", "--site", "other", "brands", "-"], { stdin: "Name\nTheirs\n" });
+    const server = await shop.serve();
+    await fetchWithKey(`${server.url}/restapi/brands.json`, key, { method: "POST", body: '{"Name":"Last"}' });
+    await receiver.received(1, ({ body }) => body.includes('"Last"'));
+    await receiver.stop();
+    const all = JSON.stringify(receiver.events);
+    expect(all).toContain("Confidential");
+    for (const hidden of ["Theirs", "whsec_", secret.slice(6), key.slice(0, 12), other.slice(0, 12), "operator:"])
+      expect(all).not.toContain(hidden);
+  });
+
+  if (kind.name === "SQLite") {
+    test("a new database file can be read by its owner only, and one that exists keeps its mode", async () => {
+      await shop.serve();
+      const path = shop.database.replace("sqlite:", "");
+      const modes = () => ["", "-wal", "-shm"].map((end) => statSync(path + end).mode & 0o777);
+      expect(modes()).toEqual([0o600, 0o600, 0o600]);
+      chmodSync(path, 0o640);
+      await shop.must(["site", "add", "second"]);
+      expect(modes()[0]).toBe(0o640);
+    });
+  }
+});
