@@ -63,14 +63,18 @@ export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAt
   return { ...toKeyRow(key), number, ...attempt };
 }
 
-/** The state with the lease. @returns undefined if another process has it. @param now on the clock of the database */
+/**
+ * The state with the lease. A lease that ends later than any that is taken now was stored before the clock was set back, and does not count.
+ * @returns undefined if another process has it. @param now on the clock of the database
+ */
 export function claimed(
   state: WebhookState,
   holder: string,
   milliseconds: number,
   now: number,
 ): WebhookState | undefined {
-  const isTaken = state.holder !== null && state.holder !== holder && state.leaseUntil > now;
+  const left = state.leaseUntil - now;
+  const isTaken = state.holder !== null && state.holder !== holder && left > 0 && left <= 2 * milliseconds;
   return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
 }
 
