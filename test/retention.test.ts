@@ -20,6 +20,7 @@ import { waitFor } from "./support/command.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
+import { webhookSecret, webhookState } from "./support/webhooks.ts";
 
 describe.each(engines)("a journal without its old entries on $name", (kind) => {
   let engine: Engine;
@@ -187,13 +188,17 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     const { ID } = await addSite(engine, "kept", {}, 1);
     const day = 24 * 60 * 60_000;
     await engine.commit([createIntent({ site: ID, at: day }), createIntent({ site: ID, at: 5 * day })]);
-    const log = { info: () => {}, warn: () => {} };
+    const warnings: unknown[] = [];
+    const log = { info: () => {}, warn: (warning: unknown) => warnings.push(warning) };
+    await engine.putWebhook(webhookState({ site: ID, webhook: 5 }), [webhookSecret()]);
     const { ID: idle } = await addSite(engine, "idle", {}, 1);
     await engine.commit([createIntent({ site: idle, at: day }), createIntent({ site: idle, at: day })]);
     const retention = startRetention(engine, { days: 3, log, now: () => 6 * day, firstPause: 0 });
     await waitFor(async () => (await engine.journal(ID, 0, 1)).floor > 0, "the old entry to be deleted");
     await waitFor(async () => (await engine.journal(idle, 0, 1)).floor > 0, "that of a site without new ones");
+    await waitFor(async () => warnings.length > 0, "a warning about the webhook that had not delivered it");
     await retention.stop();
+    expect(warnings).toEqual([{ site: ID, through: 1, webhooks: [5] }]);
     expect((await engine.journal(ID, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
     expect((await engine.journal(idle, 0, 10)).entries.map(({ revision }) => revision)).toEqual([2]);
     expect((await engine.journal(0, 0, 1)).floor).toBe(0);

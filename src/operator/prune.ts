@@ -1,6 +1,5 @@
 import type { Engine } from "../model/engine.ts";
-import { revisionInCursor } from "../store/feed-cursor.ts";
-import { prunePortion, revisionBefore } from "../store/retention.ts";
+import { prunePortion, revisionBefore, webhooksBehind } from "../store/retention.ts";
 
 /** The first entry that is kept: a revision, or the first one at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
@@ -43,11 +42,4 @@ export async function pruneJournals(
     pruned.push({ site, deleted: floor - before, begins: floor + 1, webhooks });
   }
   return pruned;
-}
-
-async function webhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
-  const states = await engine.webhookStates();
-  return states
-    .filter((state) => state.site === site && (revisionInCursor(state.cursor) ?? 0) <= floor)
-    .map(({ webhook }) => webhook);
 }

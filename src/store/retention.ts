@@ -5,6 +5,7 @@ import { type Background, randomized, startBackground } from "../lib/background.
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { siteResourceName, systemSite } from "../model/system-site.ts";
+import { revisionInCursor } from "./feed-cursor.ts";
 import { lastPrunable } from "./journal.ts";
 import { loadSite } from "./load-site.ts";
 
@@ -48,6 +49,14 @@ export async function prunePortion(engine: JournalEngine, { site, through }: Old
   return { isMore, pause: Math.max(minPause, pausesPerWork * (performance.now() - started)) };
 }
 
+/** The IDs of the webhooks of a site that have not delivered all changes up to `floor`. If these are deleted, they deliver `storefront.gone`. */
+export async function webhooksBehind(engine: Engine, site: number, floor: number): Promise<number[]> {
+  const states = await engine.webhookStates();
+  return states
+    .filter((state) => state.site === site && (revisionInCursor(state.cursor) ?? 0) <= floor)
+    .map(({ webhook }) => webhook);
+}
+
 /** The sites that are not removed; without the system site. */
 async function siteNumbers(engine: Pick<Engine, "readSite">): Promise<number[]> {
   const { rows } = await loadSite(engine, systemSite);
@@ -80,6 +89,8 @@ export function startRetention(engine: Engine, options: RetentionOptions): Backg
     if (!isMore) {
       due = due.slice(1);
       log.info(next, "deleted the old entries of a journal");
+      const webhooks = await webhooksBehind(engine, next.site, next.through);
+      if (webhooks.length > 0) log.warn({ ...next, webhooks }, "deleted changes that webhooks had not delivered");
     }
     return pause;
   }
