@@ -28,6 +28,9 @@ interface Mirror {
   readonly options: MirrorOptions<FeedRecords[FeedResource]>;
 }
 
+/** The cursor of a website that never had a change. It stays valid if the website gets another history, which then follows from the beginning. */
+const firstCursor = "0.0";
+
 const members = ["since", "ids", "store", "remove", "limit", "wait", "signal", "timeout", "onCursor"];
 
 /** See `StorefrontClient`. @param send must retry without end */
@@ -69,7 +72,10 @@ async function copyList({ send, resource, options }: Mirror): Promise<string> {
   const call = timeout === undefined ? { signal } : { signal, timeout };
   const cursor = await readCursor(send, call);
   const listed = new Set<number>();
-  for await (const record of new ReadCollection<FeedRecords[FeedResource], string>(send, resource).all({}, call)) {
+  // A list that was read after the first cursor could be of a history that is replaced before the changes are read.
+  const list =
+    cursor === firstCursor ? [] : new ReadCollection<FeedRecords[FeedResource], string>(send, resource).all({}, call);
+  for await (const record of list) {
     signal?.throwIfAborted();
     listed.add(record.ID);
     await store(record, undefined);

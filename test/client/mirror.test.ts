@@ -1,7 +1,11 @@
 // The client keeps a copy of a real server's list while others write, and while the server is stopped, pruned and renewed.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Brand, createClient, type MirrorOptions, type StorefrontClient } from "../../src/client/client.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
 import { pruneJournals } from "../../src/operator/prune.ts";
 import { engines } from "../support/engines.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
@@ -223,6 +227,28 @@ describe("a copy whose cursor can no longer be used", () => {
     const error = await thrownBy(client.mirror("brands", { ...copy.options, ids, wait: 0 }));
     expect(String(error)).toBe('TypeError: an ID must be a whole number from 1, not "1"');
     expect(copy.calls).toEqual(["store 1 One"]);
+  });
+
+  test("of a website that gets its first record, and is restored to what it was before, while the copy begins", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-mirror-"));
+    await backUp(server.engine, join(folder, "empty"), 0);
+    const copy = createCopy([{ ID: 7, Name: "Old" } as Brand]);
+    const store = async (brand: Brand) => {
+      copy.options.store(brand, undefined);
+      await restore(server.engine, join(folder, "empty"), join(folder, "kept"), 0);
+    };
+    const fetch = async (url: string, init: RequestInit) => {
+      const response = await globalThis.fetch(url, init);
+      if (url.includes("since=now") && !copy.calls.includes("store 1 Lost"))
+        await client.brands.create({ Name: "Lost" });
+      return response;
+    };
+    const hurried = createClient({ url: server.url, key: server.key, fetch });
+    await hurried.mirror("brands", { ...copy.options, store, wait: 0 });
+    expect(copy.calls).toContain("store 1 Lost");
+    await client.mirror("brands", { ...copy.options, since: copy.cursor(), wait: 0 });
+    expect(inOrder(copy.records)).toEqual(await listed());
+    rmSync(folder, { recursive: true });
   });
 
   test("is told from a 410 that one of its functions throws", async () => {
