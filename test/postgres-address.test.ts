@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withoutPassword } from "../src/lib/without-password.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
-import { readAddress, withoutPassword } from "../src/store/postgres/address.ts";
+import { readAddress } from "../src/store/postgres/address.ts";
 import { makeCertificate } from "./support/certificate.ts";
 import { freePort, makePostgres, startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { postgresPrograms } from "./support/postgres-programs.ts";

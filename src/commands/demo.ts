@@ -1,10 +1,10 @@
 // The sample site of `serve --demo`, and how to try it.
 
-import { commandName } from "../build.ts";
 import type { Config } from "../config.ts";
 import { makeDemo } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, withNewEngine } from "./common.ts";
+import { commandLine, quoted } from "./shell.ts";
 import { printText } from "./stdout.ts";
 
 interface DemoSite {
@@ -34,15 +34,9 @@ export function printDemo(url: string, config: Config, { key, site }: DemoSite, 
     printMessage("\nThe sample site `demo` has a key. Save it: it cannot be shown again. Try it:");
     printText(`\n  ${curl(key)}\n\n`);
   } else if (site) {
-    const where = database === undefined ? "" : ` --database ${quoted(database)}`;
     printMessage(
       "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
     );
-    printText(`\n  KEY=$(${commandName} key create --site ${site.Name}${where})\n  ${curl("$KEY")}\n\n`);
+    printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
   }
-}
-
-/** `text` as one word of a shell command. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

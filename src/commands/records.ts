@@ -76,11 +76,11 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
     const site = await findSite(engine, options.site);
     const rows = readRows(resource, untilAborted(progress.watch(openInput(file)), signal), format, csv);
     const onStore = (revision: number) => {
-      undo = undoLine(options.site, revision, run);
+      undo = undoLine(options, revision, run);
     };
     const how = { ...options, signal, onStore, onRejected: rejects?.add, now: Date.now };
     const summary = await importRecords(engine, site.ID, resource, rows, how);
-    return { ...summary, skipped, ...undoOf(options.site, summary.revisions, run) };
+    return { ...summary, skipped, ...undoOf(options, summary.revisions, run) };
   };
   const storing = interruptible(
     (signal) => withEngine(options, (engine, run) => work(engine, run, signal)),

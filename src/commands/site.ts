@@ -15,6 +15,7 @@ import {
   withNewEngine,
 } from "./common.ts";
 import { openInput } from "./input.ts";
+import { commandLine } from "./shell.ts";
 import { showSiteCommand, stateOf } from "./site-show.ts";
 
 interface SiteOptions extends CommonOptions {
@@ -79,7 +80,7 @@ async function toListed(name: string | undefined, options: AddOptions): Promise<
 function printAdded({ site, key }: AddedSite, options: AddOptions): void {
   const hint = key
     ? "save its key now: it cannot be shown again"
-    : `to create a key: storefront key create --site ${site.Name}`;
+    : `to create a key: ${commandLine(["key", "create", "--site", site.Name], options.database)}`;
   printMessage(`created the site ${site.Name} (ID ${site.ID}); ${hint}`);
   printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
 }

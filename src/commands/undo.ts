@@ -20,6 +20,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
+import { commandLine } from "./shell.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;
@@ -34,8 +35,8 @@ export function undoCommands(): Command[] {
 }
 
 /** The command that takes back the changes of a run. */
-export function undoLine(site: string, since: number, run: string): string {
-  return `storefront undo --site ${site} --since ${since} --run ${run}`;
+export function undoLine({ site, database }: SiteOptions, since: number, run: string): string {
+  return commandLine(["undo", "--site", site, "--since", `${since}`, "--run", run], database);
 }
 
 function deleteCommand(): Command {
@@ -53,7 +54,7 @@ function deleteCommand(): Command {
         return { run, ...(await deleteRecords(engine, site.ID, resource, ids, Date.now())) };
       });
       const shown = records.map((record) => toDeclared(resource, record));
-      const back = undoOf(options.site, revisions, run);
+      const back = undoOf(options, revisions, run);
       printResult(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
       printMessage(`deleted ${counted(records.length, resource.singular, resource.plural)}`);
       printUndo(back);
@@ -97,7 +98,7 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
       : "the journal no longer has its earlier contents";
     printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
   }
-  const back = undoOf(options.site, summary.revisions, run);
+  const back = undoOf(options, summary.revisions, run);
   const total = deleted + restored + unchanged + left.length;
   const would = options.dryRun ? "would be " : "";
   const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${left.length} left alone`;
@@ -118,9 +119,9 @@ export interface UndoOf {
 }
 
 /** How to take back a command that wrote `revisions`. */
-export function undoOf(site: string, revisions: RevisionRange | undefined, run: string): UndoOf {
+export function undoOf(options: SiteOptions, revisions: RevisionRange | undefined, run: string): UndoOf {
   if (!revisions) return { revisions };
-  return { revisions, run, undo: undoLine(site, revisions.first - 1, run) };
+  return { revisions, run, undo: undoLine(options, revisions.first - 1, run) };
 }
 
 /** Prints which revisions a command wrote, and how to take them back. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
+import { withoutPassword } from "../lib/without-password.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { withoutPassword } from "./postgres/address.ts";
 import { openReadableSqlite, openSqlite } from "./sqlite/engine.ts";
 
 export interface OpenOptions {

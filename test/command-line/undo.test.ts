@@ -26,7 +26,7 @@ describe.each(engines)("on $name", (kind) => {
     await load("Name,AccountNumber\nA,1\nB,2\nC,3\n");
     const bad = await load("Name,AccountNumber\nWrong,1\nWrong,2\nNew,4\n", "--match", "AccountNumber");
     expect(bad.stderr).toMatch(
-      /^revisions 4 to 6; to take this back: storefront undo --site main --since 3 --run \w{8}$/m,
+      /^revisions 4 to 6; to take this back: npx storefront undo --site main --since 3 --run \w{8}$/m,
     );
     const server = await shop.serve();
     const url = `${server.url}/restapi/brands`;
@@ -40,6 +40,18 @@ describe.each(engines)("on $name", (kind) => {
     expect(await read.json()).toMatchObject({ Name: "A", AccountNumber: "1" });
     await runPrinted(undone.stderr);
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
+  });
+
+  test("the printed lines name the database, if the command did", async () => {
+    const added = await shop.run(["site", "add", "main", "--database", shop.database]);
+    const imported = await load("Name\nA\n", "--database", shop.database);
+    const line = (stderr: string) => /npx storefront ([^\n]*)/.exec(stderr)?.[1]?.split(" ") ?? [];
+    const PGPASSWORD = decodeURIComponent(new URL(shop.database).password);
+    if (PGPASSWORD) expect(decodeURIComponent(added.stderr + imported.stderr)).not.toContain(PGPASSWORD);
+    const elsewhere = { env: { STOREFRONT_DATABASE: `sqlite:${shop.file("other.db")}`, PGPASSWORD } };
+    expect(await shop.must(line(added.stderr), elsewhere)).toStartWith("sfk_");
+    await shop.must(line(imported.stderr), elsewhere);
+    expect(await names()).toEqual([]);
   });
 
   test("an import that is interrupted says how to take back what it has stored", async () => {
@@ -64,7 +76,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await remove()).code).toBe(2);
     const removed = await remove("1", "3", "1");
     expect(removed.stdout.split("\n").map((line) => line && JSON.parse(line).Name)).toEqual(["North", "West", ""]);
-    expect(removed.stderr).toMatch(/^deleted 2 locations\nrevisions 4 to 5; to take this back: storefront undo/);
+    expect(removed.stderr).toMatch(/^deleted 2 locations\nrevisions 4 to 5; to take this back: npx storefront undo/);
     expect(await names("locations")).toEqual(["2 South"]);
     await runPrinted(removed.stderr);
     expect(await names("locations")).toEqual(["1 North", "2 South", "3 West"]);

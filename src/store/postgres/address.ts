@@ -60,11 +60,6 @@ export function readAddress(url: string): DatabaseAddress {
   };
 }
 
-/** The address without its password, for messages. */
-export function withoutPassword(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
-}
-
 /** The name of a host in messages. */
 export function nameOf({ host, port }: Host): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
