@@ -4,7 +4,6 @@ import { lookup as lookupName } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { sharedByName } from "../lib/shared-work.ts";
 import { systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { type AddressPolicy, type Destination, requireAllowed } from "./addresses.ts";
@@ -54,15 +53,12 @@ export async function send(delivery: Delivery, options: SendOptions, signal: Abo
   }
 }
 
-/**
- * The addresses of a name by the resolver of the system. A look-up that gets no response takes a thread for many seconds, of which a
- * process has one for each core, so deliveries to the same host at the same time share one.
- */
-export const lookupAddresses = sharedByName(async (name: string): Promise<readonly string[]> => {
+/** The addresses of a name by the resolver of the system. */
+export async function lookupAddresses(name: string): Promise<readonly string[]> {
   const all = await lookupName(name, { all: true });
   if (all.length === 0) throw new Error("no addresses");
   return all.map(({ address }) => address);
-});
+}
 
 /** Rejects when `signal` aborts: neither the resolver nor `requireAllowed` can be stopped. */
 function rejection(signal: AbortSignal): Promise<never> {
