@@ -26,16 +26,16 @@ function simulateSeeds(
 }
 
 describe("webhooks in a simulation", () => {
-  test("200 seeds: in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
-    const reports = await simulateSeeds(200);
+  test("100 seeds: in order, nothing missing, nothing forged, no more repeats than allowed", async () => {
+    const reports = await simulateSeeds(100);
     const faults = [...reports].flatMap(([seed, report]) => report.faults.map((fault) => `seed ${seed}: ${fault}`));
     expect(faults).toEqual([]);
     const all = [...reports.values()];
     const sum = (name: "sends" | "repeats" | "kills" | "gone") =>
       all.reduce((total, report) => total + report[name], 0);
     // It tests what it is for.
-    expect(sum("sends")).toBeGreaterThan(1000);
-    for (const name of ["repeats", "kills", "gone"] as const) expect(sum(name)).toBeGreaterThan(20);
+    expect(sum("sends")).toBeGreaterThan(500);
+    for (const name of ["repeats", "kills", "gone"] as const) expect(sum(name)).toBeGreaterThan(10);
   }, 120_000);
 
   test("is the same for the same seed", async () => {

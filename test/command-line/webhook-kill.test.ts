@@ -12,7 +12,7 @@ afterAll(async () => {
 // At the same time, since most of it is waiting for a lease to end.
 test("when the process that delivers is killed under load, another goes on: in order, nothing missing", async () => {
   const figures = await Promise.all(
-    engines.map(async (kind) => deliverUnderKills(await kind.newDatabase(), { changes: 3000, kills: 1 })),
+    engines.map(async (kind) => deliverUnderKills(await kind.newDatabase(), { changes: 1000, kills: 1 })),
   );
   for (const { pauses, repeats } of figures) {
     expect(pauses).toHaveLength(1);
