@@ -23,7 +23,7 @@ export async function serverFamilies(
   const build = dependencies.build();
   const help = "Always 1. The labels are the version of the program and the commit that it was made of.";
   return [
-    gauge("storefront_build_info", help, 1, "first", { version: build.version, commit: build.commit }),
+    gauge("storefront_build_info", help, [[{ version: build.version, commit: build.commit }, 1]], "first"),
     gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
     gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
     gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", polls),

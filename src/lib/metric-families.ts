@@ -14,15 +14,17 @@ export function counter(
   return { name, help, type: "counter", aggregator: "sum", values: toValues(values) };
 }
 
-/** @param aggregator how the values of several processes become one */
+/**
+ * @param values as for `counter`
+ * @param aggregator how the values of several processes become one
+ */
 export function gauge(
   name: string,
   help: string,
-  value: number,
+  values: number | Iterable<readonly [Labels, number]>,
   aggregator = "sum",
-  labels: Labels = {},
 ): MetricFamily {
-  return { name, help, type: "gauge", aggregator, values: toValues([[labels, value]]) };
+  return { name, help, type: "gauge", aggregator, values: toValues(values) };
 }
 
 /** @param divisor what the values are divided by: 1000 for milliseconds in a metric of seconds */

@@ -39,13 +39,18 @@ export function changesEvent(
 /** The event for a webhook whose changes are no longer all there: the receiver has to read the lists again. */
 export function goneEvent(state: WebhookState, site: string, now: number): WebhookEvent {
   const { cursor } = state;
-  const id = eventId(state, `gone_${cursor.slice(cursor.lastIndexOf(".") + 1)}`);
+  const id = eventId(state, `gone_${cursorRevision(cursor)}`);
   return bareEvent("storefront.gone", id, { site, next: cursor, now });
 }
 
 /** The event of `webhook test`. @param random makes its ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
   return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { site, next: cursor, now });
+}
+
+/** The number of the change after which a reader with this cursor goes on. */
+export function cursorRevision(cursor: string): number {
+  return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
 interface BareData {

@@ -4,7 +4,7 @@ import type { Head } from "../model/engine.ts";
 import type { WebhookState } from "../model/webhooks.ts";
 import type { RunnerEngine } from "./attempt.ts";
 import { isWaiting } from "./decide.ts";
-import { cursorRevision } from "./next-event.ts";
+import { cursorRevision } from "./event.ts";
 import type { ActiveWebhook } from "./records.ts";
 
 /** Webhooks or sites that are read at once: about a millisecond. */

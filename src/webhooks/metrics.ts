@@ -3,8 +3,8 @@
 import { counter, gauge } from "../lib/metric-families.ts";
 import type { MetricFamily } from "../lib/metric-samples.ts";
 import type { AttemptOutcome, RunnerEngine } from "./attempt.ts";
+import { cursorRevision } from "./event.ts";
 import type { SeenWebhook } from "./look.ts";
-import { cursorRevision } from "./next-event.ts";
 import type { WebhookRecords } from "./records.ts";
 import type { WebhookRunner } from "./runner.ts";
 
@@ -45,15 +45,17 @@ export async function webhookFamilies({
     gauge("storefront_webhooks", "Webhooks.", all, "max"),
     gauge("storefront_webhooks_paused", "Webhooks that are paused.", paused, "max"),
     gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
-    labelledGauge(
+    gauge(
       "storefront_webhook_lag_changes",
       "Changes of the website after what was delivered, for the 100 webhooks that are furthest behind.",
       labelled(furthest.map(({ changes }) => changes)),
+      "max",
     ),
-    labelledGauge(
+    gauge(
       "storefront_webhook_lag_seconds",
       "Age of the first change that was not delivered, for the 100 webhooks that are furthest behind.",
       labelled(seconds),
+      "max",
     ),
   ];
 }
@@ -83,12 +85,4 @@ async function secondsBehind(
   } catch {
     return 0;
   }
-}
-
-function labelledGauge(
-  name: string,
-  help: string,
-  values: readonly (readonly [Record<string, string>, number])[],
-): MetricFamily {
-  return { name, help, type: "gauge", aggregator: "max", values: values.map(([labels, value]) => ({ labels, value })) };
 }

@@ -5,7 +5,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { Refusal, TryAgain } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { cursorAt, type FeedPage, readFeed } from "../store/feed.ts";
-import { changesEvent, goneEvent, type WebhookEvent } from "./event.ts";
+import { changesEvent, cursorRevision, goneEvent, type WebhookEvent } from "./event.ts";
 import type { WebhookLease } from "./lease.ts";
 import type { ActiveWebhook } from "./records.ts";
 
@@ -59,11 +59,6 @@ export async function nextEvent(
     }
   }
   throw new TryAgain("the history of the website was replaced several times");
-}
-
-/** The number of the change after which a reader with this cursor goes on. */
-export function cursorRevision(cursor: string): number {
-  return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
 /** The page that is being delivered, or else the next one; `gone` when the changes after the cursor are not all there. */
