@@ -8,6 +8,7 @@ import { healthCommand } from "./commands/health.ts";
 import { completeHelp } from "./commands/help.ts";
 import { historyCommands } from "./commands/history.ts";
 import { keyCommand } from "./commands/key.ts";
+import { operatorCommand } from "./commands/operator.ts";
 import { recordCommands } from "./commands/records.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { siteCommand } from "./commands/site.ts";
@@ -46,6 +47,7 @@ for (const command of [
   siteCommand(),
   keyCommand(),
   webhookCommand(),
+  operatorCommand(),
   ...recordCommands(),
   ...historyCommands(),
   ...undoCommands(),

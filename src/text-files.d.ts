@@ -70,3 +70,9 @@ declare module "*.tgz" {
   const path: string;
   export default path;
 }
+
+/** Imported as a file: its path. */
+declare module "*.br" {
+  const path: string;
+  export default path;
+}

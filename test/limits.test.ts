@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { networkOf } from "../src/http/client-network.ts";
-import { Buckets, maxBuckets, rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
+import { rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
+import { Buckets, maxBuckets } from "../src/lib/token-buckets.ts";
 
 const limit = { rate: 2, burst: 4 };
 const drain = (buckets: Buckets<string>, name: string, now: number) => {

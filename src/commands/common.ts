@@ -117,6 +117,11 @@ export function withSiteOption(command: Command): Command {
   return withCommonOptions(command).requiredOption("--site <name>", "name of the website, see `site list`");
 }
 
+/** Collects the values of an option that may be given several times. */
+export function collected(value: string, before: string[] = []): string[] {
+  return [...before, value];
+}
+
 /** The argument that names a file. An empty name, as an unset shell variable gives, is a usage error. */
 export function fileArgument(name: string, description: string): Argument {
   return new Argument(name, description).argParser((text) => {

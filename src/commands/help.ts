@@ -7,7 +7,7 @@ import { suggestCommands } from "./suggest.ts";
 /** The groups of `storefront --help`, and their commands. */
 const groups: Record<string, readonly string[]> = {
   "Serving:": ["serve", "health"],
-  "Sites, keys and webhooks:": ["site", "key", "webhook"],
+  "Sites, keys, webhooks and operators:": ["site", "key", "webhook", "operator"],
   "Records:": ["import", "export", "delete", "restore-record", "undo"],
   "History and the whole database:": [
     "journal",
@@ -54,6 +54,12 @@ const examples: Record<string, readonly string[]> = {
   "webhook rewind": ["webhook rewind 3 --since 24h", "webhook rewind 3 --since 5f0c3a9b21de.1200"],
   "webhook deliveries": ["webhook deliveries 3"],
   "webhook remove": ["webhook remove 3"],
+  operator: ["operator add anna", "operator link anna"],
+  "operator add": ["operator add anna", "operator add ben --site garden --site toys"],
+  "operator list": ["operator list"],
+  "operator remove": ["operator remove ben"],
+  "operator link": ["operator link anna", "operator link anna --url https://console.example"],
+  "operator sign-out": ["operator sign-out anna"],
   import: [
     "import --site garden brands brands.csv --match Name --dry-run",
     "import --site garden locations shops.csv --map mapping.json --rejects refused.csv",

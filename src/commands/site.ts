@@ -5,6 +5,7 @@ import { removeSite } from "../operator/site-removal.ts";
 import { listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
 import {
   type CommonOptions,
+  collected,
   counted,
   printMessage,
   printResult,
@@ -50,7 +51,7 @@ function addCommand(): Command {
   return withCommonOptions(new Command("add"))
     .description("create a website, or those of a CSV file: all of them or none")
     .argument("[name]", "name of the website: lower-case letters, digits and hyphens")
-    .option("--hostname <host>", "hostname of the website; may be given several times", collect)
+    .option("--hostname <host>", "hostname of the website; may be given several times", collected)
     .option("--default", "serve this website also for hostnames that no website has")
     .option("--from <csv>", "file with the columns name,hostnames,default, or - for standard input")
     .option("--with-key", "create a key for each website, and print it; it cannot be shown again")
@@ -110,10 +111,10 @@ function setCommand(): Command {
     .option(
       "--hostname <host>",
       'hostname that replaces the present ones; may be given several times; "" removes all',
-      collect,
+      collected,
     )
-    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collect)
-    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collect)
+    .option("--add-hostname <host>", "hostname to add to the present ones; may be given several times", collected)
+    .option("--remove-hostname <host>", "hostname to remove; may be given several times", collected)
     .option("--default", "serve this website also for hostnames that no website has")
     .option("--no-default", "serve this website only for its own hostnames")
     .addOption(new Option("--suspend", "refuse every request to this website with 403").conflicts("resume"))
@@ -161,8 +162,4 @@ function removeCommand(): Command {
 
 function toRow(site: SiteRecord): string[] {
   return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
-}
-
-function collect(value: string, before: string[] = []): string[] {
-  return [...before, value];
 }

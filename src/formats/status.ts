@@ -24,6 +24,14 @@ const statuses: Record<Code, number> = {
   unavailable: 503,
 };
 
+/** The codes of requests that cannot be read, by the reason that `wire` has for it. */
+export const unreadableCodes = {
+  malformed: "bad-request",
+  timeout: "request-timeout",
+  "header-too-large": "head-too-large",
+  "body-too-large": "too-large",
+} as const satisfies Record<string, Code>;
+
 /** The status code for an error code (RFC 9110 section 15, RFC 6585 for 429 and 431). */
 export function statusOf(code: Code): number {
   return statuses[code];

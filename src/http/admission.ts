@@ -1,6 +1,7 @@
 // Admission: the site that the request's host selects, the key, and the limits (contract sections 1 and 9).
 
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { Buckets, type Limit } from "../lib/token-buckets.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import { OtherHistory } from "../store/cold-site.ts";
@@ -12,7 +13,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { Directory, type Key, type Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { KeyUses } from "./key-uses.ts";
-import { Buckets, type Limit, rateLimitHeaders, tooManyRequests } from "./limits.ts";
+import { rateLimitHeaders, tooManyRequests } from "./limits.ts";
 
 export interface AdmissionOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */

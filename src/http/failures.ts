@@ -1,19 +1,13 @@
 // Responses to requests that failed: what the client learns and what is logged.
 
+import { unreadableCodes } from "../formats/status.ts";
 import type { LogLimit } from "../lib/log-limit.ts";
 import { AbandonedWork } from "../lib/work-limiter.ts";
-import { type Code, Refusal, TryAgain } from "../model/errors.ts";
-import { RequestError, type RequestErrorReason } from "../wire/request-error.ts";
+import { Refusal, TryAgain } from "../model/errors.ts";
+import { RequestError } from "../wire/request-error.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";
 import { traceIn } from "./request-ids.ts";
-
-const codes: Record<RequestErrorReason, Code> = {
-  malformed: "bad-request",
-  timeout: "request-timeout",
-  "header-too-large": "head-too-large",
-  "body-too-large": "too-large",
-};
 
 /** No client receives this. It counts in the metrics. */
 const abandoned = new Refusal("bad-request", "the client went away before its turn");
@@ -27,7 +21,7 @@ export function reportFailure(
   { id, request }: Exchange,
   { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogLimit },
 ): Refusal {
-  if (error instanceof RequestError) return new Refusal(codes[error.reason], error.message);
+  if (error instanceof RequestError) return new Refusal(unreadableCodes[error.reason], error.message);
   if (error instanceof AbandonedWork) return abandoned;
   if (!(error instanceof Refusal)) {
     log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");

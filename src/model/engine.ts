@@ -1,5 +1,6 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import type { Change, JournalPage } from "./change.ts";
+import type { CredentialStore } from "./credentials.ts";
 import type { EngineMaintenance } from "./engine-maintenance.ts";
 import type { Intent, Outcome } from "./intent.ts";
 import type { WatchedEngine } from "./watched-engine.ts";
@@ -57,7 +58,7 @@ export interface SiteContents extends SiteRead {
  * write had no effect. If a commit was sent and its result did not arrive (lost connection, timeout, ended writer, replaced file), its
  * outcome is unknown: all of it was done, or nothing.
  */
-export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore {
+export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, CredentialStore {
   /** The heads of `sites` now, in their order; a site that was never written to is at revision 0. */
   heads(sites: readonly number[]): MaybePromise<readonly Head[]>;
 

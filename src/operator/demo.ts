@@ -7,7 +7,10 @@ import { brand } from "../resources/brand.ts";
 import { location } from "../resources/location.ts";
 import { orderStatus } from "../resources/order-status.ts";
 import { createKey } from "./keys.ts";
+import { addOperator, listOperators, makeLink } from "./operators.ts";
 import { addSite, listSites, type SiteRecord } from "./sites.ts";
+
+const demoOperator = "demo";
 
 /**
  * In a database without sites, creates the default site `demo` with sample records and a key that may write. Returns the
@@ -33,6 +36,14 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
   );
   await engine.commit(intents, true);
   return (await createKey(engine, site, { label: "demo" }, now)).key;
+}
+
+/** A link for the operator `demo`, who is added to a database without operators. Undefined when there are others only. */
+export async function makeDemoLink(engine: Engine, now: number): Promise<string | undefined> {
+  const operators = await listOperators(engine);
+  if (operators.length === 0) await addOperator(engine, demoOperator, [], now);
+  else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;
+  return makeLink(engine, demoOperator, now);
 }
 
 /** Creates the site, unless there is one. Of several servers that start at the same time, one creates it. */

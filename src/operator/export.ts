@@ -1,10 +1,11 @@
 import { csvHeader, csvLines } from "../formats/csv.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { createPace } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { loadSite } from "../store/load-site.ts";
 import type { FileFormat } from "./rows.ts";
 
 const chunkSize = 500;
@@ -16,10 +17,26 @@ export async function* exportRecords(
   resource: Resource,
   format: FileFormat,
 ): AsyncGenerator<string> {
-  const { rows } = await loadSite(engine, site);
-  const bodies = rows.flatMap((row) => (row.resource === resource.name && row.body !== null ? [row.body] : []));
-  if (format === "csv") yield* toCsv(resource, bodies);
-  else yield* toList(resource, bodies, format === "json" ? json : xml);
+  const bodies = await bodiesOf(engine, site, resource);
+  const pace = createPace();
+  const chunked = format === "csv" ? toCsv(resource, bodies) : toList(resource, bodies, format === "json" ? json : xml);
+  for (const chunk of chunked) {
+    yield chunk;
+    await pace();
+  }
+}
+
+/** The records as JSON text, in the order of their IDs. */
+function bodiesOf(engine: Pick<Engine, "readSite">, site: number, resource: Resource): MaybePromise<string[]> {
+  return engine.readSite(site, async ({ portions }) => {
+    const bodies: string[] = [];
+    const pace = createPace();
+    for await (const rows of portions) {
+      await pace();
+      for (const { resource: name, body } of rows) if (name === resource.name && body !== null) bodies.push(body);
+    }
+    return bodies;
+  });
 }
 
 function* toCsv(resource: Resource, bodies: readonly string[]): Generator<string> {

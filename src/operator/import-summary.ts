@@ -9,6 +9,9 @@ interface RowFault {
   readonly detail: string;
 }
 
+/** The outcome of a row that was not refused. */
+export type AcceptedOutcome = Exclude<Outcome, Refused>;
+
 export interface ImportSummary {
   rows: number;
   created: number;
@@ -53,10 +56,17 @@ export function storeFault({ why }: Refused, { id }: Intent): Fault {
   };
 }
 
-/** Counts a row that was refused, and lists its faults. */
-export function countRejected(summary: ImportSummary, row: number, faults: readonly Fault[]): void {
+/** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. */
+export function countRejected(
+  summary: ImportSummary,
+  row: number,
+  faults: readonly Fault[],
+  maxFaults = Number.POSITIVE_INFINITY,
+): void {
   summary.rejected++;
-  for (const { field, detail } of faults) summary.faults.push({ row, field, detail });
+  for (const { field, detail } of faults) {
+    if (summary.faults.length < maxFaults) summary.faults.push({ row, field, detail });
+  }
 }
 
 /** The error of an import that failed, with what was stored before. */

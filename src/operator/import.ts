@@ -1,11 +1,12 @@
-import { setImmediate } from "node:timers/promises";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { createPace } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { epochOf, type Intent, type Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
-import { loadSite } from "../store/load-site.ts";
 import {
+  type AcceptedOutcome,
   countOutcome,
   countRejected,
   emptySummary,
@@ -31,6 +32,10 @@ export interface ImportOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called for each row that is refused; the import waits for it. */
   readonly onRejected?: ((row: NumberedRow, faults: readonly Fault[]) => Promise<void>) | undefined;
+  /** Called for each row that is stored, or would be; the import waits for it. */
+  readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => MaybePromise<void>) | undefined;
+  /** Faults that the summary lists; by default all. */
+  readonly maxFaults?: number | undefined;
   /** Called before rows are stored, with the revision after which all journal entries of this import are. */
   readonly onStore?: ((revision: number) => void) | undefined;
   readonly now: () => number;
@@ -53,7 +58,7 @@ export async function importRecords(
 ): Promise<ImportSummary> {
   const { atomic, dryRun, match, signal } = options;
   const { head, matcher } = await readMatcher(engine, site, resource, match);
-  const target = dryRun ? simulatedEngine(site, await loadSite(engine, site)) : engine;
+  const target = dryRun ? await simulatedEngine(engine, site) : engine;
   const run = new ImportRun({ site, resource, matcher, engine: target, options }, head);
   const { summary } = run;
   try {
@@ -95,10 +100,12 @@ class ImportRun {
 
   async addAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
     const { atomic, signal } = this.#context.options;
+    const pace = createPace();
     for await (const row of rows) {
       signal?.throwIfAborted();
-      // Rows in memory need no turn of the event loop, but signals arrive only between two turns.
-      if (++this.summary.rows % batchSize === 0) await setImmediate();
+      this.summary.rows++;
+      // Rows in memory need no turn of the event loop, but signals and the requests of others arrive only between two turns.
+      await pace();
       try {
         await this.#add(row);
       } catch (error) {
@@ -172,7 +179,10 @@ class ImportRun {
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
       if (outcome.kind === "refused") await this.#reject(row(), [storeFault(outcome, intent)]);
-      else countOutcome(this.summary, intent, outcome);
+      else {
+        countOutcome(this.summary, intent, outcome);
+        await this.#context.options.onAccepted?.(row(), outcome);
+      }
       if (outcome.kind !== "done") continue;
       this.#epoch ??= epochOf(outcome.version);
       if (input) this.#context.matcher.note(input, outcome.id);
@@ -180,7 +190,7 @@ class ImportRun {
   }
 
   async #reject(row: NumberedRow, faults: readonly Fault[]): Promise<void> {
-    countRejected(this.summary, row.number, faults);
+    countRejected(this.summary, row.number, faults, this.#context.options.maxFaults);
     await this.#context.options.onRejected?.(row, faults);
   }
 }

@@ -1,6 +1,7 @@
 // Matches the rows of an import with records.
 
 import { nearestPath } from "../lib/nearest.ts";
+import { createPace } from "../lib/pace.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
@@ -50,7 +51,9 @@ export async function readMatcher(
   return engine.readSite(site, async ({ head, portions }) => {
     const ids = new Set<number>();
     const byValue: IdsByValue = new Map();
+    const pace = createPace();
     for await (const rows of portions) {
+      await pace();
       for (const { resource: name, id, body } of rows) {
         if (name !== resource.name || body === null) continue;
         if (leaf) addId(byValue, valueAt(JSON.parse(body), leaf), id);

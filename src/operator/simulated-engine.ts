@@ -1,18 +1,12 @@
+import { createPace } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
 import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
-import type { LoadedSite } from "../store/load-site.ts";
 
 export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
 
 /** Decides as the store would, on a copy of the site, and stores nothing. */
-export function simulatedEngine(site: number, { head, rows }: LoadedSite): CommitEngine {
-  const counters: Record<string, number> = {};
-  for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
-  const stored: Stored = {
-    sites: new Map([[site, head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined }]]),
-    rows: new Map(rows.map((row) => [rowKey(site, row.resource, row.id), row])),
-    responses: new Map(),
-  };
+export async function simulatedEngine(engine: Pick<Engine, "readSite">, site: number): Promise<CommitEngine> {
+  const stored = await copySite(engine, site);
   return {
     commit: async (intents, atomic) => decideBatch(intents, stored, atomic).outcomes,
     commitTogether: async (batches, onOutcomes) => {
@@ -23,4 +17,22 @@ export function simulatedEngine(site: number, { head, rows }: LoadedSite): Commi
       }
     },
   };
+}
+
+async function copySite(engine: Pick<Engine, "readSite">, site: number): Promise<Stored> {
+  return engine.readSite(site, async ({ head, portions }) => {
+    const counters: Record<string, number> = {};
+    const stored: Stored = { sites: new Map(), rows: new Map(), responses: new Map() };
+    const pace = createPace();
+    for await (const rows of portions) {
+      await pace();
+      for (const row of rows) {
+        counters[row.resource] = Math.max(counters[row.resource] ?? 0, row.id);
+        stored.rows.set(rowKey(site, row.resource, row.id), row);
+      }
+    }
+    const state = head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined };
+    stored.sites.set(site, state);
+    return stored;
+  });
 }

@@ -8,6 +8,7 @@ import { readNewRecord, readRecord, toDeclared, type Values } from "../model/rec
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { loadSite } from "../store/load-site.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
 
 /** The system site's records at one moment. */
 export interface System {
@@ -19,6 +20,13 @@ export interface System {
 
 /** How often a decision is repeated when others write at the same time. */
 const maxAttempts = 100;
+
+/** The same of a snapshot of the system site. */
+export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
+  const records = <T>(resource: Resource): T[] =>
+    Array.from(snapshot.collection(resource), ({ json }) => JSON.parse(json) as T).sort(byId);
+  return { records };
+}
 
 export async function readSystem(engine: Engine): Promise<System> {
   return (await load(engine)).system;
@@ -71,6 +79,10 @@ async function load(engine: Engine): Promise<{ system: System; ifHead: string }>
   const nextId = ({ name }: Resource) =>
     1 + rows.reduce((last, row) => (row.resource === name ? Math.max(last, row.id) : last), 0);
   return { system: { records, nextId }, ifHead: headVersion(head) };
+}
+
+function byId(a: unknown, b: unknown): number {
+  return (a as { ID: number }).ID - (b as { ID: number }).ID;
 }
 
 function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "refused" }> {

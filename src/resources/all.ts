@@ -2,9 +2,10 @@ import type { Resource } from "../model/resource.ts";
 import { brand } from "./brand.ts";
 import { key } from "./key.ts";
 import { location } from "./location.ts";
+import { operator } from "./operator.ts";
 import { orderStatus } from "./order-status.ts";
 import { site } from "./site.ts";
 import { webhook } from "./webhook.ts";
 
 /** Every resource that the program knows. A new one is a file beside this one and a line here. */
-export const allResources: readonly Resource[] = [brand, orderStatus, location, site, key, webhook];
+export const allResources: readonly Resource[] = [brand, orderStatus, location, site, key, webhook, operator];

@@ -22,6 +22,7 @@ export interface Addition extends LastAdded {
 const lastAdded = {
   "002-added-columns.sql": { table: "sites", column: "live_revision" },
   "003-webhooks.sql": { table: "webhook_attempts", column: "fault" },
+  "004-credentials.sql": { table: "credentials", column: "expires_at" },
 } as const satisfies Record<string, LastAdded>;
 
 /** @param sqls the text of each file, as an engine has it */

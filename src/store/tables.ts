@@ -119,6 +119,16 @@ export const tables = {
     },
     isLocal: true,
   },
+  credentials: {
+    key: ["digest"],
+    columns: {
+      digest: "text",
+      kind: "text",
+      operator_id: "integer",
+      expires_at: "integer",
+    },
+    isLocal: true,
+  },
 } as const satisfies Record<string, Table>;
 
 export type TableName = keyof typeof tables;

@@ -1,3 +1,5 @@
+alter table credentials rename to storefront_replaced_<run>_credentials;
+
 alter table idempotency rename to storefront_replaced_<run>_idempotency;
 
 alter table journal add column before text;
@@ -19,6 +21,8 @@ alter table sites add column live text;
 alter table sites add column live_revision bigint;
 
 alter table sites rename to storefront_replaced_<run>_sites;
+
+alter table storefront_unused_<run>_credentials rename to credentials;
 
 alter table storefront_unused_<run>_idempotency rename to idempotency;
 
@@ -42,7 +46,7 @@ alter table webhook_secrets rename to storefront_replaced_<run>_webhook_secrets;
 
 alter table webhook_state rename to storefront_replaced_<run>_webhook_state;
 
-analyze storefront_unused_<run>_sites, storefront_unused_<run>_records, storefront_unused_<run>_journal, storefront_unused_<run>_idempotency, storefront_unused_<run>_key_uses, storefront_unused_<run>_webhook_state, storefront_unused_<run>_webhook_secrets, storefront_unused_<run>_webhook_attempts;
+analyze storefront_unused_<run>_sites, storefront_unused_<run>_records, storefront_unused_<run>_journal, storefront_unused_<run>_idempotency, storefront_unused_<run>_key_uses, storefront_unused_<run>_webhook_state, storefront_unused_<run>_webhook_secrets, storefront_unused_<run>_webhook_attempts, storefront_unused_<run>_credentials;
 
 begin;
 
@@ -60,6 +64,8 @@ create or replace view "key" as select site_id, id, revision, coalesce(body::jso
 
 create or replace view "location" as select site_id, id, revision, coalesce(body::json #>> '{Code}', '') as "code", coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Manager}', '') as "manager", coalesce(body::json #>> '{Email}', '') as "email", coalesce(body::json #>> '{Telephone,Daytime}', '') as "telephone_daytime", coalesce(body::json #>> '{Telephone,Evening}', '') as "telephone_evening", coalesce(body::json #>> '{Telephone,Mobile}', '') as "telephone_mobile", coalesce(body::json #>> '{Address,Title}', '') as "address_title", coalesce(body::json #>> '{Address,Firstname}', '') as "address_firstname", coalesce(body::json #>> '{Address,Surname}', '') as "address_surname", coalesce(body::json #>> '{Address,AddressLine1}', '') as "address_address_line1", coalesce(body::json #>> '{Address,AddressLine2}', '') as "address_address_line2", coalesce(body::json #>> '{Address,Town}', '') as "address_town", coalesce(body::json #>> '{Address,County}', '') as "address_county", coalesce(body::json #>> '{Address,Postcode}', '') as "address_postcode", coalesce(body::json #>> '{Address,Country}', '') as "address_country" from records where resource = 'location' and body is not null;
 
+create or replace view "operator" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Sites}', '') as "sites", coalesce(body::json #>> '{Created}', '') as "created" from records where resource = 'operator' and body is not null;
+
 create or replace view "order_status" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name" from records where resource = 'order-status' and body is not null;
 
 create or replace view "site" as select site_id, id, revision, coalesce(body::json #>> '{Name}', '') as "name", coalesce(body::json #>> '{Hostnames}', '') as "hostnames", coalesce(body::json #>> '{Default}', '') as "default", coalesce(body::json #>> '{Suspended}', '') as "suspended", coalesce(body::json #>> '{Importing}', '') as "importing" from records where resource = 'site' and body is not null;
@@ -72,11 +78,15 @@ create or replace view key as <definition>;
 
 create or replace view location as <definition>;
 
+create or replace view operator as <definition>;
+
 create or replace view order_status as <definition>;
 
 create or replace view site as <definition>;
 
 create or replace view webhook as <definition>;
+
+create table credentials ( digest text not null primary key, kind text not null, operator_id bigint not null, expires_at bigint not null );
 
 create table idempotency ( site_id bigint not null, key_id bigint not null, name text not null, digest text not null, at bigint not null, operation text not null, id bigint not null, revision bigint not null, body text not null, primary key (site_id, key_id, name) );
 
@@ -89,6 +99,8 @@ create table key_uses ( key_id bigint primary key, at bigint not null );
 create table records ( site_id bigint not null, resource text not null, id bigint not null, revision bigint not null, body text, primary key (site_id, resource, id) );
 
 create table sites ( id bigint primary key, epoch text not null, revision bigint not null, counters text not null );
+
+create table storefront_unused_<run>_credentials (like credentials including all);
 
 create table storefront_unused_<run>_idempotency (like idempotency including all);
 
@@ -164,13 +176,15 @@ delete from webhook_state where site_id = <number> and (webhook_id) in (select w
 
 delete from webhook_state where site_id = <number> and webhook_id = <number>;
 
-drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses, storefront_replaced_<run>_webhook_state, storefront_replaced_<run>_webhook_secrets, storefront_replaced_<run>_webhook_attempts;
+drop table if exists storefront_replaced_<run>_sites, storefront_replaced_<run>_records, storefront_replaced_<run>_journal, storefront_replaced_<run>_idempotency, storefront_replaced_<run>_key_uses, storefront_replaced_<run>_webhook_state, storefront_replaced_<run>_webhook_secrets, storefront_replaced_<run>_webhook_attempts, storefront_replaced_<run>_credentials;
 
 drop view if exists "brand";
 
 drop view if exists "key";
 
 drop view if exists "location";
+
+drop view if exists "operator";
 
 drop view if exists "order_status";
 
@@ -226,13 +240,13 @@ select <number> from records where site_id = <number> and resource = 'site' and 
 
 select at, status, milliseconds, fault from webhook_attempts where site_id = <number> and webhook_id = <number> order by number desc;
 
-select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) and a.grantee <> c.relowner;
+select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) and a.grantee <> c.relowner;
 
 select coalesce(max(number), <number>) as number from webhook_attempts where site_id = <number> and webhook_id = <number>;
 
-select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) order by v.oid;
+select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) order by v.oid;
 
-select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass) order by v.oid;
+select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) order by v.oid;
 
 select id from storefront_schema where id = <number> for update;
 
@@ -282,7 +296,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql" from storefront_schema where id = <number>;
+select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "<number>-credentials.sql" from storefront_schema where id = <number>;
 
 set local idle_in_transaction_session_timeout = 10000;
 

@@ -42,7 +42,7 @@ export class Block {
   readonly #resource: Resource;
   readonly #json: EncodedItems;
   readonly #derived = new Map<string, EncodedItems>();
-  /** Texts of fields, by the name of the facet. */
+  /** Texts of fields, by the name of the facet. The least recently used first. */
   readonly #columns = new Map<string, readonly string[]>();
   /** Their approximate size in bytes, counted once, since the memory budget reads it ten times a second. */
   #columnsUse = 0;
@@ -108,7 +108,8 @@ export class Block {
   columns(facets: readonly Facet[]): readonly (readonly string[])[] {
     const made = this.#gather(facets.filter(({ name }) => !this.#columns.has(name)));
     const columns = facets.map(({ name }) => this.#columns.get(name) ?? (made.get(name) as readonly string[]));
-    if (made.size <= maxColumns) this.#keepColumns(made);
+    if (facets.length <= maxColumns)
+      this.#keepColumns(new Map(facets.map(({ name }, index) => [name, columns[index] as readonly string[]])));
     return columns;
   }
 
@@ -140,14 +141,21 @@ export class Block {
     return new Map([...columns].map(([name, { texts }]) => [name, texts]));
   }
 
-  #keepColumns(made: ReadonlyMap<string, readonly string[]>): void {
-    if (this.#columns.size + made.size > maxColumns) {
-      this.#columns.clear();
-      this.#columnsUse = 0;
-    }
-    for (const [name, texts] of made) {
+  /** Keeps `used` as the most recently used columns. */
+  #keepColumns(used: ReadonlyMap<string, readonly string[]>): void {
+    for (const [name, texts] of used) {
+      if (!this.#columns.delete(name)) this.#columnsUse += bytesOf(texts);
       this.#columns.set(name, texts);
-      this.#columnsUse += texts.reduce((use, text) => use + 48 + text.length, 100);
+    }
+    for (const [name, texts] of this.#columns) {
+      if (this.#columns.size <= maxColumns) break;
+      this.#columns.delete(name);
+      this.#columnsUse -= bytesOf(texts);
     }
   }
+}
+
+/** About how many bytes a column takes. */
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((use, text) => use + 48 + text.length, 100);
 }

@@ -1,6 +1,6 @@
 // The texts that records are filtered and sorted by.
 
-import { type StorefrontRecord, valueAt } from "../../model/record.ts";
+import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { Leaf } from "../../model/resource.ts";
 
 /** A text of a record: that of a field, or of the ID. */
@@ -10,10 +10,16 @@ export interface Facet {
   of(record: StorefrontRecord): string;
 }
 
-/** The text in a field, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
-export function toFacet(leaf: Leaf | undefined, folded = false): Facet {
-  const of = (record: StorefrontRecord) => (leaf ? valueAt(record, leaf) : String(record.ID));
-  const name = leaf?.path ?? "ID";
+/** The texts of all fields and the ID together, a line each. */
+export const anyField = "any";
+
+/** The text in a field, in all of them, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
+export function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false): Facet {
+  const of = (record: StorefrontRecord) => {
+    if (leaf === anyField) return allTexts(record);
+    return leaf ? valueAt(record, leaf) : String(record.ID);
+  };
+  const name = facetName(leaf);
   return folded ? { name: `${name}~`, of: (record) => of(record).toLowerCase() } : { name, of };
 }
 
@@ -67,7 +73,18 @@ export function placeFor(
 
 /** A name that is unique among the orders of a resource. */
 export function nameOfOrder({ leaf, descending }: Order): string {
-  return `${descending ? "-" : ""}${leaf?.path ?? "ID"}`;
+  return `${descending ? "-" : ""}${facetName(leaf)}`;
+}
+
+/** A name that is unique among the texts of a record. */
+export function facetName(leaf: Leaf | typeof anyField | undefined): string {
+  return leaf === anyField ? "*" : (leaf?.path ?? "ID");
+}
+
+function allTexts(values: StorefrontRecord | Values): string {
+  return Object.values(values)
+    .map((value) => (typeof value === "object" ? allTexts(value) : value))
+    .join("\n");
 }
 
 /** Equal texts are common, and need no collation. */

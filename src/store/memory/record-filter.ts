@@ -1,11 +1,11 @@
 import type { Steps } from "../../lib/slices.ts";
 import type { Leaf } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
-import { type Facet, toFacet } from "./order.ts";
+import { type anyField, type Facet, toFacet } from "./order.ts";
 
 export interface RecordFilter {
-  /** Undefined for the ID. */
-  readonly leaf: Leaf | undefined;
+  /** `any` for all of them together, with `contains`; undefined for the ID. */
+  readonly leaf: Leaf | typeof anyField | undefined;
   readonly operator: "equals" | "contains" | "in";
   /** One text; for `in`, any number of them. */
   readonly values: readonly string[];

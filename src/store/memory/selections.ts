@@ -7,7 +7,7 @@ import type { Steps } from "../../lib/slices.ts";
 import { sorted } from "../../lib/sorted.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { Block } from "./block.ts";
-import { compareKeys, facetsOf, nameOfOrder, type Order, type SortKey } from "./order.ts";
+import { compareKeys, facetName, facetsOf, nameOfOrder, type Order, type SortKey } from "./order.ts";
 import { patched } from "./patched-selection.ts";
 import { pick, type RecordFilter } from "./record-filter.ts";
 import type { Version } from "./version.ts";
@@ -156,7 +156,7 @@ function* idsOf(blocks: readonly Block[]): Steps<number[]> {
 }
 
 function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string[] {
-  return [leaf?.path ?? "ID", operator, ...values];
+  return [facetName(leaf), operator, ...values];
 }
 
 /** About how many bytes a selection takes. */

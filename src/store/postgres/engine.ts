@@ -9,6 +9,7 @@ import { commitBatch, commitTogether, tryCommit } from "./commit.ts";
 import { CommitNotices } from "./commit-notices.ts";
 import { CommitWatches } from "./commit-watches.ts";
 import type { PoolUsage } from "./connection-queue.ts";
+import { createCredentialStore } from "./credentials.ts";
 import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
 import { createJournalReads, toHead } from "./journal-reads.ts";
@@ -62,6 +63,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     deleteExpiredResponses: createExpirySweep(pool, timeout),
     ...createBackupTimes(pool),
     ...createWebhookStore(pool, timeout),
+    ...createCredentialStore(pool, timeout),
     ...createKeyUses(pool, timeout),
     ...createMaintenance(primary, pool, notices),
     usage: () => ({ connections: { ...sumOf(used.map(({ usage }) => usage)), max: address.poolSize } }),

@@ -5,6 +5,7 @@ import { type Addition, additionsOf, madeByNewer } from "../migrations.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
+import credentials from "./004-credentials.sql" with { type: "text" };
 import { codeOf } from "./errors.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -15,7 +16,11 @@ import { areViewsCurrent, makeViews } from "./views.ts";
 const migrations: readonly string[] = [first];
 
 /** Migrations that do not raise it. */
-const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns, "003-webhooks.sql": webhooks });
+const knownAdditions = additionsOf({
+  "002-added-columns.sql": addedColumns,
+  "003-webhooks.sql": webhooks,
+  "004-credentials.sql": credentials,
+});
 
 /** The row of `storefront_schema`. */
 interface Schema {

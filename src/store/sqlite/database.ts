@@ -7,12 +7,17 @@ import { type Addition, additionsOf, madeByNewer } from "../migrations.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
+import credentials from "./004-credentials.sql" with { type: "text" };
 
 /** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];
 
 /** Migrations that do not raise it. */
-const knownAdditions = additionsOf({ "002-added-columns.sql": addedColumns, "003-webhooks.sql": webhooks });
+const knownAdditions = additionsOf({
+  "002-added-columns.sql": addedColumns,
+  "003-webhooks.sql": webhooks,
+  "004-credentials.sql": credentials,
+});
 
 /** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
 export const logLimit = 16 * 1024 * 1024;

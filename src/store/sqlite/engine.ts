@@ -5,6 +5,7 @@ import type { Resource } from "../../model/resource.ts";
 import { commitTogether } from "./commit-together.ts";
 import { type CommitCheck, commitChecks } from "./commit-watch.ts";
 import { CommitWatches } from "./commit-watches.ts";
+import { createCredentialWrites } from "./credentials.ts";
 import { migrate, openDatabase, translated } from "./database.ts";
 import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
@@ -96,6 +97,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
       while (await hasMore({ name: "dropPortion", site })) await giveWay();
     },
     ...createWebhookWrites((writes) => writer.call({ name: "webhooks", writes }), clock),
+    ...createCredentialWrites((write) => writer.call({ name: "credential", write })),
     ...createReplacements(openAgain),
     usage: () => ({ logBytes: logSize(path) }),
     close: async () => {

@@ -3,6 +3,7 @@
 import type { Database } from "bun:sqlite";
 import type { Engine, Head } from "../../model/engine.ts";
 import { checkRows } from "../check.ts";
+import { type CredentialRow, selectCredential, toCredential } from "../credentials.ts";
 import { lastBackupTable, selectLastBackup } from "../last-backup.ts";
 import { leftovers } from "../refill.ts";
 import { selectUndropped } from "../removed-sites.ts";
@@ -28,6 +29,7 @@ type Reader = Pick<
   | "webhookSecrets"
   | "webhookAttempts"
   | "databaseIdentity"
+  | "credential"
   | "dump"
   | "check"
 >;
@@ -55,6 +57,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
     ...createSiteReads(database, reads, open, guard),
     ...createJournalReads(database, reads),
     ...createWebhookReads(database, reads),
+    credential: (digest) => read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
     keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
     lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),

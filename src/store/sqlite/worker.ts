@@ -3,6 +3,7 @@
 import { messageOf } from "../../lib/thrown.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
+import { type CredentialWrite, writeCredential } from "./credentials.ts";
 import type { KnownFile } from "./files.ts";
 import { decodeIntents, encodeOutcomes } from "./messages.ts";
 import { pruneEntries } from "./prune.ts";
@@ -34,6 +35,7 @@ export type WorkerCall =
   | { readonly name: "noteBackup"; readonly at: number }
   | { readonly name: "dropPortion"; readonly site: number }
   | { readonly name: "webhooks"; readonly writes: readonly WebhookWrite[] }
+  | { readonly name: "credential"; readonly write: CredentialWrite }
   | { readonly name: "close" };
 
 /** The result of a call. A failure is plain data, since an error loses its class when it is sent to another thread. */
@@ -60,7 +62,7 @@ function resultOf(call: WorkerCall): WorkerResult {
   }
 }
 
-/** The outcomes of a commit, `more` if there is more to delete, or the results about webhooks; the empty text for other calls. */
+/** The outcomes of a commit, `more` if there is more to delete, or the results about webhooks and credentials; the empty text for other calls. */
 function carryOut(target: Writer, call: WorkerCall): string {
   if (call.name === "commit") {
     const intents = decodeIntents(call.intents);
@@ -81,7 +83,8 @@ function carryOut(target: Writer, call: WorkerCall): string {
   else if (call.name === "prune") {
     const { site, through, most } = call;
     return target.transact((database) => pruneEntries(database, site, through, most)) ? "more" : "";
-  } else if (call.name === "webhooks") return target.transact((database) => writeWebhooks(database, call.writes));
+  } else if (call.name === "credential") return target.transact((database) => writeCredential(database, call.write));
+  else if (call.name === "webhooks") return target.transact((database) => writeWebhooks(database, call.writes));
   else if (call.name === "dropPortion") return target.dropPortion(call.site) ? "more" : "";
   else if (call.name === "close") target.close();
   return "";

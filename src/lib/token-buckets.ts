@@ -1,0 +1,117 @@
+// Token buckets. Each bucket has a name, such as an API key or a client network.
+
+export interface Limit {
+  /** Tokens that refill per second. */
+  readonly rate: number;
+  /** Tokens in a full bucket. */
+  readonly burst: number;
+}
+
+/** Exported for its test. */
+export const maxBuckets = 100_000;
+/** Full buckets that are evicted for each new one: more than one, so that few remain after an attack. */
+const evictedAtOnce = 2;
+
+/** A bucket is stored as the moment at which it is full again. Until then it lacks one token per `1 / rate` seconds. */
+interface Bucket<Name> {
+  /** Undefined for the shared bucket. */
+  readonly name: Name | undefined;
+  /** Milliseconds since the first call. */
+  fullAt: number;
+  /** Its index in the heap. */
+  index: number;
+}
+
+/**
+ * At most `max` buckets. A full bucket is the same as none, so full ones are evicted for new ones. While none is full, all new names
+ * share one bucket. A call takes time logarithmic in the number of buckets.
+ */
+export class Buckets<Name> {
+  readonly #max: number;
+  readonly #buckets = new Map<Name | undefined, Bucket<Name>>();
+  /** The same buckets as a binary heap by `fullAt`, the smallest first: each comes before those at `2 i + 1` and `2 i + 2`. */
+  readonly #heap: Bucket<Name>[] = [];
+  readonly #shared: Bucket<Name> = { name: undefined, fullAt: 0, index: -1 };
+  /** The time of the first call. Milliseconds since 1970 have too few fractional digits to add up tokens. */
+  #origin: number | undefined;
+
+  constructor(max = maxBuckets) {
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** Takes a token and returns how many whole ones are left; undefined when there was none. @param at milliseconds since 1970 */
+  take(name: Name, { rate, burst }: Limit, at: number): number | undefined {
+    this.#origin ??= at;
+    const now = at - this.#origin;
+    const bucket = this.#buckets.get(name) ?? this.#add(name, now) ?? this.#shared;
+    const perToken = 1000 / rate;
+    const fillTime = burst * perToken;
+    // At most the time of an empty bucket: the clock may have been set back, or the limit changed.
+    const missing = Math.min(Math.max(0, bucket.fullAt - now), fillTime);
+    const isEmpty = missing + perToken > fillTime + tolerance;
+    bucket.fullAt = now + missing + (isEmpty ? 0 : perToken);
+    if (bucket !== this.#shared) this.#sift(bucket);
+    return isEmpty ? undefined : Math.max(0, Math.floor((fillTime - missing - perToken + tolerance) / perToken));
+  }
+
+  /** Adds a full bucket; returns undefined when there is no space for it. */
+  #add(name: Name, now: number): Bucket<Name> | undefined {
+    for (let count = 0; count < evictedAtOnce; count++) {
+      const first = this.#heap[0];
+      if (!first || first.fullAt > now) break;
+      this.#evict(first);
+    }
+    if (this.#heap.length >= this.#max) return undefined;
+    const bucket = { name, fullAt: now, index: this.#heap.length };
+    this.#buckets.set(name, bucket);
+    this.#heap.push(bucket);
+    return bucket;
+  }
+
+  #evict(bucket: Bucket<Name>): void {
+    this.#buckets.delete(bucket.name);
+    const last = this.#heap.pop();
+    if (!last || last === bucket) return;
+    this.#put(last, bucket.index);
+    this.#sift(last);
+  }
+
+  /** Moves a bucket whose `fullAt` has changed to its place in the heap. */
+  #sift(bucket: Bucket<Name>): void {
+    for (let above = this.#above(bucket); above && above.fullAt > bucket.fullAt; above = this.#above(bucket)) {
+      this.#swap(above, bucket);
+    }
+    for (let below = this.#below(bucket); below && below.fullAt < bucket.fullAt; below = this.#below(bucket)) {
+      this.#swap(bucket, below);
+    }
+  }
+
+  #above({ index }: Bucket<Name>): Bucket<Name> | undefined {
+    return index === 0 ? undefined : this.#heap[(index - 1) >> 1];
+  }
+
+  /** The one of the two below that is full first. */
+  #below({ index }: Bucket<Name>): Bucket<Name> | undefined {
+    const left = this.#heap[2 * index + 1];
+    const right = this.#heap[2 * index + 2];
+    return left && right && right.fullAt < left.fullAt ? right : left;
+  }
+
+  #swap(above: Bucket<Name>, below: Bucket<Name>): void {
+    const { index } = above;
+    this.#put(above, below.index);
+    this.#put(below, index);
+  }
+
+  #put(bucket: Bucket<Name>, index: number): void {
+    bucket.index = index;
+    this.#heap[index] = bucket;
+  }
+}
+
+/** Milliseconds by which rounding may be wrong. */
+const tolerance = 1e-3;

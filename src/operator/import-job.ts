@@ -1,0 +1,200 @@
+// An import that is checked first and then run, while others look at how far it is.
+
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+import { attemptImport, chosenRows, type JobOptions } from "./import-attempt.ts";
+import { ImportedRows, type RowKind } from "./import-rows.ts";
+import type { RevisionRange } from "./revisions.ts";
+import { Upload } from "./upload.ts";
+
+/** What was chosen of the rows that were checked. */
+interface Choice {
+  /** The numbers of rows that are left out. */
+  readonly rows: readonly number[];
+  /** Kinds of rows that are left out. */
+  readonly kinds: readonly RowKind[];
+}
+
+/** What became of a check or a run. `failed` means that it ended with an error; rows may have been stored before. */
+type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
+
+/** MiB of a file that is read as a whole, which delays all other requests for about half a second. */
+const maxWhole = { json: 16, xml: 4 };
+
+export class ImportJob {
+  readonly #folder: string;
+  readonly resource: Resource;
+  readonly upload: Upload;
+  #state: JobState = "new";
+  #options: JobOptions | undefined;
+  #rows: ImportedRows | undefined;
+  #abort = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+  #read = 0;
+  #skipped = 0;
+  #attempt = 0;
+  #error: Refusal | undefined;
+  #revisions: RevisionRange | undefined;
+  #isInterrupted = false;
+  readonly #onRead = (bytes: number) => {
+    this.#read += bytes;
+  };
+  readonly #onSkipped = () => void this.#skipped++;
+  readonly #onError: (error: unknown) => void;
+
+  /**
+   * @param folder that does not exist; it is removed with the job
+   * @param onError is called with an error that is no Refusal
+   */
+  constructor(folder: string, resource: Resource, onError: (error: unknown) => void) {
+    this.#onError = onError;
+    mkdirSync(folder, { mode: 0o700 });
+    this.#folder = folder;
+    this.resource = resource;
+    this.upload = new Upload(join(folder, "upload"));
+  }
+
+  get state(): JobState {
+    return this.#state;
+  }
+
+  /** Whether a check or a run is in progress. */
+  get isBusy(): boolean {
+    return this.#state === "checking" || this.#state === "running";
+  }
+
+  /** How far it is, and what came of it. */
+  get progress() {
+    return {
+      state: this.#state,
+      size: this.upload.size,
+      read: this.#read,
+      rows: this.#rows?.length ?? 0,
+      counts: this.#rows?.counts,
+      skipped: this.#skipped,
+      isInterrupted: this.#isInterrupted,
+      error: this.#error,
+      revisions: this.#revisions,
+      /** Whether the refused rows can be had as a file; only those of CSV can. */
+      hasRejects: this.#options?.format === "csv" && !this.isBusy && (this.#rows?.counts.refused ?? 0) > 0,
+    };
+  }
+
+  /** Starts the dry run. @throws Refusal `conflict`, `too-large` */
+  check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
+    if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongMoment(this.#state);
+    const max = options.format === "csv" ? undefined : maxWhole[options.format];
+    if (max !== undefined && this.upload.size > max * 1024 * 1024)
+      throw new Refusal(
+        "too-large",
+        `a file of this format may have at most ${max} MiB here; use CSV, or the command line`,
+      );
+    this.#options = options;
+    this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, leftOut: undefined }));
+  }
+
+  /** Starts to store the rows that were checked. @throws Refusal `conflict` */
+  run(engine: Engine, site: number, choice: Choice, now: () => number): void {
+    const options = this.#options;
+    if (this.#state !== "checked" || !options) throw wrongMoment(this.#state);
+    const leftOut = new Set(choice.rows);
+    for (const number of this.#rows?.numbers(choice.kinds) ?? []) leftOut.add(number);
+    this.#start("running", (signal) => this.#import(engine, site, { options, now, signal, leftOut }));
+  }
+
+  /** Stops what is in progress; rows that are being stored are stored. */
+  stop(): void {
+    this.#abort.abort(new Error("stopped"));
+  }
+
+  /** Rows of the last check, or of the run. @throws Refusal `conflict` while it is in progress */
+  async page(kind: RowKind, offset: number, limit: number) {
+    if (!this.#rows || this.isBusy) throw wrongMoment(this.#state);
+    return { rows: await this.#rows.page(kind, offset, limit), total: this.#rows.counts[kind] };
+  }
+
+  /** The path of the file with the refused rows. @throws Refusal `not-found` */
+  get rejectsPath(): string {
+    if (!this.progress.hasRejects) throw new Refusal("not-found", "there are no refused rows");
+    return this.#pathOf("refused.csv");
+  }
+
+  /** Stops what is in progress, and removes the files. */
+  async remove(): Promise<void> {
+    this.stop();
+    await this.#work;
+    await this.#rows?.close();
+    this.#rows = undefined;
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #start(state: "checking" | "running", work: (signal: AbortSignal) => Promise<void>): void {
+    this.#state = state;
+    this.#abort = new AbortController();
+    [this.#read, this.#skipped, this.#isInterrupted, this.#error] = [0, 0, false, undefined];
+    const after = state === "checking" ? "checked" : "done";
+    this.#work = work(this.#abort.signal).then(
+      () => {
+        // A check that was stopped says nothing about the rest of the rows.
+        this.#state = state === "checking" && this.#isInterrupted ? "new" : after;
+      },
+      (error) => {
+        if (!(error instanceof Refusal)) this.#onError(error);
+        this.#error = error instanceof Refusal ? error : new Refusal("internal", "the import failed", { cause: error });
+        this.#state = "failed";
+      },
+    );
+  }
+
+  async #import(engine: Engine, site: number, { options, now, signal, leftOut }: JobAttempt): Promise<void> {
+    const dryRun = leftOut === undefined;
+    this.#isInterrupted = await attemptImport({
+      engine,
+      site,
+      resource: this.resource,
+      source: chosenRows(this.upload.read(this.#onRead), this.resource, {
+        ...options,
+        leftOut,
+        onSkipped: this.#onSkipped,
+      }),
+      match: options.match,
+      dryRun,
+      signal,
+      now,
+      rows: await this.#newRows(),
+      rejectsPath: this.#pathOf("refused.csv"),
+      onRevisions: (range) => {
+        this.#revisions = range;
+      },
+    });
+    if (!dryRun) this.upload.remove();
+  }
+
+  async #newRows(): Promise<ImportedRows> {
+    const [before, path] = [this.#rows, this.#pathOf(`rows-${++this.#attempt}`)];
+    this.#rows = undefined;
+    this.#rows = await ImportedRows.open(path);
+    await before?.close();
+    rmSync(this.#pathOf(`rows-${this.#attempt - 1}`), { force: true });
+    return this.#rows;
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name);
+  }
+}
+
+interface JobAttempt {
+  readonly options: JobOptions;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+  /** Rows to leave out; undefined for a dry run. */
+  readonly leftOut: ReadonlySet<number> | undefined;
+}
+
+function wrongMoment(state: JobState): Refusal {
+  return new Refusal("conflict", `this is not possible for an import that is ${state}`);
+}

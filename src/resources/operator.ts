@@ -1,0 +1,27 @@
+import { instant, matching } from "../model/field.ts";
+import { defineResource } from "../model/resource.ts";
+
+/** The people who may use the console, a system resource. How they sign in is not part of the record. */
+export const operator = defineResource({
+  name: "operator",
+  path: "operators",
+  element: "Operator",
+  singular: "operator",
+  plural: "operators",
+  description: "A person who may use the console.",
+  access: "system",
+  fields: {
+    Name: matching("^[^\\p{C}\\p{Zl}\\p{Zp}]+$", "must not contain control characters", {
+      max: 64,
+      required: true,
+      description: "Name of the operator, which the history shows as `console:` and the name.",
+      example: "anna",
+    }),
+    Sites: matching("^(?:[1-9][0-9]*(?: [1-9][0-9]*)*)?$", "must be IDs of sites, separated by spaces", {
+      max: 4096,
+      description: "IDs of the sites that the operator may manage, separated by spaces. Empty for all sites.",
+      example: "1 4",
+    }),
+    Created: instant({ description: "Time of creation.", example: "2026-01-31T12:00:00.000Z" }),
+  },
+});

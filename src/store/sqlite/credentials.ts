@@ -1,0 +1,31 @@
+import type { Database } from "bun:sqlite";
+import type { Credential, CredentialStore } from "../../model/credentials.ts";
+import { type CredentialRow, deleteCredentials, putCredential, takeCredential, toCredential } from "../credentials.ts";
+
+/** A call on its way to the thread of the writer. */
+export type CredentialWrite =
+  | { readonly kind: "put"; readonly credential: Credential; readonly now: number }
+  | { readonly kind: "take"; readonly digest: string }
+  | { readonly kind: "delete"; readonly operator: number };
+
+/** @param send returns what `writeCredential` returned */
+export function createCredentialWrites(
+  send: (write: CredentialWrite) => Promise<string>,
+): Omit<CredentialStore, "credential"> {
+  return {
+    putCredential: async (credential, now) => void (await send({ kind: "put", credential, now })),
+    takeCredential: async (digest) => JSON.parse(await send({ kind: "take", digest })) ?? undefined,
+    deleteCredentials: async (operator) => void (await send({ kind: "delete", operator })),
+  };
+}
+
+/** Carries out a call, in a transaction that has begun. Returns its result as JSON text. */
+export function writeCredential(database: Database, write: CredentialWrite): string {
+  if (write.kind === "take") {
+    const taken = database.query<CredentialRow, []>(takeCredential(write.digest)).get();
+    return JSON.stringify(toCredential(taken) ?? null);
+  }
+  const texts = write.kind === "put" ? putCredential(write.credential, write.now) : [deleteCredentials(write.operator)];
+  for (const text of texts) database.run(text);
+  return "null";
+}

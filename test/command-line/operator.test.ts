@@ -1,0 +1,109 @@
+// `storefront operator` as an administrator runs it.
+
+import { describe, expect, test } from "bun:test";
+import { useWorkshop, type Workshop } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+describe.each(engines)("storefront operator on $name", (kind) => {
+  let shop: Workshop;
+  useWorkshop(kind, (workshop) => {
+    shop = workshop;
+  });
+
+  const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
+  const refused = async (...args: string[]) => {
+    const { code, stdout, stderr } = await shop.run(args);
+    return { code, stdout, stderr };
+  };
+
+  test("adds operators of all sites and of some, lists and removes them", async () => {
+    await shop.must(["site", "add", "garden"]);
+    await shop.must(["site", "add", "toys"]);
+    expect(await shop.must(["operator", "add", "anna"])).toBe("1\n");
+    expect(await json("operator", "add", "ben", "--site", "toys", "--site", "garden")).toMatchObject({
+      Name: "ben",
+      Sites: ["garden", "toys"],
+    });
+    const list = await shop.must(["operator", "list"]);
+    expect(list.split("\n")[0]).toMatch(/^ID +NAME +SITES +CREATED \(UTC\)$/);
+    expect(list).toMatch(/^1 +anna +all /m);
+    expect(list).toMatch(/^2 +ben +garden, toys /m);
+    await shop.must(["site", "remove", "toys", "--yes"]);
+    const operators = await json("operator", "list");
+    expect(operators.map(({ Name, Sites }: { Name: string; Sites: unknown }) => [Name, Sites])).toEqual([
+      ["anna", null],
+      ["ben", ["garden"]],
+    ]);
+    await shop.must(["operator", "remove", "ben"]);
+    expect(await json("operator", "list")).toHaveLength(1);
+  });
+
+  test("removes the last operator of all sites only with --yes", async () => {
+    await shop.must(["site", "add", "garden"]);
+    await shop.must(["operator", "add", "anna"]);
+    await shop.must(["operator", "add", "ben", "--site", "garden"]);
+    const { code, stderr } = await refused("operator", "remove", "anna");
+    expect([code, stderr.trim().split("\n")]).toEqual([
+      1,
+      [expect.stringMatching(/`anna` is the last operator of all sites.*add --yes/)],
+    ]);
+    await shop.must(["operator", "remove", "anna", "--yes"]);
+    expect(await json("operator", "list")).toHaveLength(1);
+  });
+
+  test("prints a link that signs in once at the running server, and ends sessions", async () => {
+    const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
+    await shop.must(["operator", "add", "anna"]);
+    const link = await shop.must(["operator", "link", "anna", "--url", adminUrl]);
+    expect(link).toMatch(new RegExp(`^${adminUrl}/#sign-in=[0-9A-Za-z]{32}\n$`));
+    const secret = link.trim().split("=")[1];
+    const headers = { Origin: adminUrl, "Content-Type": "application/json" };
+    const signIn = (text = secret) =>
+      fetch(`${adminUrl}/operator/session`, { method: "POST", headers, body: JSON.stringify({ link: text }) });
+    const first = await signIn();
+    expect([first.status, (await signIn()).status]).toEqual([200, 401]);
+    const Cookie = first.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+    const sites = async () => (await fetch(`${adminUrl}/operator/sites`, { headers: { Cookie } })).status;
+    const unused = (await shop.must(["operator", "link", "anna", "--url", adminUrl])).trim().split("=")[1];
+    expect(await sites()).toBe(200);
+    await shop.must(["operator", "sign-out", "anna"]);
+    expect([await sites(), (await signIn(unused)).status]).toEqual([401, 401]);
+  });
+
+  const bad: [string, string[], number, RegExp][] = [
+    [
+      "a link for an unknown operator",
+      ["link", "nobody", "--url", "https://a.example"],
+      1,
+      /unknown operator `nobody`: known operators: anna/,
+    ],
+    ["signing out an unknown one", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
+    ["removing an unknown one", ["remove", "nobody"], 1, /unknown operator `nobody`/],
+    ["a name that is taken", ["add", "anna"], 1, /operator `anna` exists already/],
+    ["an unknown site", ["add", "ben", "--site", "nowhere"], 1, /unknown site `nowhere`/],
+    ["a name with a terminal escape", ["add", "\u001b[31mben"], 1, /must not contain the character U\+001B/],
+    ["an empty name", ["add", ""], 1, /Name/],
+    ["a name that is too long", ["add", "b".repeat(65)], 1, /64/],
+    ["an address that is none", ["link", "anna", "--url", "console"], 2, /invalid --url `console`/],
+    ["an address of another scheme", ["link", "anna", "--url", "ftp://a.example"], 2, /invalid --url/],
+    ["an address with a path", ["link", "anna", "--url", "https://a.example/console"], 2, /invalid --url/],
+    ["an address with a password", ["link", "anna", "--url", "https://a:b@a.example"], 2, /invalid --url/],
+  ];
+  test("refuses what is wrong with one line, and changes nothing", async () => {
+    await shop.must(["operator", "add", "anna"]);
+    for (const [what, args, code, message] of bad) {
+      const ended = await refused("operator", ...args);
+      expect([what, ended.code, ended.stdout]).toEqual([what, code, ""]);
+      expect(ended.stderr).toMatch(message);
+      expect(ended.stderr).not.toContain("\u001b[31mben");
+    }
+    expect(await json("operator", "list")).toHaveLength(1);
+  }, 60_000);
+
+  test("asks for an address when there is no admin listener", async () => {
+    await shop.must(["operator", "add", "anna"]);
+    const { code, stderr } = await refused("operator", "link", "anna");
+    expect(code).toBe(2);
+    expect(stderr).toContain("name its address with --url");
+  });
+});
