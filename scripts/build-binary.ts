@@ -16,6 +16,8 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
+// So that it contains the console of this source.
+await import("./build-console.ts");
 const paths: string[] = [];
 for (const target of targets) paths.push(await build(target, values.outdir ?? join(root, "dist")));
 console.log(paths.join("\n"));

@@ -30,6 +30,7 @@ export interface Running {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
+  readonly snapshots: Snapshots;
   /** The metrics of this process. */
   sample(): Promise<MetricsSample>;
   /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
@@ -55,7 +56,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const log = createLog(config);
   const accessLog = config.accessLog ? new LineWriter(stderr) : undefined;
   const store = await openStore(config, resources, log);
-  const { engine } = store;
+  const { engine, snapshots } = store;
   let http: HttpServer;
   try {
     const dependencies = { ...store, resources, build: once(readBuild), log, accessLog, now };
@@ -72,6 +73,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     url: http.url,
     port: http.port,
     engine,
+    snapshots,
     sample: async () => [...(await http.sample()), ...(await webhooks.families())],
     replaceCertificate: http.replaceCertificate,
     async finish(idleSeconds) {
@@ -87,7 +89,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   };
 }
 
-async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
+export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
   const snapshots = new Snapshots(engine, resources, memory);
   await engine
@@ -98,15 +100,22 @@ async function openStore({ database, memory }: Config, resources: readonly Resou
   return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
 }
 
-/**
- * Starts the admin listener at `address`. Throws when the port is taken.
- * @param samples the metrics of all processes that serve the public port
- */
+/** What the admin listener has of the rest of the server. */
+interface AdminParts extends Pick<Running, "engine" | "snapshots"> {
+  /** The metrics of all processes that serve the public port. */
+  samples(): Promise<readonly MetricsSample[]>;
+  /** The address of the public listener. */
+  readonly publicUrl: string;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/** Starts the admin listener at `address`. Throws when the port is taken. */
 export function startAdmin(
   config: Config,
   { host, port }: AdminAddress,
   certificate: Certificate | undefined,
-  samples: () => Promise<readonly MetricsSample[]>,
+  parts: AdminParts,
 ): Listener {
   // Prometheus and a tunnel connect to a loopback address, for which no certificate is made.
   const isLocal = isLoopback(host);
@@ -114,7 +123,15 @@ export function startAdmin(
   const log = createLog(config);
   if (!tls && !isLocal) log.warn({ host, port }, "the admin listener is not encrypted; set --tls-cert and --tls-key");
   const options = { host, port, tls, reusePort: config.role === "admin" || tls !== undefined };
-  return serveAdmin({ ...options, hostnames: config.adminHosts }, { samples, log, now: Date.now });
+  return serveAdmin(
+    { ...options, hostnames: config.adminHosts },
+    { now: Date.now, ...parts, webhookAllow: config.webhookAllow, log },
+  );
+}
+
+/** The address of the public listener, as the settings have it. */
+export function toPublicUrl({ host, port, tls }: Config): string {
+  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /** The file descriptor of the log. */

@@ -3,45 +3,60 @@
 
 import type { Logger } from "pino";
 import { json } from "../formats/json.ts";
-import { statusOf } from "../formats/status.ts";
+import { statusOf, unreadableCodes } from "../formats/status.ts";
 import { randomText } from "../lib/base62.ts";
 import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
-import { toHeaderLines, type WireResponse } from "../wire/response.ts";
+import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
+import { requireSameOrigin } from "./origin.ts";
+import { Router } from "./router.ts";
 
-interface AdminContent {
-  /** `Content-Type`. */
-  readonly type: string;
-  readonly body: string;
+export interface AdminContent {
+  /** 200 if it is absent. */
+  readonly status?: number;
+  readonly body: ResponseBody;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An endpoint of the admin listener. */
-export interface AdminRoute {
-  /** In the order of `Allow`. */
-  readonly methods: readonly string[];
-  respond(request: WireRequest): Promise<AdminContent>;
+/** A request on its way to its response. */
+export interface AdminExchange {
+  readonly request: WireRequest;
+  readonly query: URLSearchParams;
+  /** The segments of the path that the client chose, by their names in the route's pattern. */
+  readonly parameters: Readonly<Record<string, string>>;
 }
 
+type Respond = (exchange: AdminExchange) => Promise<AdminContent>;
+
+/** An endpoint of the admin listener: what it does by method, in the order of `Allow`. HEAD does as GET, without the body. */
+export type AdminRoute = Readonly<Record<string, Respond>>;
+
+/** The routes by the pattern of their path, see router.ts. */
+export type AdminRoutes = ReadonlyMap<string, AdminRoute>;
+
+/** The header fields of every response. A page has its own `Cache-Control` and `Content-Security-Policy`. */
 const common = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
   "X-Content-Type-Options": "nosniff",
 };
 
 export class AdminHandler implements Handler {
-  readonly #routes: ReadonlyMap<string, AdminRoute>;
+  readonly #router: Router<AdminRoute>;
   readonly #isAllowed: (host: string | null) => boolean;
   readonly #log: Logger;
   readonly #logLimit: LogLimit;
 
   constructor(
-    routes: ReadonlyMap<string, AdminRoute>,
+    routes: AdminRoutes,
     isAllowed: (host: string | null) => boolean,
     { log, now }: { readonly log: Logger; readonly now: () => number },
   ) {
-    this.#routes = routes;
+    this.#router = new Router(routes);
     this.#isAllowed = isAllowed;
     this.#log = log;
     this.#logLimit = createLogLimit(now);
@@ -50,7 +65,7 @@ export class AdminHandler implements Handler {
   async respond(request: WireRequest): Promise<WireResponse> {
     const id = randomText(12);
     try {
-      return toAdminResponse(200, id, await this.#routeOf(request).respond(request));
+      return toAdminResponse(id, await this.#respond(request));
     } catch (error) {
       return this.#toProblem(id, error);
     }
@@ -65,40 +80,49 @@ export class AdminHandler implements Handler {
   }
 
   /** @throws Refusal */
-  #routeOf({ method, target, headers }: WireRequest): AdminRoute {
+  #respond(request: WireRequest): Promise<AdminContent> {
+    const { method, target, headers } = request;
     if (!this.#isAllowed(headers.get("host"))) {
       const detail = "this hostname is not allowed here; use `localhost` or an IP address, or add it with --admin-host";
       throw new Refusal("wrong-site", detail);
     }
-    const [path = ""] = target.split("?", 1);
-    const route = this.#routes.get(path);
-    if (!route) throw new Refusal("not-found", `there is nothing here; paths: ${[...this.#routes.keys()].join(", ")}`);
-    if (route.methods.includes(method)) return route;
-    const allow = { headers: { Allow: route.methods.join(", ") } };
-    throw new Refusal("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
+    const [path = "", query = ""] = splitAt(target, "?");
+    const found = this.#router.find(path);
+    if (!found) throw new Refusal("not-found", "there is nothing at this path");
+    const { route, parameters } = found;
+    const respond = route[method === "HEAD" ? "GET" : method];
+    if (!respond) throw wrongMethod(method, route);
+    if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers);
+    return respond({ request, query: new URLSearchParams(query), parameters });
   }
 
   #toProblem(id: string, error: unknown): WireResponse {
-    const refusal = this.#toRefusal(id, error);
-    const status = statusOf(refusal.code);
-    const problem = JSON.stringify({ status, detail: refusal.message, instance: id });
-    return toAdminResponse(status, id, { type: json.problemType, body: problem }, refusal.headers);
+    const { code, message, faults, headers } = this.#toRefusal(id, error);
+    const status = statusOf(code);
+    const problem = { status, detail: message, instance: id, code };
+    const body = JSON.stringify(faults.length > 0 ? { ...problem, errors: faults } : problem);
+    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...headers } });
   }
 
   #toRefusal(id: string, error: unknown): Refusal {
     if (error instanceof Refusal) return error;
-    if (error instanceof RequestError) return new Refusal("bad-request", error.message);
+    if (error instanceof RequestError) return new Refusal(unreadableCodes[error.reason], error.message);
     this.#log.error({ request: id, err: error }, "a request of the admin listener failed");
     return new Refusal("internal", `the server's log has the details of the request ${id}`);
   }
 }
 
-function toAdminResponse(
-  status: number,
-  id: string,
-  { type, body }: AdminContent,
-  headers: Readonly<Record<string, string>> = {},
-): WireResponse {
-  const all = { "Content-Type": type, ...common, "X-Request-Id": id, ...headers };
-  return { status, headers: toHeaderLines(all), body };
+function wrongMethod(method: string, route: AdminRoute): Refusal {
+  const methods = Object.keys(route).flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : [one]));
+  const allow = { headers: { Allow: methods.join(", ") } };
+  return new Refusal("method-not-allowed", `this path has no method ${method.slice(0, 40)}`, allow);
+}
+
+function splitAt(text: string, mark: string): [before: string, after: string] {
+  const index = text.indexOf(mark);
+  return index === -1 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {
+  return { status, headers: toHeaderLines({ ...common, ...headers, "X-Request-Id": id }), body };
 }

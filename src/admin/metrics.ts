@@ -7,6 +7,5 @@ import type { AdminRoute } from "./handler.ts";
 export function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
   // Each scrape costs every worker some milliseconds, so scrapes at the same time share one.
   const text = coalesced(async () => toMetricsText(await samples()));
-  const respond = async () => ({ type: metricsType, body: await text() });
-  return ["/metrics", { methods: ["GET", "HEAD"], respond }];
+  return ["/metrics", { GET: async () => ({ headers: { "Content-Type": metricsType }, body: await text() }) }];
 }

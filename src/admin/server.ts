@@ -1,39 +1,62 @@
 // The admin listener (contract section 13): a second address, for operators and their tools. It shares nothing with the public listener but the
 // way in which HTTP is read (wire/). server.ts opens it, handler.ts takes a request to its route, and each kind of endpoint is a file that makes
-// its routes and a line in `createAdminRoutes`. With several workers, it is a separate process beside them (commands/workers.ts).
+// its routes and a line in `createAdminRoutes`. The API of the console is a list of actions (actions.ts), in a file per subject in api/. With
+// several workers, the listener is a separate process beside them (commands/workers.ts).
 
 import type { Logger } from "pino";
 import { type MetricsSample, metricsLibrary } from "../lib/metric-samples.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
+import { type ActionDependencies, toRoutes } from "./actions.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
-import { AdminHandler, type AdminRoute } from "./handler.ts";
+import { allActions } from "./api/all.ts";
+import { consoleRoutes } from "./console.ts";
+import { AdminHandler, type AdminRoutes } from "./handler.ts";
+import { Imports } from "./imports.ts";
 import { metricsRoute } from "./metrics.ts";
+import { sessionRoutes } from "./session.ts";
+import { TrafficHistory } from "./traffic.ts";
 
 interface AdminOptions extends Pick<ListenOptions, "host" | "port" | "tls" | "reusePort"> {
   /** Hostnames by which browsers may reach it, besides `localhost` and IP addresses. */
   readonly hostnames: readonly string[];
 }
 
-interface AdminDependencies {
+interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
   /** The metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
 }
 
 /** Limits of a listener that has few clients. */
-const limits = { idleTimeout: 30, maxBodyBytes: 1024 * 1024, connections: 32, memory: 64 * 1024 * 1024 };
+const limits = { idleTimeout: 30, maxBodyBytes: 1024 * 1024, connections: 128, memory: 64 * 1024 * 1024 };
 
 /** Opens the admin listener. @throws Error when the port is taken or the certificate cannot be read */
 export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies: AdminDependencies): Listener {
-  const handler = new AdminHandler(createAdminRoutes(dependencies), createHostCheck(hostnames), dependencies);
+  const traffic = new TrafficHistory(dependencies.samples, dependencies.now);
+  const imports = new Imports(dependencies.now, (error) => dependencies.log.error({ err: error }, "an import failed"));
+  const handler = new AdminHandler(
+    createAdminRoutes(dependencies, traffic, imports),
+    createHostCheck(hostnames),
+    dependencies,
+  );
   const listener = listen({ ...limits, ...options }, handler);
   // Now, and not with the first request: if all file descriptors are in use then, the runtime never tries again.
   void metricsLibrary().catch((error) => dependencies.log.error({ err: error }, "the metrics could not be loaded"));
-  return listener;
+  return {
+    ...listener,
+    async stop(seconds, idleSeconds) {
+      traffic.stop();
+      await imports.stop();
+      await listener.stop(seconds, idleSeconds);
+    },
+  };
 }
 
-function createAdminRoutes({ samples }: AdminDependencies): ReadonlyMap<string, AdminRoute> {
-  return new Map([metricsRoute(samples)]);
+function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHistory, imports: Imports): AdminRoutes {
+  return new Map([
+    metricsRoute(dependencies.samples),
+    ...consoleRoutes(),
+    ...sessionRoutes(dependencies, (operator) => imports.removeOf(operator)),
+    ...toRoutes(allActions(traffic, imports), dependencies),
+  ]);
 }

@@ -1,9 +1,11 @@
 // The sample site of `serve --demo`, and how to try it.
 
 import type { Config } from "../config.ts";
-import { makeDemo } from "../operator/demo.ts";
+import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, withNewEngine } from "./common.ts";
+import { signInLink } from "./operator.ts";
+import type { Server } from "./serve.ts";
 import { commandLine, quoted } from "./shell.ts";
 import { printText } from "./stdout.ts";
 
@@ -12,6 +14,8 @@ interface DemoSite {
   readonly key: string | undefined;
   /** The site to try. */
   readonly site: SiteRecord | undefined;
+  /** The secret of a link for the operator `demo`; undefined when the database has other operators only. */
+  readonly link: string | undefined;
 }
 
 /** Creates the sample site if the database has no site. Returns the site to try. */
@@ -19,12 +23,18 @@ export function prepareDemo({ database }: Config, as: string | undefined): Promi
   return withNewEngine({ database, ...(as === undefined ? {} : { as }) }, async (engine) => {
     const key = await makeDemo(engine, Date.now());
     const sites = await listSites(engine);
-    return { key, site: sites.find((site) => site.Default === "yes") ?? sites[0] };
+    const link = await makeDemoLink(engine, Date.now());
+    return { key, site: sites.find((site) => site.Default === "yes") ?? sites[0], link };
   });
 }
 
-/** Prints a curl command that works as it is. */
-export function printDemo(url: string, config: Config, { key, site }: DemoSite, database: string | undefined): void {
+/** Prints a curl command that works as it is, and a link to the console. */
+export function printDemo(
+  { url, adminUrl }: Pick<Server, "url" | "adminUrl">,
+  config: Config,
+  { key, site, link }: DemoSite,
+  database: string | undefined,
+): void {
   const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
   const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
   const options = [config.tls ? "-k " : "", host ? `-H ${quoted(`Host: ${host}`)} ` : ""].join("");
@@ -38,5 +48,10 @@ export function printDemo(url: string, config: Config, { key, site }: DemoSite, 
       "\nThe database has sites already, so no sample site was created. Keys are shown only once; create another one and try it:",
     );
     printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
+  }
+  if (adminUrl && link) {
+    const another = commandLine(["operator", "link", "demo"], database);
+    printMessage(`The console opens with this link, once and within 10 minutes. For another: ${another}`);
+    printText(`\n  ${signInLink(adminUrl, link)}\n\n`);
   }
 }

@@ -15,8 +15,10 @@ export async function serveAlone(
   // With a certificate, the port can be shared, so that a second socket can take it over with another certificate.
   if (certificate) await claimPort(config);
   const server = await listenOnPort(config, certificate);
+  const { engine, snapshots } = server;
   const samples = async () => [await server.sample()];
-  const openAdmin = async (at: AdminAddress) => startAdmin(config, at, certificate, samples);
+  const openAdmin = async (at: AdminAddress) =>
+    startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: server.url });
   const opening = address && withListenErrors(address, () => openAdmin(address));
   const admin = await opening?.catch(async (error) => {
     await server.stop();

@@ -117,7 +117,7 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   const lines = [`Storefront listens on ${server.url}`];
   if (server.adminUrl) lines.push(`The admin listener is at ${server.adminUrl}`);
   printResult(options, { url: server.url, adminUrl: server.adminUrl, key: sample?.key }, lines);
-  if (sample && !options.json) printDemo(server.url, config, sample, options.database);
+  if (sample && !options.json) printDemo(server, config, sample, options.database);
   await end;
   await server.stop();
 }

@@ -3,7 +3,8 @@
 import type { AdminAddress, Config } from "../config.ts";
 import type { MetricsSample } from "../lib/metric-samples.ts";
 import { Refusal } from "../model/errors.ts";
-import { createLog, startAdmin } from "../start.ts";
+import { allResources } from "../resources/all.ts";
+import { createLog, openStore, startAdmin, toPublicUrl } from "../start.ts";
 import type { Certificate } from "../wire/listen.ts";
 import { listenOnPort, withListenErrors } from "./listen-on-port.ts";
 import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./messages.ts";
@@ -47,9 +48,12 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
     return response;
   };
   const certificate = await certificateOfParent();
-  const listener = await withListenErrors(admin, async () => startAdmin(config, admin, certificate, samples));
+  const { engine, snapshots } = await openStore(config, allResources, createLog(config));
+  const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
+  const listener = await withListenErrors(admin, async () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
   await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, end);
+  await engine.close();
   process.disconnect?.();
 }
 

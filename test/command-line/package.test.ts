@@ -1,11 +1,21 @@
 // The server's package, unpacked in an empty project beside nothing but Bun. `npm run check:package` installs it with npm too.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { differsFromSource } from "../support/console-script.ts";
 import { documentsThatDiffer } from "../support/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/packing.ts";
 
@@ -14,8 +24,13 @@ const project = mkdtempSync(join(tmpdir(), "storefront-package-"));
 const home = join(project, "node_modules/@storefront-server/storefront");
 const program = join(home, "bin/storefront.js");
 let shop: Workshop;
+let packedBytes: number;
 beforeAll(async () => {
-  await unpack(await pack(root, project, "--ignore-scripts"), home);
+  // What npm does before it packs; the rest of it needs a repository.
+  await runOutside([process.execPath, join(root, "scripts/build-console.ts")], root);
+  const file = await pack(root, project, "--ignore-scripts");
+  packedBytes = statSync(file).size;
+  await unpack(file, home);
   symlinkSync(join(root, "node_modules/bun"), join(project, "node_modules/bun"));
   mkdirSync(join(home, "dist"), { recursive: true });
   writeFileSync(join(home, "dist/commit"), "0123456789abcdef0123456789abcdef01234567\n");
@@ -40,6 +55,13 @@ test("serves a demo with several workers, every document included, and names the
   await waitFor(() => again.stdout().includes("KEY=$(storefront key create"), "how to create a key");
 });
 
+test("serves the console, without its source and the packages that it is made of", async () => {
+  const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
+  expect(await differsFromSource(server.adminUrl)).toBe(false);
+  expect(existsSync(join(home, "src/console"))).toBe(false);
+  expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
+});
+
 test("reads no settings from files in the folder where it is started, and runs no code there", async () => {
   writeFileSync(shop.file(".env"), "STOREFRONT_RATE=many\n");
   writeFileSync(shop.file("bunfig.toml"), 'preload = ["./preload.ts"]\n');
@@ -54,6 +76,10 @@ test("reads no settings from files in the folder where it is started, and runs n
     await installed.close();
   }
   expect(existsSync(shop.file("loaded"))).toBe(false);
+});
+
+test("is a file of at most 3.5 MB", () => {
+  expect(packedBytes).toBeLessThan(3_500_000);
 });
 
 test("has the changelog, and no source of the tests", () => {

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { findings } from "../support/axe.ts";
 import { openBrowser } from "../support/browser.ts";
 import { waitFor } from "../support/command.ts";
 import { pagePaths } from "../support/page-paths.ts";
@@ -18,21 +19,6 @@ afterAll(async () => {
 });
 
 const paths = [...pagePaths, "/no-such-page"];
-
-interface Finding {
-  readonly id: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
-const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
-
-/** What axe finds, as `<rule>: <element>`. */
-async function findings(page: Page): Promise<string[]> {
-  // By the debugger: the pages' own policy forbids scripts from elsewhere.
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as { violations: Finding[] };
-  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
-}
 
 // Colours do not depend on the width: two runs see both of each.
 for (const [colorScheme, width] of [

@@ -11,6 +11,7 @@ import { createKey, type KeySettings } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
+import type { Snapshots } from "../../src/store/snapshots.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
 
 export interface CallOptions {
@@ -34,6 +35,7 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly engine: Engine;
+  readonly snapshots: Snapshots;
   /** What the admin listener shows at /metrics. */
   metrics(): Promise<string>;
   /** The address of the database. */
@@ -67,6 +69,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     url: running.url,
     port: running.port,
     engine: running.engine,
+    snapshots: running.snapshots,
     metrics: async () => toMetricsText([await running.sample()]),
     database,
     site,

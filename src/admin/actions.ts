@@ -1,0 +1,97 @@
+// The API of the console under `/operator`: each action is a method on a path, for an operator who is signed in. An action does nothing that
+// a function of operator/ does not do.
+
+import { randomText } from "../lib/base62.ts";
+import type { IpNetwork } from "../lib/networks.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { actingAs } from "../operator/acting.ts";
+import { findSite, type SiteRecord } from "../operator/sites.ts";
+import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
+import { readJsonBody } from "./json-body.ts";
+import { type Session, type SessionDependencies, sessionOf } from "./session.ts";
+
+export interface ActionDependencies extends SessionDependencies {
+  /** The address of the public listener. */
+  readonly publicUrl: string;
+  /** Networks that webhooks may reach although they are not public. */
+  readonly webhookAllow: readonly IpNetwork[];
+}
+
+/** A request of an operator who is signed in. */
+export interface Call extends ActionDependencies, AdminExchange {
+  /** Journals what it changes under the operator's name and `run`. */
+  readonly engine: Engine;
+  /** The ID that all changes of this call share. */
+  readonly run: string;
+  readonly session: Session;
+  /** The site that `{site}` in the path names. @throws Refusal `not-found`, also when the operator may not manage it */
+  site(): Promise<SiteRecord>;
+  /** The body as JSON. @throws Refusal `bad-request` */
+  input(): Promise<unknown>;
+}
+
+/** What an action does. It returns what the response has as JSON, or the response itself. */
+type Run = (call: Call) => Promise<object | Response>;
+
+/** What an action does that responds with something else than JSON. */
+export interface Response extends AdminContent {
+  readonly isResponse: true;
+}
+
+/** @param scope `all` for what concerns the whole server: only operators of all sites may do it */
+export type Action = readonly [
+  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE",
+  path: string,
+  run: Run,
+  scope?: "all",
+];
+
+/** The routes of `actions`, by path. */
+export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
+  const routes = new Map<string, Record<string, AdminRoute[string]>>();
+  for (const [method, path, run, scope] of actions) {
+    const route = routes.get(path) ?? {};
+    routes.set(path, route);
+    route[method] = async (exchange) => {
+      const call = await toCall(exchange, dependencies);
+      if (scope === "all") requireAllSites(call.session);
+      return toContent(await run(call));
+    };
+  }
+  return routes;
+}
+
+/** @throws Refusal `forbidden` */
+export function requireAllSites({ operator }: Session): void {
+  if (operator.siteNames === undefined) return;
+  throw new Refusal("forbidden", "only operators of all sites may do this");
+}
+
+async function toCall(exchange: AdminExchange, dependencies: ActionDependencies): Promise<Call> {
+  const { engine } = dependencies;
+  const session = await sessionOf(exchange.request, dependencies);
+  const run = randomText(8);
+  const acting = actingAs(engine, `console:${session.operator.Name}`, run);
+  return {
+    ...dependencies,
+    ...exchange,
+    engine: acting,
+    run,
+    session,
+    site: () => siteOf(engine, session, exchange.parameters.site ?? ""),
+    input: () => readJsonBody(exchange.request),
+  };
+}
+
+async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
+  const { siteNames } = operator;
+  // For an operator of some sites, the others do not exist.
+  if (siteNames && !siteNames.includes(name)) throw new Refusal("not-found", `unknown site \`${name}\``);
+  return findSite(engine, name);
+}
+
+function toContent(result: object | Response): AdminContent {
+  if ("isResponse" in result) return result;
+  return { body: JSON.stringify(result), headers: { "Content-Type": "application/json" } };
+}

@@ -1,0 +1,31 @@
+// The API of the console: every action.
+
+import type { Action } from "../actions.ts";
+import type { Imports } from "../imports.ts";
+import type { TrafficHistory } from "../traffic.ts";
+import { findActions } from "./find.ts";
+import { historyActions } from "./history.ts";
+import { exportActions, importActions } from "./imports.ts";
+import { keyActions } from "./keys.ts";
+import { operatorActions } from "./operators.ts";
+import { overviewActions } from "./overview.ts";
+import { recordActions } from "./records.ts";
+import { resourceActions } from "./resources.ts";
+import { siteActions } from "./sites.ts";
+import { webhookActions } from "./webhooks.ts";
+
+export function allActions(traffic: TrafficHistory, imports: Imports): readonly Action[] {
+  return [
+    ...resourceActions,
+    ...siteActions,
+    ...exportActions,
+    ...recordActions,
+    ...importActions(imports),
+    ...keyActions,
+    ...historyActions,
+    ...webhookActions,
+    ...operatorActions,
+    ...findActions,
+    ...overviewActions(traffic),
+  ];
+}

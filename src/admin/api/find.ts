@@ -1,0 +1,29 @@
+// Finds records in all sites that the operator may manage.
+
+import { Refusal } from "../../model/errors.ts";
+import { findInSites } from "../../operator/find.ts";
+import { listSites } from "../../operator/sites.ts";
+import type { Action, Call } from "../actions.ts";
+import { readWholeNumber } from "../parameters.ts";
+
+export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
+
+const maxText = 255;
+/** Milliseconds after which the search stops and says where to continue. */
+const duration = 3000;
+
+/** `?text=Acme&after=12`: the whole value of a field, or an ID, and the ID of the site after which to continue. */
+async function find({ engine, session, query, request }: Call) {
+  const text = (query.get("text") ?? "").trim();
+  if (text === "" || text.length > maxText)
+    throw new Refusal("bad-request", `\`text\` must have 1 to ${maxText} characters`);
+  const after = readWholeNumber(query, "after", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
+  const { siteNames } = session.operator;
+  const own = siteNames && new Set(siteNames);
+  const sites = (await listSites(engine)).filter(
+    ({ ID, Name, Importing }) => ID > after && !Importing && (own === undefined || own.has(Name)),
+  );
+  const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
+  const { found, next } = await findInSites(engine, sites, text, limits);
+  return { found, next: next ?? null };
+}

@@ -1,0 +1,88 @@
+// The history of a site: what changed, and taking changes back.
+
+import { Refusal } from "../../model/errors.ts";
+import { type Resource, servedOf } from "../../model/resource.ts";
+import { restoreRecord } from "../../operator/history.ts";
+import { type HistoryEntry, readHistory } from "../../operator/history-pages.ts";
+import { revisionsOf } from "../../operator/revisions.ts";
+import { undo } from "../../operator/undo.ts";
+import { allResources } from "../../resources/all.ts";
+import type { Action, Call } from "../actions.ts";
+import { readWholeNumber } from "../parameters.ts";
+import { idOf, resourceOf } from "./records.ts";
+
+export const historyActions: readonly Action[] = [
+  ["GET", "/operator/sites/{site}/history", listEntries],
+  ["POST", "/operator/sites/{site}/undo", takeBack],
+  ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
+];
+
+/** `?before=&limit=&resource=brands&id=&actor=&run=&single=1` */
+async function listEntries(call: Call) {
+  const { query, engine } = call;
+  const site = await call.site();
+  const numberIn = (name: string) =>
+    query.has(name) ? readWholeNumber(query, name, { min: 1, max: Number.MAX_SAFE_INTEGER, byDefault: 1 }) : undefined;
+  const path = query.get("resource");
+  const page = await readHistory(engine, site.ID, {
+    before: numberIn("before"),
+    limit: readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }),
+    resource: path === null ? undefined : resourceNamed(path).name,
+    id: numberIn("id"),
+    actor: query.get("actor") ?? undefined,
+    run: query.get("run") ?? undefined,
+    isGrouped: !query.has("single"),
+  });
+  return { ...page, next: page.next ?? null, entries: page.entries.map(toShown) };
+}
+
+/** The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
+async function takeBack(call: Call) {
+  const site = await call.site();
+  const { since, until, run, dryRun = false, force = false } = Object(await call.input());
+  const isRange = isRevision(since) && (until === undefined || isRevision(until));
+  if (!isRange || (run !== undefined && typeof run !== "string")) {
+    throw new Refusal("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
+  }
+  const options = { dryRun: dryRun === true, force: force === true, at: call.now() };
+  const summary = await undo(call.engine, site.ID, { since, until, run }, options);
+  return {
+    ...summary,
+    left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),
+    run: call.run,
+  };
+}
+
+/** The body has the revision as of which the record is restored: `{"revision": 12}`. */
+async function restore(call: Call) {
+  const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
+  const { revision } = Object(await call.input());
+  if (revision !== undefined && !isRevision(revision))
+    throw new Refusal("bad-request", "`revision` must be a revision");
+  const outcome = await restoreRecord(call.engine, site.ID, resource, id, revision, call.now());
+  return { revisions: revisionsOf([outcome]), run: call.run };
+}
+
+function toShown({ change, resources, at, ...entry }: HistoryEntry) {
+  const { operation, resource, id, body, before } = change;
+  const after = operation === "delete" ? null : JSON.parse(body);
+  const previous = operation === "delete" ? JSON.parse(body) : before === null ? null : JSON.parse(before);
+  return {
+    ...entry,
+    at: new Date(at).toISOString(),
+    resources: resources.map(pathOf),
+    change: { operation, resource: pathOf(resource), id, before: previous, after },
+  };
+}
+
+function pathOf(name: string): string {
+  return servedOf(allResources).find((resource) => resource.name === name)?.path ?? name;
+}
+
+function resourceNamed(path: string): Resource {
+  return resourceOf({ parameters: { resource: path } });
+}
+
+function isRevision(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}

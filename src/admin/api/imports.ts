@@ -1,0 +1,185 @@
+// Imports of files into a site, and exports. A file comes in parts, is looked at, checked (a dry run), and then run.
+
+import { isEncoding } from "../../formats/charset.ts";
+import { readMapping } from "../../formats/csv-mapping.ts";
+import { isDelimiter } from "../../formats/csv-rows.ts";
+import { Refusal } from "../../model/errors.ts";
+import { exportRecords } from "../../operator/export.ts";
+import type { JobOptions } from "../../operator/import-attempt.ts";
+import { lookAtUpload } from "../../operator/import-look.ts";
+import { type RowKind, rowKinds } from "../../operator/import-rows.ts";
+import { findMatchField } from "../../operator/matcher.ts";
+import { fileFormats } from "../../operator/rows.ts";
+import type { Action, Call, Response } from "../actions.ts";
+import type { BegunImport, Imports } from "../imports.ts";
+import { readText } from "../json-body.ts";
+import { readWholeNumber } from "../parameters.ts";
+import { resourceOf } from "./records.ts";
+
+const list = "/operator/sites/{site}/imports";
+const one = `${list}/{id}`;
+
+/** Before the path of a record, which `export` would be otherwise. */
+export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}/records/{resource}/export", download]];
+
+export function importActions(imports: Imports): readonly Action[] {
+  /** For an action on an import of the operator. */
+  const on = (act: (call: Call, found: BegunImport) => object | Promise<object>) => async (call: Call) =>
+    act(call, imports.find(call.session.operator.Name, (await call.site()).ID, call.parameters.id ?? ""));
+  return [
+    ["POST", list, (call) => begin(call, imports)],
+    ["GET", one, on((_, found) => toShown(found))],
+    ["DELETE", one, on((_, found) => imports.remove(found).then(() => ({})))],
+    ["PUT", `${one}/parts/{part}`, on((call, found) => addPart(call, found, imports))],
+    ["POST", `${one}/look`, on(look)],
+    ["POST", `${one}/check`, on((call, found) => check(call, found, imports))],
+    ["GET", `${one}/rows`, on(listRows)],
+    ["POST", `${one}/run`, on((call, found) => run(call, found, imports))],
+    ["POST", `${one}/stop`, on(stop)],
+    ["GET", `${one}/refused`, on((_, found) => refusedRows(found))],
+  ];
+}
+
+/** Characters of a file's name. */
+const maxName = 200;
+
+/** The body has `resource`, a path, and the `name` of the file. */
+async function begin(call: Call, imports: Imports) {
+  const site = await call.site();
+  const input = await call.input();
+  const resource = resourceOf({ parameters: { resource: readText(input, "resource") } });
+  const name = readText(input, "name").slice(0, maxName);
+  return toShown(imports.begin(call.session.operator.Name, site.ID, resource, name));
+}
+
+/** The body has the bytes. Parts are numbered from 0, and come in this order. */
+async function addPart({ request, parameters }: Call, found: BegunImport, imports: Imports) {
+  if (request.headers.get("content-type") !== "application/octet-stream")
+    throw new Refusal("unsupported-media-type", "send the part as application/octet-stream");
+  const { part = "" } = parameters;
+  const number = /^(0|[1-9][0-9]{0,6})$/.test(part) ? Number(part) : undefined;
+  if (number === undefined) throw new Refusal("bad-request", "parts are numbered from 0");
+  imports.add(found, number, await request.body());
+  return toShown(found);
+}
+
+/** The body may have `encoding` and `delimiter`. */
+async function look(call: Call, { job }: BegunImport) {
+  return lookAtUpload(job.upload, job.resource, readDialect(await call.input()));
+}
+
+/** The body has `format`, and may have `encoding`, `delimiter`, `mapping` as `import --map` reads it, and `match`. */
+async function check(call: Call, found: BegunImport, imports: Imports) {
+  const options = readOptions(await call.input(), found);
+  if (!found.job.isBusy) imports.requireIdle();
+  found.job.check(call.engine, found.site, options, call.now);
+  return toShown(found);
+}
+
+/** The body may have `without`: numbers of rows, and `withoutKinds`: kinds of rows that are left out. */
+async function run(call: Call, found: BegunImport, imports: Imports) {
+  const { without = [], withoutKinds = [] } = Object(await call.input());
+  if (!Array.isArray(without) || !without.every((row) => Number.isSafeInteger(row)))
+    throw new Refusal("bad-request", "`without` must be a list of row numbers");
+  if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
+    throw new Refusal("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
+  if (!found.job.isBusy) imports.requireIdle();
+  found.job.run(call.engine, found.site, { rows: without, kinds: withoutKinds }, call.now);
+  found.run = call.run;
+  return toShown(found);
+}
+
+function stop(_: Call, found: BegunImport) {
+  found.job.stop();
+  return toShown(found);
+}
+
+/** `?kind=updated&offset=0&limit=50` */
+async function listRows({ query }: Call, { job }: BegunImport) {
+  const kind = query.get("kind") as RowKind;
+  if (!rowKinds.includes(kind)) throw new Refusal("bad-request", `\`kind\` must be one of ${rowKinds.join(", ")}`);
+  const offset = readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
+  return job.page(kind, offset, readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
+}
+
+/** Bytes of a file that a response has. */
+const maxDownload = 64 * 1024 * 1024;
+
+async function refusedRows({ job }: BegunImport): Promise<Response> {
+  const file = Bun.file(job.rejectsPath);
+  if (file.size > maxDownload) throw tooLarge("the file of refused rows");
+  return toFile(await file.bytes(), "text/csv; charset=utf-8", "refused.csv");
+}
+
+const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
+
+/** `?format=csv`: what `storefront export` writes. */
+async function download(call: Call): Promise<Response> {
+  const { query, request, engine } = call;
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
+  if (!format) throw new Refusal("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const text of exportRecords(engine, site.ID, resource, format)) {
+    const part = Buffer.from(text);
+    size += part.length;
+    if (size > maxDownload) throw tooLarge("the export");
+    if (request.isAbandoned) break;
+    parts.push(part);
+  }
+  return toFile(parts, `${types[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
+}
+
+function tooLarge(what: string): Refusal {
+  return new Refusal("too-large", `${what} is larger than 64 MiB; use the command line`);
+}
+
+function toFile(body: Response["body"], type: string, name: string): Response {
+  const safe = name.replace(/[^A-Za-z0-9._-]/g, "_");
+  return {
+    isResponse: true,
+    body,
+    headers: { "Content-Type": type, "Content-Disposition": `attachment; filename="${safe}"` },
+  };
+}
+
+function readOptions(input: unknown, { job: { resource } }: BegunImport): JobOptions {
+  const { format, mapping, match } = Object(input);
+  const known = fileFormats.find((name) => name === format);
+  if (!known) throw new Refusal("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
+  if (match !== undefined && typeof match !== "string")
+    throw new Refusal("bad-request", "`match` must be the path of a field");
+  findMatchField(resource, match);
+  if (known !== "csv") return { format: known, match };
+  return {
+    format: known,
+    match,
+    ...readDialect(input),
+    mapping: mapping === undefined ? undefined : readMapping(resource, JSON.stringify(mapping)),
+  };
+}
+
+function readDialect(input: unknown): Pick<JobOptions, "delimiter" | "encoding"> {
+  const { delimiter, encoding } = Object(input);
+  if (delimiter !== undefined && !(typeof delimiter === "string" && isDelimiter(delimiter)))
+    throw new Refusal("bad-request", "`delimiter` must be one character");
+  if (encoding !== undefined && !(typeof encoding === "string" && isEncoding(encoding)))
+    throw new Refusal("bad-request", "`encoding` is not known");
+  return { delimiter, encoding };
+}
+
+function toShown({ id, name, run, job }: BegunImport) {
+  const { error, counts, revisions, ...progress } = job.progress;
+  return {
+    id,
+    name,
+    resource: job.resource.path,
+    parts: job.upload.parts,
+    ...progress,
+    counts: counts ?? null,
+    error: error ? { detail: error.message, faults: error.faults } : null,
+    revisions: revisions ?? null,
+    run: run ?? null,
+  };
+}

@@ -1,0 +1,113 @@
+// The API keys of a site.
+
+import { Refusal } from "../../model/errors.ts";
+import { type Scope, scopes } from "../../model/key.ts";
+import {
+  createKey,
+  type IssuedKey,
+  type KeyRecord,
+  type KeySettings,
+  type ListedKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  setKey,
+} from "../../operator/keys.ts";
+import type { Action, Call } from "../actions.ts";
+
+const list = "/operator/sites/{site}/keys";
+const one = `${list}/{id}`;
+
+export const keyActions: readonly Action[] = [
+  ["GET", list, listAll],
+  ["POST", list, create],
+  ["PATCH", one, change],
+  ["POST", `${one}/revoke`, revoke],
+  ["POST", `${one}/rotate`, rotate],
+];
+
+/** Longest overlap of a rotation, in hours. */
+const maxOverlap = 24 * 365;
+
+async function listAll(call: Call) {
+  const keys = await listKeys(call.engine, await call.site());
+  return { keys: keys.map((key) => toListed(key, call.now())) };
+}
+
+/** The body has `label`, `scope`, and `rate` and `expires` or null. */
+async function create(call: Call) {
+  const site = await call.site();
+  const { label, scope, rate, expiresAt } = readSettings(await call.input());
+  const settings = { label, scope, rate: rate ?? undefined, expiresAt: expiresAt ?? undefined };
+  return toIssued(await createKey(call.engine, site, settings, call.now()), call);
+}
+
+/** The body has what changes: `label`, `rate`, `expires`. */
+async function change(call: Call) {
+  const { Prefix } = await keyOf(call);
+  const { label, rate, expiresAt } = readSettings(await call.input());
+  return toShown(await setKey(call.engine, Prefix, { label, rate, expiresAt }, call.now()));
+}
+
+async function revoke(call: Call) {
+  const { Prefix } = await keyOf(call);
+  return toShown(await revokeKey(call.engine, Prefix, call.now()));
+}
+
+/** The body has `overlap`: the hours in which the old key still works. */
+async function rotate(call: Call) {
+  const { Prefix } = await keyOf(call);
+  const { overlap } = Object(await call.input());
+  if (!Number.isInteger(overlap) || overlap < 0 || overlap > maxOverlap)
+    throw new Refusal("bad-request", `\`overlap\` must be a whole number of hours from 0 to ${maxOverlap}`);
+  return toIssued(await rotateKey(call.engine, Prefix, overlap * 3_600_000, call.now()), call);
+}
+
+/** The key of the site that the path names. @throws Refusal `not-found` */
+async function keyOf(call: Call): Promise<ListedKey> {
+  const keys = await listKeys(call.engine, await call.site());
+  const found = keys.find(({ ID }) => String(ID) === call.parameters.id);
+  if (found) return found;
+  throw new Refusal("not-found", "the site has no such key");
+}
+
+type Settings = Pick<KeySettings, "label" | "scope"> & {
+  readonly rate: number | null | undefined;
+  readonly expiresAt: number | null | undefined;
+};
+
+/** @throws Refusal `bad-request` */
+function readSettings(input: unknown): Settings {
+  const { label, scope, rate, expires } = Object(input);
+  const expiresAt = typeof expires === "string" ? Date.parse(expires) : expires;
+  if (label !== undefined && typeof label !== "string") throw new Refusal("bad-request", "`label` must be a string");
+  if (scope !== undefined && !scopes.includes(scope as Scope))
+    throw new Refusal("bad-request", "`scope` must be read or write");
+  if (rate !== undefined && rate !== null && !(Number.isInteger(rate) && rate >= 1 && rate <= 999_999))
+    throw new Refusal("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
+  if (expiresAt !== undefined && expiresAt !== null && !Number.isSafeInteger(expiresAt))
+    throw new Refusal("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
+  return { label, scope, rate, expiresAt };
+}
+
+function toIssued({ key, record }: IssuedKey, { run }: Call) {
+  return { key, ...toShown(record), run };
+}
+
+function toListed(key: ListedKey, now: number) {
+  const state = key.Revoked ? "revoked" : key.endsAt <= now ? "expired" : "valid";
+  return { ...toShown(key), lastUsed: key.lastUsed?.toISOString() ?? null, state };
+}
+
+function toShown({ ID, Prefix, Label, Scope: scope, Rate, Created, Expires, Revoked }: KeyRecord) {
+  return {
+    id: ID,
+    prefix: Prefix,
+    label: Label,
+    scope,
+    rate: Rate === "" ? null : Number(Rate),
+    created: Created,
+    expires: Expires || null,
+    revoked: Revoked || null,
+  };
+}

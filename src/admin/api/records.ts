@@ -1,0 +1,92 @@
+// The records of a site: lists, and each of them.
+
+import { Refusal } from "../../model/errors.ts";
+import { toId } from "../../model/record.ts";
+import { findLeaf, type Resource, servedOf } from "../../model/resource.ts";
+import { deleteRecords } from "../../operator/delete.ts";
+import { findVersioned, listRecords } from "../../operator/record-list.ts";
+import { createRecord, updateRecord, type WrittenRecord } from "../../operator/record-writes.ts";
+import { allResources } from "../../resources/all.ts";
+import type { Action, Call } from "../actions.ts";
+import { readWholeNumber } from "../parameters.ts";
+
+const list = "/operator/sites/{site}/records/{resource}";
+const one = `${list}/{id}`;
+
+export const recordActions: readonly Action[] = [
+  ["GET", list, listPage],
+  ["POST", list, create],
+  ["DELETE", list, remove],
+  ["GET", one, show],
+  ["PATCH", one, update],
+];
+
+/** Records of a page at most, and records that one action deletes at most. */
+const maxPageSize = 1000;
+const maxDeleted = 1000;
+
+/** `?search=&sort=Name&order=desc&limit=25&offset=0` */
+async function listPage(call: Call) {
+  const { snapshots, query, request } = call;
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const sort = query.get("sort") ?? "ID";
+  const leaf = findLeaf(resource, sort);
+  if (!leaf && sort !== "ID") throw new Refusal("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
+  const wanted = {
+    search: query.get("search") ?? "",
+    sort: { leaf, descending: query.get("order") === "desc" },
+    limit: readWholeNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
+    offset: readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 }),
+  };
+  return listRecords(snapshots, site.ID, resource, wanted, () => !request.isAbandoned);
+}
+
+async function show(call: Call) {
+  const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
+  const found = await findVersioned(call.snapshots, site.ID, resource, id);
+  if (!found) throw new Refusal("not-found", `there is no ${resource.singular} with the ID ${id}`);
+  return found;
+}
+
+/** The body has the record's values. */
+async function create(call: Call) {
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  return toShown(call, await createRecord(call.engine, site.ID, resource, await call.input(), call.now()));
+}
+
+/** The body has the values to change; `If-Match` the version that the operator has seen. */
+async function update(call: Call) {
+  const [site, resource, id] = [await call.site(), resourceOf(call), idOf(call)];
+  const ifVersion = call.request.headers.get("if-match")?.replace(/^"(.*)"$/, "$1");
+  const options = { ifVersion, at: call.now() };
+  return toShown(call, await updateRecord(call.engine, site.ID, resource, id, await call.input(), options));
+}
+
+/** The body has the IDs: `{"ids": [3, 8]}`. */
+async function remove(call: Call) {
+  const [site, resource] = [await call.site(), resourceOf(call)];
+  const { ids } = Object(await call.input());
+  const isList =
+    Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every((id) => toId(String(id)));
+  if (!isList) throw new Refusal("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
+  const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
+  return { deleted: ids.length, revisions, run: call.run };
+}
+
+function toShown({ run }: Call, written: WrittenRecord) {
+  return { ...written, run };
+}
+
+/** The resource that the path names. @throws Refusal `not-found` */
+export function resourceOf({ parameters }: Pick<Call, "parameters">): Resource {
+  const found = servedOf(allResources).find(({ path }) => path === parameters.resource);
+  if (found) return found;
+  throw new Refusal("not-found", `there is no resource \`${parameters.resource?.slice(0, 100)}\``);
+}
+
+/** The ID that the path names. @throws Refusal `not-found` */
+export function idOf({ parameters }: Call): number {
+  const id = toId(parameters.id ?? "");
+  if (id !== undefined) return id;
+  throw new Refusal("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
+}

@@ -1,0 +1,104 @@
+// The sites that an operator may manage. To add and to remove them is for operators of all sites.
+
+import { Refusal } from "../../model/errors.ts";
+import { addSites } from "../../operator/site-list.ts";
+import { removeSite } from "../../operator/site-removal.ts";
+import { summarizeSite } from "../../operator/site-summary.ts";
+import { listSites, type SiteRecord, setSite } from "../../operator/sites.ts";
+import { type Action, type Call, requireAllSites } from "../actions.ts";
+import { readBoolean, readTexts } from "../input.ts";
+import { readText } from "../json-body.ts";
+
+const list = "/operator/sites";
+const one = `${list}/{site}`;
+
+export const siteActions: readonly Action[] = [
+  ["GET", list, listOwnSites],
+  ["POST", list, add, "all"],
+  ["GET", one, show],
+  ["PATCH", one, change],
+  ["DELETE", one, remove, "all"],
+];
+
+async function listOwnSites({ engine, session, publicUrl }: Call) {
+  const { siteNames } = session.operator;
+  const own = siteNames && new Set(siteNames);
+  const sites = (await listSites(engine)).filter(({ Name }) => own === undefined || own.has(Name));
+  return { sites: sites.map(toShown), publicUrl: reachable(publicUrl) };
+}
+
+/** The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is in this response only. */
+async function add(call: Call) {
+  const input = await call.input();
+  const settings = {
+    name: readText(input, "name"),
+    hostnames: readTexts(input, "hostnames") ?? [],
+    isDefault: readBoolean(input, "isDefault") ?? false,
+  };
+  const [added] = await addSites(call.engine, [settings], readBoolean(input, "withKey") ?? false, call.now());
+  if (!added) throw new Error("the site was not added");
+  return { site: toShown(added.site), key: added.key ?? null, run: call.run };
+}
+
+/** What the site has: what a removal deletes. */
+async function show(call: Call) {
+  const { Name } = await call.site();
+  const { site, changed, ...summary } = await summarizeSite(call.engine, Name, call.now());
+  return { ...summary, site: toShown(site), changed: changed?.toISOString() ?? null };
+}
+
+/** The body has what changes: `name`, `hostnames`, `isDefault`, `isSuspended`. */
+async function change(call: Call) {
+  const { Name } = await call.site();
+  const input = await call.input();
+  const settings = {
+    name: readOptionalText(input, "name"),
+    hostnames: readTexts(input, "hostnames"),
+    isDefault: readBoolean(input, "isDefault"),
+    isSuspended: readBoolean(input, "isSuspended"),
+  };
+  // Another site would no longer be the default one.
+  if (settings.isDefault !== undefined) requireAllSites(call.session);
+  if (Object.values(settings).every((value) => value === undefined)) {
+    throw new Refusal("bad-request", "send what changes: `name`, `hostnames`, `isDefault` or `isSuspended`");
+  }
+  const changed = await setSite(call.engine, Name, settings, call.now()).catch((error) => {
+    throw withoutOtherSites(error, call);
+  });
+  return { site: toShown(changed), run: call.run };
+}
+
+/** The body has the name of the site again: `{"name": "garden"}`. */
+async function remove(call: Call) {
+  const { Name } = await call.site();
+  if (readText(await call.input(), "name") !== Name) {
+    throw new Refusal("bad-request", `to remove the site, send its name: {"name":"${Name}"}`);
+  }
+  return { site: toShown(await removeSite(call.engine, Name, call.now())), run: call.run };
+}
+
+/** An operator of some sites does not learn which other site has a name or a hostname. */
+function withoutOtherSites(error: unknown, { session }: Call): unknown {
+  if (!(error instanceof Refusal) || error.code !== "conflict" || !session.operator.siteNames) return error;
+  return new Refusal("conflict", "the name or a hostname is taken already");
+}
+
+function readOptionalText(input: unknown, name: string): string | undefined {
+  return Object(input)[name] === undefined ? undefined : readText(input, name);
+}
+
+/** The address as a program on this machine can use it. */
+function reachable(url: string): string {
+  return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+}
+
+function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord) {
+  return {
+    id: ID,
+    name: Name,
+    hostnames: Hostnames ? Hostnames.split(" ") : [],
+    isDefault: Default === "yes",
+    suspended: Suspended || null,
+    importing: Importing || null,
+  };
+}

@@ -1,0 +1,139 @@
+// The webhooks of a site.
+
+import { Refusal } from "../../model/errors.ts";
+import { toId } from "../../model/record.ts";
+import { servedOf } from "../../model/resource.ts";
+import type { WebhookAttempt } from "../../model/webhooks.ts";
+import { addWebhook } from "../../operator/webhook-add.ts";
+import type { WebhookPoint } from "../../operator/webhook-cursor.ts";
+import { type ListedWebhook, listWebhooks, webhookKeyOf } from "../../operator/webhook-list.ts";
+import {
+  pauseWebhook,
+  removeWebhook,
+  resumeWebhook,
+  rewindWebhook,
+  rotateWebhook,
+  testWebhook,
+} from "../../operator/webhooks.ts";
+import { allResources } from "../../resources/all.ts";
+import type { AddressPolicy } from "../../webhooks/addresses.ts";
+import { lookupAddresses } from "../../webhooks/send.ts";
+import type { Action, Call } from "../actions.ts";
+import { readText } from "../json-body.ts";
+
+const list = "/operator/sites/{site}/webhooks";
+const one = `${list}/{id}`;
+
+export const webhookActions: readonly Action[] = [
+  ["GET", list, listAll],
+  ["POST", list, add],
+  ["DELETE", one, remove],
+  ["GET", `${one}/deliveries`, listDeliveries],
+  ["POST", `${one}/test`, sendTest],
+  ["POST", `${one}/pause`, async (call) => toShown(await pauseWebhook(call.engine, await idIn(call), call.now()))],
+  ["POST", `${one}/resume`, resume],
+  ["POST", `${one}/rotate`, rotate],
+  ["POST", `${one}/rewind`, rewind],
+];
+
+async function listAll(call: Call) {
+  return { webhooks: (await listWebhooks(call.engine, await call.site())).map(toShown) };
+}
+
+/** The body has `url`, and may have `resources` (paths; all without them) and `since` (see `pointIn`). */
+async function add(call: Call) {
+  const site = await call.site();
+  const input = await call.input();
+  const settings = { url: readText(input, "url"), resources: resourcesIn(input), since: pointIn(input) };
+  const { webhook, secret, isResolved } = await addWebhook(call.engine, site, settings, policyOf(call), call.now());
+  return { ...toShown(webhook), secret, isResolved };
+}
+
+async function remove(call: Call) {
+  const { ID } = await removeWebhook(call.engine, await idIn(call), call.now());
+  return { id: ID };
+}
+
+async function listDeliveries(call: Call) {
+  const attempts = await call.engine.webhookAttempts(webhookKeyOf(await webhookIn(call)));
+  return { deliveries: attempts.map(toShownAttempt) };
+}
+
+async function sendTest(call: Call) {
+  const { attempt } = await testWebhook(call.engine, await idIn(call), call.webhookAllow);
+  return toShownAttempt(attempt);
+}
+
+async function resume(call: Call) {
+  // What the command line has added may be on this machine.
+  const policy = { ...policyOf(call), isLoopbackAllowed: true };
+  return toShown(await resumeWebhook(call.engine, await idIn(call), policy, call.now()));
+}
+
+async function rotate(call: Call) {
+  const { webhook, secret, until } = await rotateWebhook(call.engine, await idIn(call), call.now());
+  return { ...toShown(webhook), secret, until: new Date(until).toISOString() };
+}
+
+/** The body has `since`, see `pointIn`. */
+async function rewind(call: Call) {
+  const id = await idIn(call);
+  return toShown(await rewindWebhook(call.engine, id, pointIn(await call.input())));
+}
+
+/** The webhook that the path names, if it is of the site. @throws Refusal `not-found` */
+async function webhookIn(call: Call): Promise<ListedWebhook> {
+  const id = toId(call.parameters.id ?? "");
+  const found = (await listWebhooks(call.engine, await call.site())).find(({ ID }) => ID === id);
+  if (found) return found;
+  throw new Refusal("not-found", "the site has no such webhook");
+}
+
+async function idIn(call: Call): Promise<number> {
+  return (await webhookIn(call)).ID;
+}
+
+/** Only the command line may add URLs of this machine (contract section 12). */
+function policyOf({ webhookAllow }: Call): AddressPolicy {
+  return { allow: webhookAllow, isLoopbackAllowed: false, lookup: lookupAddresses };
+}
+
+function resourcesIn(input: unknown) {
+  const { resources = [] } = Object(input);
+  const paths: unknown[] = Array.isArray(resources) ? resources : [undefined];
+  return paths.map((path) => {
+    const found = servedOf(allResources).find((resource) => resource.path === path);
+    if (found) return found;
+    throw new Refusal("bad-request", "`resources` must be a list of paths such as brands");
+  });
+}
+
+/** `{"since": {"cursor": "..."}}` or `{"since": {"time": "2026-01-31T12:00:00Z"}}`; the next change without it. @throws Refusal `bad-request` */
+function pointIn(input: unknown): WebhookPoint {
+  const { since = "now" } = Object(input);
+  const { cursor, time } = Object(since);
+  if (since === "now") return since;
+  if (typeof cursor === "string") return { cursor };
+  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  if (Number.isSafeInteger(at)) return { at };
+  throw new Refusal("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
+}
+
+function toShown({ ID, URL: url, Resources, Created, Paused, status, detail, state, lag }: ListedWebhook) {
+  return {
+    id: ID,
+    url,
+    resources: Resources === "" ? [] : Resources.split(" "),
+    created: Created,
+    paused: Paused || null,
+    status,
+    detail,
+    behind: lag ?? null,
+    cursor: state?.cursor ?? null,
+    nextAt: state && state.nextAt > 0 ? new Date(state.nextAt).toISOString() : null,
+  };
+}
+
+function toShownAttempt({ at, status, milliseconds, fault }: WebhookAttempt) {
+  return { at: new Date(at).toISOString(), status, milliseconds, fault };
+}

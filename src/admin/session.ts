@@ -1,0 +1,149 @@
+// Signing in to the console and out again (contract section 13). A session is a cookie that only this listener's pages send.
+
+import { Buckets, type Limit } from "../lib/token-buckets.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { systemSite } from "../model/system-site.ts";
+import {
+  beginSession,
+  endSession,
+  findSession,
+  type ListedOperator,
+  sessionLifetime,
+  signOutEverywhere,
+} from "../operator/operators.ts";
+import { type System, systemOf } from "../operator/system.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import type { WireRequest } from "../wire/request.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
+import type { AdminContent, AdminRoute } from "./handler.ts";
+import { readJsonBody, readText } from "./json-body.ts";
+
+/** An operator who is signed in. */
+export interface Session {
+  readonly operator: ListedOperator;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+export interface SessionDependencies {
+  readonly engine: Engine;
+  readonly snapshots: Snapshots;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** Failed sign-ins of all clients together: a link is too long to be guessed, so this only bounds the work. */
+const failures: Limit = { rate: 0.2, burst: 20 };
+
+/**
+ * The path with which sessions begin and end, and that of all sessions of an operator.
+ * @param onSignOut is called with the name of an operator who signs out
+ */
+export function sessionRoutes(
+  dependencies: SessionDependencies,
+  onSignOut: (operator: string) => Promise<void>,
+): [path: string, route: AdminRoute][] {
+  const { engine, now } = dependencies;
+  const buckets = new Buckets<"sign-in">();
+  return [
+    [
+      "/operator/session",
+      {
+        // Not 401: a browser would report that as an error of the page.
+        GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
+        async POST({ request }) {
+          const link = readText(await readJsonBody(request), "link");
+          const { secret, ...session } = await limited(buckets, now(), () => beginSession(engine, link, now()));
+          const { body, headers } = toShown(session);
+          const cookie = toCookie(request.headers, secret, sessionLifetime);
+          return { body, headers: { ...headers, "Set-Cookie": cookie } };
+        },
+        async DELETE({ request }) {
+          const session = await findOwn(request, dependencies);
+          await endSession(engine, secretIn(request.headers) ?? "");
+          if (session) await onSignOut(session.operator.Name);
+          return ended(request);
+        },
+      },
+    ],
+    [
+      "/operator/sessions",
+      {
+        async DELETE({ request }) {
+          const { operator } = await sessionOf(request, dependencies);
+          await signOutEverywhere(engine, operator.Name);
+          await onSignOut(operator.Name);
+          return ended(request);
+        },
+      },
+    ],
+  ];
+}
+
+/** The session of a request. @throws Refusal `unauthorized` when it has none that is valid now */
+export async function sessionOf(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
+  const session = await findOwn(request, dependencies);
+  if (session) return session;
+  throw new Refusal("unauthorized", "sign in with a link that `storefront operator link` prints");
+}
+
+async function findOwn(
+  { headers }: WireRequest,
+  { engine, snapshots, now }: SessionDependencies,
+): Promise<Session | undefined> {
+  const secret = secretIn(headers);
+  return secret ? findSession(engine, await currentSystem(snapshots), secret, now()) : undefined;
+}
+
+/** The records of the system site, as new as the store. */
+async function currentSystem(snapshots: Snapshots): Promise<Pick<System, "records">> {
+  return systemOf((await snapshots.fresh(systemSite)) as Snapshot);
+}
+
+/** Runs an attempt to sign in. @throws Refusal `too-many-requests` after many that failed */
+async function limited<T>(buckets: Buckets<"sign-in">, now: number, attempt: () => Promise<T>): Promise<T> {
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== "unauthorized") throw error;
+    if (buckets.take("sign-in", failures, now) !== undefined) throw error;
+    throw new Refusal("too-many-requests", "too many attempts to sign in failed; try again in a minute", {
+      retryAfter: 60,
+    });
+  }
+}
+
+function toShown(session: Session | undefined): AdminContent {
+  const shown = session && {
+    operator: session.operator.Name,
+    sites: session.operator.siteNames ?? null,
+    expires: new Date(session.expiresAt).toISOString(),
+  };
+  const body = JSON.stringify(shown ?? { operator: null });
+  return { body, headers: { "Content-Type": "application/json" } };
+}
+
+function ended({ headers }: WireRequest): AdminContent {
+  return { status: 204, body: null, headers: { "Set-Cookie": toCookie(headers, "", 0) } };
+}
+
+/** Cookies do not belong to a port (RFC 6265 section 8.5), so the name has it: several servers may run on one machine. */
+function cookieName(headers: RequestHeaders): string {
+  const port = /:([0-9]+)$/.exec(headers.get("host") ?? "")?.[1] ?? "default";
+  return `storefront_${port}`;
+}
+
+/** @param lifetime in milliseconds */
+function toCookie(headers: RequestHeaders, value: string, lifetime: number): string {
+  const secure = headers.get("origin")?.startsWith("https:") ? "; Secure" : "";
+  const name = cookieName(headers);
+  return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+function secretIn(headers: RequestHeaders): string | undefined {
+  const name = cookieName(headers);
+  const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
+  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+}

@@ -1,0 +1,117 @@
+// What the server did in the last hour, for the overview of the console: a point of each 20 seconds, made of the metrics.
+
+import type { MetricsSample, MetricValue } from "../lib/metric-samples.ts";
+
+/** Milliseconds between two points, and the number of points that are kept. */
+const interval = 20_000;
+const maxPoints = 180;
+
+interface TrafficPoint {
+  /** The end of the time that it is about, in milliseconds since 1970. */
+  readonly at: number;
+  /** How long that time was, in seconds. */
+  readonly seconds: number;
+  readonly requests: number;
+  /** Responses with a status from 500 on. */
+  readonly errors: number;
+  /** Writes that were successful. */
+  readonly writes: number;
+  /** Milliseconds that half of the requests, and 99 of 100, took at most; null when there were none. Requests that wait do not count. */
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+/** Counts since the processes started. */
+interface Totals {
+  readonly requests: number;
+  readonly errors: number;
+  readonly writes: number;
+  /** How many requests took at most so many seconds, by that bound. */
+  readonly durations: ReadonlyMap<number, number>;
+}
+
+export class TrafficHistory {
+  readonly #samples: () => Promise<readonly MetricsSample[]>;
+  readonly #now: () => number;
+  readonly #points: TrafficPoint[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #last: { readonly at: number; readonly totals: Totals } | undefined;
+
+  constructor(samples: () => Promise<readonly MetricsSample[]>, now: () => number) {
+    this.#samples = samples;
+    this.#now = now;
+    this.#timer = setInterval(() => void this.note().catch(() => {}), interval);
+    this.#timer.unref();
+    void this.note().catch(() => {});
+  }
+
+  /** The oldest first. */
+  get points(): readonly TrafficPoint[] {
+    return this.#points;
+  }
+
+  /** Adds a point for the time since the last one. Called every 20 seconds. */
+  async note(): Promise<void> {
+    const totals = totalsOf((await this.#samples()).flat());
+    const at = this.#now();
+    const before = this.#last;
+    this.#last = { at, totals };
+    // Counts go down when a process was replaced and could not hand its counts over.
+    if (!before || totals.requests < before.totals.requests || at <= before.at) return;
+    this.#points.push(toPoint(before.totals, totals, before.at, at));
+    if (this.#points.length > maxPoints) this.#points.shift();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+function totalsOf(families: MetricsSample): Totals {
+  const valuesOf = (name: string) => families.filter((family) => family.name === name).flatMap(({ values }) => values);
+  const requests = valuesOf("storefront_http_requests_total");
+  const durations = new Map<number, number>();
+  for (const { metricName, labels, value } of valuesOf("storefront_http_request_duration_seconds")) {
+    if (!metricName?.endsWith("_bucket") || labels.operation === "changes") continue;
+    const bound = labels.le === "+Inf" ? Number.POSITIVE_INFINITY : Number(labels.le);
+    durations.set(bound, (durations.get(bound) ?? 0) + value);
+  }
+  const isWrite = ({ labels }: MetricValue) =>
+    Number(labels.status) < 300 && ["POST", "PUT", "PATCH", "DELETE"].includes(String(labels.method));
+  return {
+    requests: sumOf(requests),
+    errors: sumOf(requests.filter(({ labels }) => Number(labels.status) >= 500)),
+    writes: sumOf(requests.filter(isWrite)),
+    durations,
+  };
+}
+
+function sumOf(values: readonly MetricValue[]): number {
+  return values.reduce((sum, { value }) => sum + value, 0);
+}
+
+function toPoint(before: Totals, after: Totals, from: number, at: number): TrafficPoint {
+  const bounds = [...after.durations.keys()].sort((a, b) => a - b);
+  const counts = bounds.map((bound) => (after.durations.get(bound) ?? 0) - (before.durations.get(bound) ?? 0));
+  return {
+    at,
+    seconds: (at - from) / 1000,
+    requests: after.requests - before.requests,
+    errors: after.errors - before.errors,
+    writes: after.writes - before.writes,
+    p50: quantile(bounds, counts, 0.5),
+    p99: quantile(bounds, counts, 0.99),
+  };
+}
+
+/** Milliseconds within which this share of the requests was done, as far as the bounds say: linear between two of them. */
+function quantile(bounds: readonly number[], counts: readonly number[], share: number): number | null {
+  const total = counts.at(-1) ?? 0;
+  if (total <= 0) return null;
+  const wanted = total * share;
+  const index = counts.findIndex((count) => count >= wanted);
+  const [low, high] = [bounds[index - 1] ?? 0, bounds[index] ?? 0];
+  if (!Number.isFinite(high)) return low * 1000;
+  const [under, over] = [counts[index - 1] ?? 0, counts[index] as number];
+  return 1000 * (low + (high - low) * ((wanted - under) / Math.max(1, over - under)));
+}

@@ -1,0 +1,103 @@
+// Requests to the API of the console, `/operator`. See admin/ for what it offers.
+
+import { HttpError } from "react-admin";
+import { noteGone, noteSignedOut, whenOpen } from "./connection.ts";
+import { texts } from "./texts.ts";
+
+/** A problem document of the server (RFC 9457). */
+interface Problem {
+  readonly detail?: string;
+  readonly code?: string;
+  readonly errors?: readonly { readonly field: string; readonly detail: string }[];
+}
+
+/** Who is signed in, and the names of the sites that the operator may manage; null for all. */
+export interface SessionInfo {
+  readonly operator: string;
+  readonly sites: readonly string[] | null;
+  readonly expires: string;
+}
+
+/**
+ * Sends a request. Returns the JSON of the response. When the session has ended, it waits until the operator has signed in again; a request
+ * that only reads also waits for a server that cannot be reached.
+ * @throws HttpError with the status, the detail of the problem, and its faults by field as react-admin shows them at the fields
+ */
+export async function callApi<T>(
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  const request = {
+    method,
+    headers: {
+      Accept: "application/json",
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
+  };
+  const response = path === sessionPath ? await sent(path, request) : await resent(path, request);
+  if (response.status === 204) return undefined as T;
+  if (response.ok) return response.json();
+  throw toHttpError(response.status, await response.json().catch(() => ({})));
+}
+
+/** Sends bytes, such as a part of a file. @throws HttpError */
+export async function sendBytes(method: string, path: string, bytes: ArrayBuffer): Promise<void> {
+  const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
+  const response = await resent(path, { method, headers, body: bytes });
+  if (!response.ok) throw toHttpError(response.status, await response.json().catch(() => ({})));
+}
+
+/** Whether somebody is signed in, which must not wait for somebody to sign in. */
+const sessionPath = "/session";
+
+/** Sends a request until the server has responded to the operator. @throws HttpError with the status 0 */
+async function resent(path: string, request: RequestInit): Promise<Response> {
+  for (;;) {
+    try {
+      const response = await sent(path, request);
+      if (response.status !== 401) return response;
+      noteSignedOut();
+    } catch (error) {
+      if (request.signal?.aborted) throw error;
+      noteGone();
+      // Nobody knows whether a change was made, so that the operator decides whether to send it again.
+      if (request.method !== "GET") throw error;
+    }
+    await whenOpen();
+  }
+}
+
+/** @throws HttpError with the status 0 when the server cannot be reached */
+async function sent(path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(`/operator${path}`, { ...request, credentials: "same-origin" });
+  } catch {
+    throw new HttpError(texts.app.unreachable_now, 0, {});
+  }
+}
+
+function toHttpError(status: number, { detail = `status ${status}`, code, errors }: Problem): HttpError {
+  const faults = errors && Object.fromEntries(errors.map(({ field, detail: fault }) => [field, fault]));
+  return new HttpError(detail, status, { code, ...(faults ? { errors: nested(faults) } : {}) });
+}
+
+/** `{"Address.Town": fault}` as `{Address: {Town: fault}}`. */
+function nested(faults: Record<string, string>): object {
+  const tree: Record<string, unknown> = {};
+  for (const [path, fault] of Object.entries(faults)) {
+    const keys = path.split(".");
+    let node = tree;
+    for (const key of keys.slice(0, -1)) {
+      node[key] ??= {};
+      node = node[key] as Record<string, unknown>;
+    }
+    node[keys.at(-1) as string] = fault;
+  }
+  return tree;
+}

@@ -1,0 +1,112 @@
+// The records of a site, as react-admin reads and writes them.
+
+import type { DataProvider, Identifier } from "react-admin";
+import { callApi } from "./api.ts";
+import type { WriteNote } from "./undo-offer.tsx";
+
+/** A record as the console has it: `id` is its ID, and `version` identifies this state of it. */
+interface ConsoleRecord {
+  readonly id: number;
+  readonly version: string;
+  readonly [field: string]: unknown;
+}
+
+interface VersionedRecord {
+  readonly record: { readonly ID: number };
+  readonly version: string;
+}
+
+type Written = Pick<WriteNote, "run" | "revisions">;
+
+interface ListParameters {
+  readonly pagination?: { readonly page: number; readonly perPage: number };
+  readonly sort?: { readonly field: string; readonly order: string };
+  readonly filter?: { readonly q?: string };
+}
+
+interface UpdateParameters {
+  readonly id: Identifier;
+  readonly data: object;
+  readonly previousData?: Partial<ConsoleRecord>;
+}
+
+/** @param onWrite is called with what each write did */
+export function createDataProvider(site: string, onWrite: (note: WriteNote) => void): DataProvider {
+  const provider = { ...createReads(site), ...createWrites(site, onWrite) };
+  return provider as unknown as DataProvider;
+}
+
+function createReads(site: string) {
+  const getOne = async (resource: string, { id }: { id: Identifier }) => ({
+    data: toConsole(await callApi<VersionedRecord>("GET", `${pathOf(site, resource)}/${id}`)),
+  });
+  return {
+    async getList(resource: string, parameters: ListParameters) {
+      const path = `${pathOf(site, resource)}?${toQuery(parameters)}`;
+      const { records, total } = await callApi<{ records: VersionedRecord[]; total: number }>("GET", path);
+      return { data: records.map(toConsole), total };
+    },
+    getOne,
+    async getMany(resource: string, { ids }: { ids: readonly Identifier[] }) {
+      const found = await Promise.all(ids.map((id) => getOne(resource, { id })));
+      return { data: found.map(({ data }) => data) };
+    },
+    getManyReference: async () => ({ data: [], total: 0 }),
+  };
+}
+
+function createWrites(site: string, onWrite: (note: WriteNote) => void) {
+  async function write<T extends Written>(kind: WriteNote["kind"], count: number, request: Promise<T>): Promise<T> {
+    const result = await request;
+    onWrite({ kind, count, run: result.run, ...(result.revisions ? { revisions: result.revisions } : {}) });
+    return result;
+  }
+  const remove = (resource: string, ids: readonly Identifier[]) =>
+    write("deleted", ids.length, callApi<Written>("DELETE", pathOf(site, resource), { ids }));
+  return {
+    async create(resource: string, { data }: { data: object }) {
+      const request = callApi<VersionedRecord & Written>("POST", pathOf(site, resource), toValues(data));
+      return { data: toConsole(await write("created", 1, request)) };
+    },
+    async update(resource: string, { id, data, previousData }: UpdateParameters) {
+      const headers: Record<string, string> = previousData?.version ? { "If-Match": `"${previousData.version}"` } : {};
+      const path = `${pathOf(site, resource)}/${id}`;
+      const request = callApi<VersionedRecord & Written>("PATCH", path, toValues(data), headers);
+      return { data: toConsole(await write("saved", 1, request)) };
+    },
+    async delete(resource: string, { id, previousData }: { id: Identifier; previousData?: object }) {
+      await remove(resource, [id]);
+      return { data: { ...previousData, id } };
+    },
+    async deleteMany(resource: string, { ids }: { ids: readonly Identifier[] }) {
+      await remove(resource, ids);
+      return { data: [...ids] };
+    },
+    updateMany: async () => ({ data: [] }),
+  };
+}
+
+function pathOf(site: string, resource: string): string {
+  return `/sites/${encodeURIComponent(site)}/records/${resource}`;
+}
+
+function toQuery({ pagination, sort, filter }: ListParameters): URLSearchParams {
+  const { page = 1, perPage = 25 } = pagination ?? {};
+  const query = new URLSearchParams({ limit: String(perPage), offset: String((page - 1) * perPage) });
+  if (sort?.field) {
+    query.set("sort", sort.field === "id" ? "ID" : sort.field);
+    query.set("order", sort.order.toLowerCase());
+  }
+  if (filter?.q) query.set("search", filter.q);
+  return query;
+}
+
+function toConsole({ record, version }: VersionedRecord): ConsoleRecord {
+  return { ...record, id: record.ID, version };
+}
+
+/** The values of a form without what is not a field. An input that was emptied has no value, which is the empty text. */
+function toValues(data: object): object {
+  const { id: _, ID: __, version: ___, ...values } = data as Record<string, unknown>;
+  return JSON.parse(JSON.stringify(values, (_key, value) => value ?? ""));
+}

@@ -1,0 +1,151 @@
+import SearchIcon from "@mui/icons-material/Search";
+import {
+  Box,
+  Button,
+  Dialog,
+  DialogContent,
+  IconButton,
+  InputAdornment,
+  List,
+  ListItemButton,
+  ListItemText,
+  TextField,
+  Typography,
+} from "@mui/material";
+import { type KeyboardEvent, useEffect, useState } from "react";
+import { useTranslate } from "react-admin";
+import { Link, useNavigate } from "react-router-dom";
+import { labelOf } from "../declarations.ts";
+import { openPanel, usePanel } from "../shell/panel.ts";
+import { useDeclared } from "../site-context.ts";
+import { type FoundRecord, useFind } from "./find.ts";
+
+/** Opens the search over all sites. */
+export function FindButton() {
+  const translate = useTranslate();
+  const title = translate("find.title");
+  const open = () => openPanel("find");
+  return (
+    <>
+      <IconButton onClick={open} aria-label={title} color="inherit" sx={{ display: { md: "none" } }}>
+        <SearchIcon />
+      </IconButton>
+      <Button
+        onClick={open}
+        color="inherit"
+        variant="outlined"
+        startIcon={<SearchIcon />}
+        sx={{
+          display: { xs: "none", md: "inline-flex" },
+          mx: 1,
+          height: 40,
+          width: 260,
+          fontWeight: 400,
+          justifyContent: "flex-start",
+          borderColor: "divider",
+          color: "text.secondary",
+        }}
+      >
+        <Box component="span" sx={{ flexGrow: 1, textAlign: "left" }}>
+          {title}
+        </Box>
+        <kbd>Ctrl+K</kbd>
+      </Button>
+    </>
+  );
+}
+
+/** Finds records over all sites by an exact value. */
+export function FindDialog() {
+  return usePanel() === "find" ? <OpenFind /> : null;
+}
+
+const close = () => openPanel(undefined);
+
+function OpenFind() {
+  const translate = useTranslate();
+  const navigate = useNavigate();
+  const [text, setText] = useState("");
+  const wanted = useSettled(text.trim(), 250);
+  const { found, isSearching, fault, further } = useFind(wanted);
+
+  function onKeyDown({ key }: KeyboardEvent) {
+    const [first] = found;
+    if (key !== "Enter" || !first || wanted !== text.trim()) return;
+    navigate(toAddress(first));
+    close();
+  }
+
+  const isEmpty = wanted !== "" && !isSearching && found.length === 0 && !fault;
+  return (
+    <Dialog
+      open
+      onClose={close}
+      fullWidth
+      maxWidth="sm"
+      aria-label={translate("find.title")}
+      sx={{ "& .MuiDialog-container": { alignItems: "flex-start" } }}
+    >
+      <DialogContent>
+        <TextField
+          autoFocus
+          fullWidth
+          type="search"
+          label={translate("find.label")}
+          helperText={translate("find.help")}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          onKeyDown={onKeyDown}
+          slotProps={{
+            htmlInput: { maxLength: 255 },
+            input: {
+              startAdornment: (
+                <InputAdornment position="start">
+                  <SearchIcon />
+                </InputAdornment>
+              ),
+            },
+          }}
+        />
+        <List dense aria-live="polite">
+          {found.map((record) => (
+            <FoundItem key={toAddress(record)} record={record} />
+          ))}
+        </List>
+        {fault && <Typography color="error">{fault}</Typography>}
+        {isEmpty && <Typography color="textSecondary">{translate("find.none")}</Typography>}
+        {isSearching && <Typography color="textSecondary">{translate("find.searching")}</Typography>}
+        {further && !isSearching && <Button onClick={further}>{translate("find.further")}</Button>}
+      </DialogContent>
+    </Dialog>
+  );
+}
+
+function FoundItem({ record }: { readonly record: FoundRecord }) {
+  const { resources } = useDeclared();
+  const { site, resource, id, name, field } = record;
+  const singular = resources.find(({ path }) => path === resource)?.singular ?? resource;
+  return (
+    <ListItemButton component={Link} to={toAddress(record)} onClick={close}>
+      <ListItemText
+        primary={name || `#${id}`}
+        secondary={[site, `${singular} ${id}`, labelOf(field)].join(" · ")}
+        slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
+      />
+    </ListItemButton>
+  );
+}
+
+function toAddress({ site, resource, id }: FoundRecord): string {
+  return `/${site}/${resource}/${id}`;
+}
+
+/** The value, once it has been the same for so many milliseconds. */
+function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}

@@ -1,0 +1,44 @@
+// The search over all sites, as the API has it.
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { callApi } from "../api.ts";
+
+export interface FoundRecord {
+  readonly site: string;
+  readonly resource: string;
+  readonly id: number;
+  readonly name: string;
+  readonly field: string;
+}
+
+interface FoundPage {
+  readonly found: readonly FoundRecord[];
+  /** The site after which to continue; null at the end. */
+  readonly next: number | null;
+}
+
+/** What was found so far. `further` continues a search that has stopped before the last site. @param text nothing is searched for none */
+export function useFind(text: string) {
+  const query = useInfiniteQuery({
+    queryKey: ["find", text],
+    enabled: text !== "",
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      callApi<FoundPage>(
+        "GET",
+        `/find?${new URLSearchParams({ text, after: String(pageParam) })}`,
+        undefined,
+        {},
+        signal,
+      ),
+    getNextPageParam: ({ next }) => next,
+    gcTime: 0,
+    retry: false,
+  });
+  return {
+    found: query.data?.pages.flatMap(({ found }) => found) ?? [],
+    isSearching: query.isFetching,
+    fault: query.error?.message,
+    further: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
+  };
+}

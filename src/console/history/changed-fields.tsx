@@ -1,0 +1,46 @@
+import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { groupOf, labelOf } from "../declarations.ts";
+import { differences, type RecordValues } from "./history.ts";
+
+/** What a change did to a record, field by field. */
+export function ChangedFields({
+  before,
+  after,
+}: {
+  readonly before: RecordValues | null;
+  readonly after: RecordValues | null;
+}) {
+  const translate = useTranslate();
+  const fields = differences(before, after);
+  if (fields.length === 0) return <Typography>{translate("history.nothing")}</Typography>;
+  return (
+    <Box sx={{ overflowX: "auto" }}>
+      <Table size="small">
+        <TableBody>
+          {fields.map((field) => (
+            <TableRow key={field.path}>
+              <TableCell component="th" scope="row" sx={{ color: "text.secondary", whiteSpace: "nowrap" }}>
+                {groupOf(field.path) && `${labelOf(groupOf(field.path))}: `}
+                {labelOf(field.path)}
+              </TableCell>
+              <TableCell>
+                {field.before && (
+                  <Box component="del" sx={{ color: "error.main", overflowWrap: "anywhere" }}>
+                    {field.before}
+                  </Box>
+                )}
+                {field.before && field.after && " "}
+                {field.after && (
+                  <Box component="ins" sx={{ color: "success.main", textDecoration: "none", overflowWrap: "anywhere" }}>
+                    {field.after}
+                  </Box>
+                )}
+              </TableCell>
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </Box>
+  );
+}

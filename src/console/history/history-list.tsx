@@ -1,0 +1,106 @@
+import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
+import { useState } from "react";
+import { useNotify, useTranslate } from "react-admin";
+import { toMoment } from "../times.ts";
+import { ChangedFields } from "./changed-fields.tsx";
+import { type HistoryFilter, type HistoryItem, useHistory, useRestore } from "./history.ts";
+import { useActorName, useSummary } from "./summary.ts";
+import { UndoDialog } from "./undo-dialog.tsx";
+
+interface HistoryListProps {
+  readonly filter: HistoryFilter;
+  /** Whether it is the history of one record, whose earlier states can be restored. */
+  readonly isOfRecord?: boolean;
+  /** The number of entries that are shown; all of them, page by page, by default. */
+  readonly max?: number;
+}
+
+/** Entries of the history, the latest first. */
+export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const { items, hasNextPage, fetchNextPage, isFetching, isSuccess, error } = useHistory(filter);
+  const [undone, setUndone] = useState<HistoryItem>();
+  if (error) return <Typography color="error">{error.message}</Typography>;
+  return (
+    <>
+      {isSuccess && items.length === 0 && !hasNextPage && (
+        <Typography sx={{ p: 2 }}>{translate("history.none")}</Typography>
+      )}
+      {items.slice(0, max).map((item) => (
+        <Entry key={item.last} item={item} isOfRecord={isOfRecord} onUndo={() => setUndone(item)} />
+      ))}
+      {hasNextPage && max === Number.POSITIVE_INFINITY && (
+        <Button onClick={() => fetchNextPage()} disabled={isFetching} sx={{ m: 1 }}>
+          {translate("history.more")}
+        </Button>
+      )}
+      {undone && (
+        <UndoDialog
+          item={undone}
+          onClose={() => setUndone(undefined)}
+          onDone={({ deleted, restored }) => notify(translate("history.undone", { smart_count: deleted + restored }))}
+        />
+      )}
+    </>
+  );
+}
+
+interface EntryProps {
+  readonly item: HistoryItem;
+  readonly isOfRecord: boolean;
+  readonly onUndo: () => void;
+}
+
+function Entry({ item, isOfRecord, onUndo }: EntryProps) {
+  const translate = useTranslate();
+  const summary = useSummary(item);
+  const nameOfActor = useActorName();
+  const isSingle = item.first === item.last;
+  return (
+    <Accordion disableGutters slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h2" } }}>
+      <AccordionSummary>
+        <Stack sx={{ width: "100%" }} direction={{ xs: "column", sm: "row" }} spacing={1}>
+          <Typography sx={{ flexGrow: 1, overflowWrap: "anywhere" }}>{summary}</Typography>
+          <Typography
+            variant="body2"
+            color="textSecondary"
+            sx={{ overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}
+          >
+            {nameOfActor(item.actor)} · {toMoment(item.at)}
+          </Typography>
+        </Stack>
+      </AccordionSummary>
+      <AccordionDetails>
+        {isSingle ? (
+          <ChangedFields before={item.change.before} after={item.change.after} />
+        ) : (
+          <HistoryList filter={{ run: item.run ?? "", single: true }} />
+        )}
+        <Stack direction="row" spacing={1} sx={{ mt: 1 }}>
+          <Button size="small" variant="outlined" onClick={onUndo}>
+            {translate("history.undo")}
+          </Button>
+          {isOfRecord && item.change.after && <RestoreButton item={item} />}
+        </Stack>
+      </AccordionDetails>
+    </Accordion>
+  );
+}
+
+function RestoreButton({ item }: { readonly item: HistoryItem }) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const restore = useRestore();
+  const { resource, id } = item.change;
+  const run = () =>
+    restore(resource, id, item.last).then(
+      () => notify(translate("history.restored")),
+      (error) => notify(error.message, { type: "error" }),
+    );
+  return (
+    <Button size="small" onClick={run}>
+      {translate("history.restore")}
+    </Button>
+  );
+}

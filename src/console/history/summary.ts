@@ -1,0 +1,36 @@
+import { useTranslate } from "react-admin";
+import { useDeclared } from "../site-context.ts";
+import type { HistoryItem } from "./history.ts";
+
+/** An entry of the history in a few words. */
+export function useSummary({ counts, resources, change, first, last }: HistoryItem): string {
+  const translate = useTranslate();
+  const declared = useDeclared();
+  const nameOf = (path: string, isPlural: boolean) => {
+    const found = declared.resources.find((resource) => resource.path === path);
+    return found ? (isPlural ? found.plural : found.singular) : path;
+  };
+  if (first === last) {
+    const name = (change.after ?? change.before)?.Name;
+    return translate(`history.one_${change.operation}`, {
+      resource: nameOf(change.resource, false),
+      name: name === undefined ? `${change.id}` : String(name),
+    });
+  }
+  const parts = Object.entries(counts).map(([operation, count]) =>
+    translate(`history.many_${operation}`, { count: count.toLocaleString() }),
+  );
+  const what = resources.map((path) => nameOf(path, true)).join(", ");
+  return translate("history.many", { what, parts: parts.join(", ") });
+}
+
+/** Who made a change, as people say it: `console:anna` as `anna`, `operator:root` as `root (command line)`. */
+export function useActorName(): (actor: string) => string {
+  const translate = useTranslate();
+  return (actor) => {
+    const [kind = "", ...rest] = actor.split(":");
+    const name = rest.join(":");
+    if (name === "") return actor;
+    return ["console", "operator"].includes(kind) ? translate(`history.actor_${kind}`, { name }) : actor;
+  };
+}

@@ -1,0 +1,61 @@
+import { Alert, List, ListItem, Typography } from "@mui/material";
+import { useEffect, useState } from "react";
+import { useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import { type HistoryItem, type UndoResult, useUndo } from "./history.ts";
+
+interface UndoDialogProps {
+  readonly item: Pick<HistoryItem, "first" | "last" | "run">;
+  readonly onDone: (result: UndoResult) => void;
+  readonly onClose: () => void;
+}
+
+/** Says what taking an entry back does, before it does so. */
+export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
+  const translate = useTranslate();
+  const undo = useUndo();
+  const [plan, setPlan] = useState<UndoResult>();
+  const [fault, setFault] = useState("");
+  // biome-ignore lint/correctness/useExhaustiveDependencies: asked once for each entry
+  useEffect(() => {
+    undo(item, true).then(setPlan, (error) => setFault(error.message));
+  }, [item]);
+  const nothing = plan && plan.deleted + plan.restored === 0;
+  return (
+    <Confirm
+      title={translate("history.undo_title")}
+      action={translate("history.undo")}
+      isDisabled={!plan || nothing}
+      onConfirm={async () => onDone(await undo(item, false))}
+      onClose={onClose}
+    >
+      {fault && <Alert severity="error">{fault}</Alert>}
+      {nothing && <Typography>{translate("history.undo_nothing")}</Typography>}
+      {plan && !nothing && (
+        <Typography>{translate("history.undo_plan", { deleted: plan.deleted, restored: plan.restored })}</Typography>
+      )}
+      {plan && plan.left.length > 0 && <LeftRecords plan={plan} />}
+    </Confirm>
+  );
+}
+
+const shownRecords = 10;
+
+/** The records that stay as they are, since others have changed them later. */
+function LeftRecords({ plan }: { readonly plan: UndoResult }) {
+  const translate = useTranslate();
+  return (
+    <Alert severity="warning">
+      {translate("history.undo_left", { smart_count: plan.left.length })}
+      <List dense disablePadding>
+        {plan.left.slice(0, shownRecords).map(({ resource, id, changed }) => (
+          <ListItem key={`${resource} ${id}`} disableGutters>
+            {changed
+              ? translate("history.left_changed", { resource, id, actor: changed.actor })
+              : translate("history.left_unknown", { resource, id })}
+          </ListItem>
+        ))}
+      </List>
+    </Alert>
+  );
+}

@@ -1,0 +1,6 @@
+import polyglotI18nProvider from "ra-i18n-polyglot";
+import { texts } from "./texts.ts";
+
+export const i18nProvider = polyglotI18nProvider(() => texts, "en", [{ locale: "en", name: "English" }], {
+  allowMissing: true,
+});

@@ -1,0 +1,108 @@
+import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { useSite } from "../site-context.ts";
+import { ImportProgress } from "./import-progress.tsx";
+import { type ImportKind, type ImportState, importKinds, runImport } from "./imports.ts";
+import { RowList } from "./row-list.tsx";
+
+interface CheckStepProps {
+  readonly state: ImportState;
+  readonly onBack: () => void;
+  /** Called when the rows are being stored. */
+  readonly onStarted: () => void;
+}
+
+/** Says what the import would do, row by row, and starts it. */
+export function CheckStep({ state, onBack, onStarted }: CheckStepProps) {
+  if (state.state === "checking") return <ImportProgress state={state} text="import.checking" />;
+  return <Checked key={state.rows} state={state} onBack={onBack} onStarted={onStarted} />;
+}
+
+/** The rows that are left out, by number, and kinds of which all are. */
+interface Choice {
+  readonly rows: ReadonlyMap<number, ImportKind>;
+  readonly kinds: ReadonlySet<ImportKind>;
+}
+
+function Checked({ state, onBack, onStarted }: CheckStepProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const counts = state.counts ?? { created: 0, updated: 0, unchanged: 0, refused: 0 };
+  const [kind, setKind] = useState<ImportKind>(importKinds.find((one) => counts[one] > 0) ?? "created");
+  const [choice, setChoice] = useState<Choice>({ rows: new Map(), kinds: new Set() });
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const chosen = chosenRows(counts, choice);
+  const run = async () => {
+    setBusy(true);
+    try {
+      await runImport(site, state.id, { without: [...choice.rows.keys()], withoutKinds: [...choice.kinds] });
+      onStarted();
+    } catch (error) {
+      setFault((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Stack spacing={2}>
+      <Typography aria-live="polite">{translate("import.nothing_stored")}</Typography>
+      {state.skipped > 0 && <Typography>{translate("import.skipped", { smart_count: state.skipped })}</Typography>}
+      <ToggleButtonGroup
+        exclusive
+        size="small"
+        value={kind}
+        onChange={(_, next) => next && setKind(next)}
+        aria-label={translate("import.step_check")}
+        sx={{ display: "grid", gridTemplateColumns: { xs: "1fr 1fr", sm: "repeat(4, max-content)" } }}
+      >
+        {importKinds.map((one) => (
+          <ToggleButton key={one} value={one} sx={{ textTransform: "none" }}>
+            {translate(`import.check_${one}`, { count: counts[one].toLocaleString() })}
+          </ToggleButton>
+        ))}
+      </ToggleButtonGroup>
+      <RowList
+        key={kind}
+        id={state.id}
+        kind={kind}
+        isLeftOut={(row) => choice.kinds.has(kind) || choice.rows.has(row)}
+        isAllLeftOut={choice.kinds.has(kind)}
+        isSomeLeftOut={[...choice.rows.values()].includes(kind)}
+        onLeaveOut={(row, isOut) => setChoice(withRow(choice, kind, row, isOut))}
+        onLeaveAllOut={(isOut) => setChoice(withKind(choice, kind, isOut))}
+      />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Stack direction="row" spacing={1}>
+        <Button variant="contained" onClick={run} disabled={isBusy || chosen === 0}>
+          {chosen === 0 ? translate("import.nothing_to_do") : translate("import.run", { smart_count: chosen })}
+        </Button>
+        <Button onClick={onBack}>{translate("import.back")}</Button>
+      </Stack>
+    </Stack>
+  );
+}
+
+/** The number of rows that are created or changed. */
+function chosenRows(counts: Readonly<Record<ImportKind, number>>, { rows, kinds }: Choice): number {
+  let chosen = 0;
+  for (const kind of ["created", "updated"] as const) {
+    if (kinds.has(kind)) continue;
+    chosen += counts[kind] - [...rows.values()].filter((one) => one === kind).length;
+  }
+  return chosen;
+}
+
+function withRow({ rows, kinds }: Choice, kind: ImportKind, row: number, isOut: boolean): Choice {
+  const next = new Map(rows);
+  if (isOut) next.set(row, kind);
+  else next.delete(row);
+  return { rows: next, kinds };
+}
+
+function withKind({ rows, kinds }: Choice, kind: ImportKind, isOut: boolean): Choice {
+  const next = new Set(kinds);
+  if (isOut) next.add(kind);
+  else next.delete(kind);
+  return { rows, kinds: next };
+}

@@ -1,0 +1,97 @@
+import { Box, Stack, TextField, Typography } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import type { FileLook, Mapping } from "./imports.ts";
+import { columnOf, withColumn } from "./mappings.ts";
+
+interface ColumnTableProps {
+  readonly look: FileLook;
+  readonly resource: ResourceDeclaration;
+  readonly mapping: Mapping;
+  readonly onChange: (mapping: Mapping) => void;
+}
+
+/** For each field, the column that becomes it. */
+export function ColumnTable({ look, resource, mapping, onChange }: ColumnTableProps) {
+  const translate = useTranslate();
+  const { columns = [] } = look;
+  const used = new Set(Object.values(mapping.fields).map(columnOf));
+  const unused = columns.filter(({ name }) => !used.has(name)).map(({ name }) => name);
+  const fields = [{ path: "ID", required: false }, ...resource.fields];
+  return (
+    <Stack spacing={1.5}>
+      <Box
+        sx={{
+          display: "grid",
+          gridTemplateColumns: { xs: "minmax(0, 1fr)", md: "repeat(2, minmax(0, 1fr))" },
+          gap: 1.5,
+          alignItems: "start",
+        }}
+      >
+        {fields.map(({ path, required }) => (
+          <ColumnChoice
+            key={path}
+            path={path}
+            isRequired={required}
+            columns={columns}
+            entry={mapping.fields[path]}
+            onChange={(column) => onChange(withColumn(mapping, path, column))}
+          />
+        ))}
+      </Box>
+      {unused.length > 0 && (
+        <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+          {translate("import.unused", { names: unused.join(", ") })}
+        </Typography>
+      )}
+    </Stack>
+  );
+}
+
+interface ColumnChoiceProps {
+  readonly path: string;
+  readonly isRequired: boolean;
+  readonly columns: NonNullable<FileLook["columns"]>;
+  /** The name of a column, or an object of a mapping file. */
+  readonly entry: unknown;
+  readonly onChange: (column: string) => void;
+}
+
+/** What stands for an entry of a mapping file that no list can show. */
+const other = "\0";
+
+function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoiceProps) {
+  const translate = useTranslate();
+  const column = columns.find(({ name }) => name === columnOf(entry));
+  const sample = column?.samples.find((text) => text !== "");
+  const group = groupOf(path);
+  const label = group ? `${labelOf(group)}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+  const isOther = entry !== undefined && typeof entry !== "string";
+  return (
+    <TextField
+      select
+      size="small"
+      fullWidth
+      label={isRequired ? `${label} *` : label}
+      value={isOther ? other : (entry ?? "")}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { native: true }, inputLabel: { shrink: true } }}
+      helperText={sample === undefined ? false : translate("import.sample", { value: sample })}
+      sx={{ m: 0, overflowWrap: "anywhere" }}
+    >
+      <option value="">{translate("import.not_imported")}</option>
+      {isOther && <option value={other}>{translate("import.from_mapping")}</option>}
+      {uniqueNames(columns).map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </TextField>
+  );
+}
+
+/** A column whose name is not unique cannot be chosen by it. */
+function uniqueNames(columns: ColumnChoiceProps["columns"]): string[] {
+  const names = columns.map(({ name }) => name).filter((name) => name !== "");
+  return names.filter((name) => names.indexOf(name) === names.lastIndexOf(name));
+}

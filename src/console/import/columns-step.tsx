@@ -1,0 +1,142 @@
+import { Alert, Button, Stack, Typography } from "@mui/material";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import type { ResourceDeclaration } from "../declarations.ts";
+import { useDeclared, useSite } from "../site-context.ts";
+import { ColumnTable } from "./column-table.tsx";
+import { DialectChoice } from "./dialect-choice.tsx";
+import {
+  type CheckOptions,
+  checkImport,
+  type FileLook,
+  type ImportState,
+  lookAtFile,
+  type Mapping,
+} from "./imports.ts";
+import { MappingFile } from "./mapping-file.tsx";
+import { keepMapping, keptMapping, suggestedMapping, suggestedMatch } from "./mappings.ts";
+import { MatchChoice } from "./match-choice.tsx";
+
+interface ColumnsStepProps {
+  readonly state: ImportState;
+  /** What was chosen before, when the operator comes back to this step. */
+  readonly options: CheckOptions | undefined;
+  readonly onOptions: (options: CheckOptions) => void;
+  /** Called when the check has begun. */
+  readonly onChecked: () => void;
+  readonly onAgain: () => void;
+}
+
+/** Asks which column becomes which field, and by what records are found. */
+export function ColumnsStep(props: ColumnsStepProps) {
+  const { state, options, onAgain } = props;
+  const translate = useTranslate();
+  const site = useSite();
+  const { resources } = useDeclared();
+  const [dialect, setDialect] = useState<Pick<FileLook, "encoding" | "delimiter">>({
+    ...(options?.encoding ? { encoding: options.encoding } : {}),
+    ...(options?.delimiter ? { delimiter: options.delimiter } : {}),
+  });
+  const { data: look, error } = useQuery({
+    queryKey: ["import-look", site, state.id, dialect],
+    queryFn: () => lookAtFile(site, state.id, dialect),
+    retry: false,
+  });
+  const resource = resources.find(({ path }) => path === state.resource);
+  return (
+    <Stack spacing={2}>
+      <Typography sx={{ overflowWrap: "anywhere" }}>{state.name}</Typography>
+      {error && <Alert severity="error">{error.message}</Alert>}
+      {state.error && <Failed error={state.error} />}
+      {(look?.format === "csv" || error) && (
+        <DialectChoice look={look} dialect={dialect} onChange={(change) => setDialect({ ...dialect, ...change })} />
+      )}
+      {look && resource && <Choices key={JSON.stringify(dialect)} {...props} look={look} resource={resource} />}
+      {error && (
+        <Button onClick={onAgain} sx={{ alignSelf: "start" }}>
+          {translate("import.again")}
+        </Button>
+      )}
+    </Stack>
+  );
+}
+
+interface ChoicesProps extends ColumnsStepProps {
+  readonly look: FileLook;
+  readonly resource: ResourceDeclaration;
+}
+
+function Choices({ state, options, onOptions, onChecked, onAgain, look, resource }: ChoicesProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const isCsv = look.format === "csv";
+  const kept = isCsv && !options ? keptMapping(site, resource.path, look) : undefined;
+  const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(look);
+  const [mapping, setMapping] = useState<Mapping>(first);
+  const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
+  const match = usableMatch(resource, mapping, isCsv, chosenMatch);
+  const [fault, setFault] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const check = async () => {
+    const { format, encoding, delimiter } = look;
+    const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
+    setBusy(true);
+    try {
+      await checkImport(site, state.id, chosen);
+      if (isCsv) keepMapping(site, resource.path, { mapping, match });
+      onOptions(chosen);
+      onChecked();
+    } catch (error) {
+      setFault((error as Error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      {kept && <Alert severity="info">{translate("import.kept")}</Alert>}
+      <Typography color="textSecondary">{translate(isCsv ? "import.columns_explain" : "import.no_columns")}</Typography>
+      {isCsv && <ColumnTable look={look} resource={resource} mapping={mapping} onChange={setMapping} />}
+      <MatchChoice resource={resource} mapping={isCsv ? mapping : undefined} value={match} onChange={setMatch} />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
+        <Button
+          variant="contained"
+          onClick={check}
+          disabled={isBusy || (isCsv && Object.keys(mapping.fields).length === 0)}
+        >
+          {translate("import.check")}
+        </Button>
+        <Button onClick={onAgain}>{translate("import.again")}</Button>
+        {isCsv && <MappingFile mapping={mapping} onLoad={setMapping} />}
+      </Stack>
+    </>
+  );
+}
+
+/** The field by which records are found: as chosen, if it is in the file. */
+function usableMatch(
+  resource: ResourceDeclaration,
+  mapping: Mapping,
+  isCsv: boolean,
+  chosen: string | undefined,
+): string {
+  if (!isCsv) return chosen ?? "ID";
+  return chosen !== undefined && (chosen === "ID" || chosen in mapping.fields)
+    ? chosen
+    : suggestedMatch(resource, mapping);
+}
+
+function Failed({ error: { detail, faults } }: { readonly error: NonNullable<ImportState["error"]> }) {
+  return (
+    <Alert severity="error">
+      {faults.length === 0 && detail}
+      {faults.map(({ field, detail: fault }) => (
+        <Typography key={field + fault} variant="body2">
+          {field && <strong>{field}: </strong>}
+          {fault}
+        </Typography>
+      ))}
+    </Alert>
+  );
+}

@@ -1,0 +1,55 @@
+import { Stack, TextField } from "@mui/material";
+import { useTranslate } from "react-admin";
+import type { FileLook } from "./imports.ts";
+
+type Dialect = Pick<FileLook, "encoding" | "delimiter">;
+
+interface DialectChoiceProps {
+  readonly look: FileLook | undefined;
+  readonly dialect: Dialect;
+  readonly onChange: (change: Dialect) => void;
+}
+
+const delimiters = { ",": "comma", ";": "semicolon", "\t": "tab", "|": "bar" };
+const encodings = ["utf-8", "utf-16le", "utf-16be", "windows-1252", "windows-1250", "iso-8859-1", "iso-8859-15"];
+
+/** How the file is written, as it was found, to be corrected. */
+export function DialectChoice({ look, dialect, onChange }: DialectChoiceProps) {
+  const translate = useTranslate();
+  const delimiter = dialect.delimiter ?? look?.delimiter ?? ",";
+  const encoding = dialect.encoding ?? look?.encoding ?? "utf-8";
+  return (
+    <Stack direction={{ xs: "column", sm: "row" }} spacing={1.5}>
+      <TextField
+        select
+        size="small"
+        label={translate("import.delimiter")}
+        value={delimiter}
+        onChange={({ target }) => onChange({ delimiter: target.value })}
+        slotProps={{ select: { native: true } }}
+        sx={{ m: 0, minWidth: 200 }}
+      >
+        {Object.entries(delimiters).map(([character, name]) => (
+          <option key={character} value={character}>
+            {translate(`import.${name}`)}
+          </option>
+        ))}
+      </TextField>
+      <TextField
+        select
+        size="small"
+        label={translate("import.encoding")}
+        value={encoding}
+        onChange={({ target }) => onChange({ encoding: target.value })}
+        slotProps={{ select: { native: true } }}
+        sx={{ m: 0, minWidth: 200 }}
+      >
+        {encodings.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </TextField>
+    </Stack>
+  );
+}

@@ -1,0 +1,107 @@
+import UploadIcon from "@mui/icons-material/UploadFile";
+import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
+import { type DragEvent, useRef, useState } from "react";
+import { useTranslate } from "react-admin";
+import { useDeclared, useSite } from "../site-context.ts";
+import { upload } from "./imports.ts";
+import { ResourceChoice } from "./resource-choice.tsx";
+
+interface FileStepProps {
+  /** Called with the ID of the import when the file has arrived. */
+  readonly onSent: (id: string) => void;
+}
+
+interface Sending {
+  readonly name: string;
+  /** 0 to 1. */
+  readonly share: number;
+}
+
+/** Takes a file, and sends it. */
+export function FileStep({ onSent }: FileStepProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const { resources } = useDeclared();
+  const [resource, setResource] = useState(resources[0]?.path ?? "");
+  const [sending, setSending] = useState<Sending>();
+  const [fault, setFault] = useState("");
+  const send = async (file: File | null | undefined) => {
+    if (!file) return;
+    setFault("");
+    setSending({ name: file.name, share: 0 });
+    try {
+      onSent(await upload(site, resource, file, (share) => setSending({ name: file.name, share })));
+    } catch (error) {
+      setFault((error as Error).message);
+      setSending(undefined);
+    }
+  };
+  return (
+    <Stack spacing={2}>
+      <Typography color="textSecondary">{translate("import.explain")}</Typography>
+      <ResourceChoice value={resource} onChange={setResource} />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      {sending ? (
+        <Box aria-live="polite">
+          <Typography gutterBottom sx={{ overflowWrap: "anywhere" }}>
+            {translate("import.uploading", { name: sending.name })}
+          </Typography>
+          <LinearProgress
+            variant="determinate"
+            value={sending.share * 100}
+            aria-label={translate("import.uploading", { name: sending.name })}
+          />
+        </Box>
+      ) : (
+        <DropZone onFile={send} />
+      )}
+    </Stack>
+  );
+}
+
+function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined) => void }) {
+  const translate = useTranslate();
+  const input = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    onFile(event.dataTransfer.files.item(0));
+  };
+  return (
+    <Stack
+      spacing={1}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      sx={{
+        alignItems: "center",
+        p: 4,
+        border: "2px dashed",
+        borderColor: isOver ? "primary.main" : "divider",
+        borderRadius: 2,
+        textAlign: "center",
+      }}
+    >
+      <UploadIcon color={isOver ? "primary" : "disabled"} fontSize="large" />
+      <Typography>{translate("import.drop")}</Typography>
+      <Typography variant="body2" color="textSecondary">
+        {translate("import.formats")}
+      </Typography>
+      <Button variant="contained" onClick={() => input.current?.click()}>
+        {translate("import.choose")}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        accept=".csv,.tsv,.txt,.json,.xml"
+        aria-label={translate("import.choose")}
+        onChange={({ target }) => onFile(target.files?.item(0))}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,137 @@
+import { Alert, Box, Button, Card, CardContent, Step, StepLabel, Stepper } from "@mui/material";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { type HttpError, Title, useTranslate } from "react-admin";
+import { useSearchParams } from "react-router-dom";
+import { useSite } from "../site-context.ts";
+import { CheckStep } from "./check-step.tsx";
+import { ColumnsStep } from "./columns-step.tsx";
+import { ExportCard } from "./export-card.tsx";
+import { FileStep } from "./file-step.tsx";
+import { type CheckOptions, discardImport, type ImportState, readImport } from "./imports.ts";
+import { RunStep } from "./run-step.tsx";
+
+/** Milliseconds between two looks at how far it is. */
+const interval = 400;
+
+/** Imports a file in steps, of which the address has the ID, so that the page can be left and loaded again. */
+export function ImportPage() {
+  const translate = useTranslate();
+  const site = useSite();
+  const [search, setSearch] = useSearchParams();
+  const id = search.get("id") ?? "";
+  const again = () => {
+    if (id) void discardImport(site, id).catch(() => {});
+    setSearch({});
+  };
+  return (
+    <Box component="section" sx={{ mt: 2 }}>
+      <Title title={translate("import.title")} />
+      {id ? (
+        <BegunImport key={id} id={id} onAgain={again} />
+      ) : (
+        <>
+          <Framed step={0}>
+            <FileStep onSent={(sent) => setSearch({ id: sent })} />
+          </Framed>
+          <ExportCard />
+        </>
+      )}
+    </Box>
+  );
+}
+
+interface BegunImportProps {
+  readonly id: string;
+  readonly onAgain: () => void;
+}
+
+function BegunImport({ id, onAgain }: BegunImportProps) {
+  const translate = useTranslate();
+  const { state, isGone, error, refetch } = useImport(id);
+  const [isBack, setBack] = useState(false);
+  const [options, setOptions] = useState<CheckOptions>();
+  if (isGone || error) {
+    return (
+      <Framed step={0}>
+        <Alert severity="warning" sx={{ mb: 2 }}>
+          {isGone ? translate("import.gone") : error?.message}
+        </Alert>
+        <Button variant="contained" onClick={onAgain}>
+          {translate("import.again")}
+        </Button>
+      </Framed>
+    );
+  }
+  if (!state) return null;
+  const step = isBack ? 1 : stepOf(state);
+  const next = async () => {
+    await refetch();
+    setBack(false);
+  };
+  return (
+    <Framed step={step} isDone={state.state === "done"}>
+      {step === 1 && (
+        <ColumnsStep state={state} options={options} onOptions={setOptions} onChecked={next} onAgain={onAgain} />
+      )}
+      {step === 2 && <CheckStep state={state} onBack={() => setBack(true)} onStarted={next} />}
+      {step === 3 && <RunStep state={state} onAgain={onAgain} />}
+    </Framed>
+  );
+}
+
+/** A check that failed is made again with other columns; a run that failed may have stored something. */
+function stepOf({ state, run }: ImportState): number {
+  if (state === "checking" || state === "checked") return 2;
+  return run === null ? 1 : 3;
+}
+
+function useImport(id: string) {
+  const site = useSite();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["import", site, id],
+    queryFn: () => readImport(site, id),
+    refetchInterval: ({ state: { data: last } }) =>
+      last?.state === "checking" || last?.state === "running" ? interval : false,
+    retry: false,
+  });
+  const isGone = (error as HttpError | null)?.status === 404;
+  return { state: data, isGone, error: data ? undefined : error, refetch };
+}
+
+interface FramedProps {
+  readonly step: number;
+  readonly isDone?: boolean;
+  readonly children: ReactNode;
+}
+
+const steps = ["step_file", "step_columns", "step_check", "step_run"];
+
+function Framed({ step, isDone = false, children }: FramedProps) {
+  const translate = useTranslate();
+  return (
+    <Card sx={{ mb: 2 }}>
+      <CardContent>
+        <Stepper
+          component="ol"
+          aria-label={translate("import.steps")}
+          activeStep={isDone ? steps.length : step}
+          alternativeLabel
+          sx={{ mb: 3, p: 0 }}
+        >
+          {steps.map((name, index) => (
+            <Step
+              key={name}
+              component="li"
+              sx={{ px: { xs: 0, sm: 1 }, listStyle: "none" }}
+              {...(index === step ? { "aria-current": "step" as const } : {})}
+            >
+              <StepLabel>{translate(`import.${name}`)}</StepLabel>
+            </Step>
+          ))}
+        </Stepper>
+        {children}
+      </CardContent>
+    </Card>
+  );
+}

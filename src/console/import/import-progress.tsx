@@ -1,0 +1,37 @@
+import { Box, Button, LinearProgress, Typography } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { useSite } from "../site-context.ts";
+import { type ImportState, stopImport } from "./imports.ts";
+
+interface ImportProgressProps {
+  readonly state: ImportState;
+  /** The name of the text. */
+  readonly text: string;
+}
+
+/** How far a check or a run is, and a button that stops it. */
+export function ImportProgress({ state, text }: ImportProgressProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const [isStopped, setStopped] = useState(false);
+  const label = translate(text, { rows: state.rows.toLocaleString() });
+  const stop = () => {
+    setStopped(true);
+    stopImport(site, state.id).catch(() => setStopped(false));
+  };
+  return (
+    <Box>
+      <Typography gutterBottom>{label}</Typography>
+      <LinearProgress
+        variant="determinate"
+        value={state.size === 0 ? 0 : Math.min(100, (100 * state.read) / state.size)}
+        aria-label={label}
+        sx={{ mb: 2 }}
+      />
+      <Button variant="outlined" onClick={stop} disabled={isStopped}>
+        {translate("import.stop")}
+      </Button>
+    </Box>
+  );
+}

@@ -1,0 +1,138 @@
+// Imports, as the API has them.
+
+import { callApi, sendBytes } from "../api.ts";
+import type { RecordValues } from "../history/history.ts";
+
+export const importKinds = ["created", "updated", "unchanged", "refused"] as const;
+export type ImportKind = (typeof importKinds)[number];
+
+export interface ImportState {
+  readonly id: string;
+  /** Of the file. */
+  readonly name: string;
+  /** The path of the resource. */
+  readonly resource: string;
+  readonly state: "new" | "checking" | "checked" | "running" | "done" | "failed";
+  readonly size: number;
+  /** Bytes of the file that were read. */
+  readonly read: number;
+  readonly rows: number;
+  readonly counts: Readonly<Record<ImportKind, number>> | null;
+  readonly skipped: number;
+  readonly isInterrupted: boolean;
+  readonly error: { readonly detail: string; readonly faults: readonly RowFault[] } | null;
+  readonly revisions: { readonly first: number; readonly last: number } | null;
+  readonly run: string | null;
+  readonly hasRejects: boolean;
+}
+
+interface RowFault {
+  readonly field: string;
+  readonly detail: string;
+}
+
+export interface ImportRow {
+  readonly row: number;
+  readonly kind: ImportKind;
+  readonly id: number | null;
+  readonly before: RecordValues | null;
+  readonly after: RecordValues | null;
+  readonly faults: readonly RowFault[];
+}
+
+export interface FileLook {
+  readonly format: "csv" | "json" | "xml";
+  readonly encoding?: string;
+  readonly delimiter?: string;
+  readonly columns?: readonly { readonly name: string; readonly field?: string; readonly samples: readonly string[] }[];
+}
+
+/** What `import --map` reads. */
+export interface Mapping {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly skip?: unknown;
+}
+
+export interface CheckOptions {
+  readonly format: FileLook["format"];
+  readonly encoding?: string | undefined;
+  readonly delimiter?: string | undefined;
+  readonly mapping?: Mapping | undefined;
+  readonly match?: string | undefined;
+}
+
+/** What is left out of an import: rows by their numbers, and kinds of rows. */
+interface LeftOut {
+  readonly without: readonly number[];
+  readonly withoutKinds: readonly ImportKind[];
+}
+
+/** Bytes of a part: the server accepts bodies up to 1 MiB. */
+const partSize = 1024 * 1024;
+
+function pathOf(site: string, id = ""): string {
+  return `/sites/${encodeURIComponent(site)}/imports${id && `/${id}`}`;
+}
+
+/** Begins an import and sends its file. @param onProgress is called with the share that has arrived, 0 to 1 */
+export async function upload(
+  site: string,
+  resource: string,
+  file: File,
+  onProgress: (share: number) => void,
+): Promise<string> {
+  const { id } = await callApi<ImportState>("POST", pathOf(site), { resource, name: file.name });
+  try {
+    for (let part = 0; part * partSize < file.size; part++) {
+      const bytes = await file.slice(part * partSize, (part + 1) * partSize).arrayBuffer();
+      await sendBytes("PUT", `${pathOf(site, id)}/parts/${part}`, bytes);
+      onProgress(Math.min(1, ((part + 1) * partSize) / file.size));
+    }
+    return id;
+  } catch (error) {
+    await discardImport(site, id).catch(() => {});
+    throw error;
+  }
+}
+
+export function lookAtFile(site: string, id: string, dialect: Partial<FileLook> = {}): Promise<FileLook> {
+  return callApi("POST", `${pathOf(site, id)}/look`, dialect);
+}
+
+export function checkImport(site: string, id: string, options: CheckOptions): Promise<ImportState> {
+  return callApi("POST", `${pathOf(site, id)}/check`, options);
+}
+
+export function runImport(site: string, id: string, leftOut: LeftOut): Promise<ImportState> {
+  return callApi("POST", `${pathOf(site, id)}/run`, leftOut);
+}
+
+export function stopImport(site: string, id: string): Promise<ImportState> {
+  return callApi("POST", `${pathOf(site, id)}/stop`, {});
+}
+
+export function discardImport(site: string, id: string): Promise<void> {
+  return callApi("DELETE", pathOf(site, id));
+}
+
+export function readImport(site: string, id: string): Promise<ImportState> {
+  return callApi("GET", pathOf(site, id));
+}
+
+export function readImportRows(
+  site: string,
+  id: string,
+  { kind, offset, limit }: { readonly kind: ImportKind; readonly offset: number; readonly limit: number },
+): Promise<{ readonly rows: readonly ImportRow[]; readonly total: number }> {
+  return callApi("GET", `${pathOf(site, id)}/rows?kind=${kind}&offset=${offset}&limit=${limit}`);
+}
+
+/** The address of the refused rows as a file. */
+export function refusedUrl(site: string, id: string): string {
+  return `/operator${pathOf(site, id)}/refused`;
+}
+
+/** The address of all records of a resource as a file. */
+export function exportUrl(site: string, resource: string, format: string): string {
+  return `/operator/sites/${encodeURIComponent(site)}/records/${resource}/export?format=${format}`;
+}

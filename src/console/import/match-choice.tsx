@@ -1,0 +1,39 @@
+import { TextField } from "@mui/material";
+import { useTranslate } from "react-admin";
+import type { ResourceDeclaration } from "../declarations.ts";
+import type { Mapping } from "./imports.ts";
+
+interface MatchChoiceProps {
+  readonly resource: ResourceDeclaration;
+  /** Undefined for a file whose fields are named. */
+  readonly mapping: Mapping | undefined;
+  /** The path of a field. */
+  readonly value: string;
+  readonly onChange: (path: string) => void;
+}
+
+/** The field by which a row finds the record that it changes. */
+export function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceProps) {
+  const translate = useTranslate();
+  const isThere = (path: string) => !mapping || path in mapping.fields;
+  const paths = resource.fields.map(({ path }) => path).filter(isThere);
+  const isKnown = value === "ID" || paths.includes(value);
+  return (
+    <TextField
+      select
+      size="small"
+      label={translate("import.match")}
+      value={isKnown ? value : "ID"}
+      onChange={({ target }) => onChange(target.value)}
+      slotProps={{ select: { native: true } }}
+      sx={{ maxWidth: 420, m: 0 }}
+    >
+      <option value="ID">{translate(isThere("ID") ? "import.match_id" : "import.match_none")}</option>
+      {paths.map((path) => (
+        <option key={path} value={path}>
+          {path}
+        </option>
+      ))}
+    </TextField>
+  );
+}

@@ -1,0 +1,43 @@
+import { Box } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { differences } from "../history/history.ts";
+import type { ImportRow } from "./imports.ts";
+
+/** Faults that are shown of a row. */
+const maxFaults = 5;
+
+/** What a row changes, field by field, or why it is refused. */
+export function RowChanges({ row }: { readonly row: ImportRow }) {
+  const translate = useTranslate();
+  const { before, after, faults } = row;
+  if (faults.length > 0) {
+    return (
+      <Box sx={{ color: "error.main", overflowWrap: "anywhere" }}>
+        {faults.slice(0, maxFaults).map(({ field, detail }) => (
+          <div key={field + detail}>{field ? `${field}: ${detail}` : detail}</div>
+        ))}
+        {faults.length > maxFaults && translate("import.more_faults", { count: faults.length - maxFaults })}
+      </Box>
+    );
+  }
+  if (!after) return null;
+  return (
+    <Box sx={{ overflowWrap: "anywhere" }}>
+      {differences(before, after).map(({ path, before: old, after: now }) => (
+        <div key={path}>
+          {path}:{" "}
+          {old && (
+            <Box component="del" sx={{ color: "error.main" }}>
+              {old}
+            </Box>
+          )}{" "}
+          {now && (
+            <Box component="ins" sx={{ color: "success.main", textDecoration: "none" }}>
+              {now}
+            </Box>
+          )}
+        </div>
+      ))}
+    </Box>
+  );
+}

@@ -1,0 +1,117 @@
+import {
+  Alert,
+  Checkbox,
+  FormControlLabel,
+  List,
+  ListItem,
+  ListItemText,
+  TablePagination,
+  Typography,
+} from "@mui/material";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { useSite } from "../site-context.ts";
+import { type ImportKind, type ImportRow, readImportRows } from "./imports.ts";
+import { RowChanges } from "./row-changes.tsx";
+
+interface RowListProps {
+  readonly id: string;
+  readonly kind: ImportKind;
+  readonly isLeftOut: (row: number) => boolean;
+  readonly isAllLeftOut: boolean;
+  readonly isSomeLeftOut: boolean;
+  readonly onLeaveOut: (row: number, isOut: boolean) => void;
+  readonly onLeaveAllOut: (isOut: boolean) => void;
+}
+
+const pageSize = 25;
+
+/** The rows of a kind, page by page, each with what it changes. */
+export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLeaveOut, onLeaveAllOut }: RowListProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const [page, setPage] = useState(0);
+  const { data, error } = useQuery({
+    queryKey: ["import-rows", site, id, kind, page],
+    queryFn: () => readImportRows(site, id, { kind, offset: page * pageSize, limit: pageSize }),
+    placeholderData: keepPreviousData,
+    retry: false,
+    gcTime: 0,
+  });
+  const canChoose = kind === "created" || kind === "updated";
+  if (error) return <Alert severity="error">{error.message}</Alert>;
+  if (!data) return null;
+  if (data.total === 0) return <Typography color="textSecondary">{translate("import.no_rows")}</Typography>;
+  return (
+    <div>
+      {canChoose && (
+        <FormControlLabel
+          control={
+            <Checkbox
+              checked={!isAllLeftOut}
+              indeterminate={!isAllLeftOut && isSomeLeftOut}
+              onChange={() => onLeaveAllOut(!isAllLeftOut)}
+            />
+          }
+          label={translate("import.import_all")}
+          sx={{ ml: 0 }}
+        />
+      )}
+      <List dense disablePadding>
+        {data.rows.map((row) => (
+          <Row
+            key={row.row}
+            row={row}
+            {...(canChoose ? { onLeaveOut: (isOut: boolean) => onLeaveOut(row.row, isOut) } : {})}
+            isLeftOut={isLeftOut(row.row)}
+            isFixed={isAllLeftOut}
+          />
+        ))}
+      </List>
+      <TablePagination
+        component="div"
+        count={data.total}
+        page={page}
+        rowsPerPage={pageSize}
+        rowsPerPageOptions={[pageSize]}
+        onPageChange={(_, next) => setPage(next)}
+      />
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly row: ImportRow;
+  /** Absent for rows that change nothing. */
+  readonly onLeaveOut?: (isOut: boolean) => void;
+  readonly isLeftOut: boolean;
+  readonly isFixed: boolean;
+}
+
+function Row({ row, onLeaveOut, isLeftOut, isFixed }: RowProps) {
+  const translate = useTranslate();
+  const name = (row.after?.Name ?? "") as string;
+  const title = [
+    translate("import.row", { row: row.row }),
+    name,
+    row.kind === "created" || row.id === null ? "" : `ID ${row.id}`,
+  ];
+  return (
+    <ListItem divider disableGutters sx={{ alignItems: "flex-start", opacity: isLeftOut ? 0.6 : 1 }}>
+      {onLeaveOut && (
+        <Checkbox
+          checked={!isLeftOut}
+          disabled={isFixed}
+          onChange={(_, isIn) => onLeaveOut(!isIn)}
+          slotProps={{ input: { "aria-label": translate("import.import_row", { row: row.row }) } }}
+        />
+      )}
+      <ListItemText
+        primary={title.filter(Boolean).join(" · ")}
+        secondary={<RowChanges row={row} />}
+        slotProps={{ primary: { sx: { overflowWrap: "anywhere" } }, secondary: { component: "div" } }}
+      />
+    </ListItem>
+  );
+}

@@ -1,0 +1,86 @@
+import { Alert, Button, Stack, Typography } from "@mui/material";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { useNotify, useTranslate } from "react-admin";
+import { UndoDialog } from "../history/undo-dialog.tsx";
+import { useSite } from "../site-context.ts";
+import { ImportProgress } from "./import-progress.tsx";
+import { type ImportState, refusedUrl } from "./imports.ts";
+import { RowList } from "./row-list.tsx";
+
+interface RunStepProps {
+  readonly state: ImportState;
+  readonly onAgain: () => void;
+}
+
+/** Shows how far the import is, and what came of it. */
+export function RunStep({ state, onAgain }: RunStepProps) {
+  if (state.state === "running") return <ImportProgress state={state} text="import.running" />;
+  return <Ended state={state} onAgain={onAgain} />;
+}
+
+function Ended({ state, onAgain }: RunStepProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const queries = useQueryClient();
+  useEffect(() => {
+    const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }) => !/^import/.test(String(queryKey[0]));
+    void queries.invalidateQueries({ predicate: isOther });
+  }, [queries]);
+  const { counts, error, isInterrupted } = state;
+  const severity = error ? "error" : isInterrupted || (counts?.refused ?? 0) > 0 ? "warning" : "success";
+  const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
+  return (
+    <Stack spacing={2}>
+      <Alert severity={severity}>
+        <Typography>{translate(title)}</Typography>
+        {error?.detail}
+        {counts && <div>{translate("import.done_counts", counts)}</div>}
+        {state.skipped > 0 && translate("import.skipped", { smart_count: state.skipped })}
+      </Alert>
+      <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
+        <UndoButton state={state} />
+        {state.hasRejects && (
+          <Button variant="outlined" component="a" href={refusedUrl(site, state.id)} download>
+            {translate("import.refused_file")}
+          </Button>
+        )}
+        <Button onClick={onAgain}>{translate("import.again")}</Button>
+      </Stack>
+      {state.hasRejects && <Typography variant="body2">{translate("import.refused_explain")}</Typography>}
+      {counts && counts.refused > 0 && (
+        <RowList
+          id={state.id}
+          kind="refused"
+          isLeftOut={() => false}
+          isAllLeftOut={false}
+          isSomeLeftOut={false}
+          onLeaveOut={() => {}}
+          onLeaveAllOut={() => {}}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Takes the import back; what stands in the way is told before. */
+function UndoButton({ state: { revisions, run } }: { readonly state: ImportState }) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const [isOpen, setOpen] = useState(false);
+  if (!revisions) return null;
+  return (
+    <>
+      <Button variant="outlined" onClick={() => setOpen(true)}>
+        {translate("import.undo")}
+      </Button>
+      {isOpen && (
+        <UndoDialog
+          item={{ ...revisions, run }}
+          onClose={() => setOpen(false)}
+          onDone={({ deleted, restored }) => notify(translate("history.undone", { smart_count: deleted + restored }))}
+        />
+      )}
+    </>
+  );
+}

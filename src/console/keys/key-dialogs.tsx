@@ -1,0 +1,106 @@
+import { MenuItem, TextField, Typography } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import type { ApiKey, KeyValues } from "./keys.ts";
+
+interface KeyFormProps {
+  /** The key to change; undefined for a new one. */
+  readonly apiKey?: ApiKey;
+  readonly onSubmit: (settings: KeyValues) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** The settings of a key. */
+export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
+  const translate = useTranslate();
+  const [label, setLabel] = useState(apiKey?.label ?? "");
+  const [scope, setScope] = useState<"read" | "write">(apiKey?.scope ?? "write");
+  const [rate, setRate] = useState(String(apiKey?.rate ?? ""));
+  const [expires, setExpires] = useState(apiKey?.expires?.slice(0, 10) ?? "");
+  const settings = {
+    label,
+    ...(apiKey ? {} : { scope }),
+    rate: rate === "" ? null : Number(rate),
+    expires: expires === "" ? null : new Date(`${expires}T23:59:59`).toISOString(),
+  };
+  const title = translate(apiKey ? "keys.edit" : "keys.make");
+  return (
+    <Confirm
+      title={title}
+      action={translate(apiKey ? "keys.save" : "keys.create")}
+      onConfirm={() => onSubmit(settings)}
+      onClose={onClose}
+    >
+      <TextField
+        autoFocus
+        label={translate("keys.label")}
+        helperText={translate("keys.label_help")}
+        value={label}
+        onChange={({ target }) => setLabel(target.value)}
+      />
+      {!apiKey && (
+        <TextField
+          select
+          label={translate("keys.scope")}
+          value={scope}
+          onChange={({ target }) => setScope(target.value as "read" | "write")}
+        >
+          <MenuItem value="read">{translate("keys.read")}</MenuItem>
+          <MenuItem value="write">{translate("keys.write")}</MenuItem>
+        </TextField>
+      )}
+      <TextField
+        label={translate("keys.rate")}
+        type="number"
+        value={rate}
+        placeholder={translate("keys.rate_default")}
+        onChange={({ target }) => setRate(target.value)}
+        slotProps={{ htmlInput: { min: 1, max: 999_999 } }}
+      />
+      <TextField
+        label={translate("keys.expires")}
+        type="date"
+        value={expires}
+        onChange={({ target }) => setExpires(target.value)}
+        slotProps={{ inputLabel: { shrink: true } }}
+      />
+    </Confirm>
+  );
+}
+
+interface RotateProps {
+  readonly apiKey: ApiKey;
+  readonly onRotate: (overlap: number) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+const overlaps = [0, 1, 24, 168];
+
+/** Asks for how long the old key works beside the new one. */
+export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
+  const translate = useTranslate();
+  const [overlap, setOverlap] = useState(24);
+  return (
+    <Confirm
+      title={translate("keys.rotate_title", { prefix: apiKey.prefix })}
+      action={translate("keys.rotate")}
+      onConfirm={() => onRotate(overlap)}
+      onClose={onClose}
+    >
+      <Typography>{translate("keys.rotate_explain")}</Typography>
+      <TextField
+        select
+        label={translate("keys.overlap")}
+        value={overlap}
+        onChange={({ target }) => setOverlap(Number(target.value))}
+      >
+        {overlaps.map((hours) => (
+          <MenuItem key={hours} value={hours}>
+            {hours === 0 ? translate("keys.at_once") : translate("keys.hours", { smart_count: hours })}
+          </MenuItem>
+        ))}
+      </TextField>
+    </Confirm>
+  );
+}

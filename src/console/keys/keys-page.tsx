@@ -1,0 +1,98 @@
+import { Box, Button, Stack, type Theme, Typography, useMediaQuery } from "@mui/material";
+import { useState } from "react";
+import { Title, useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import type { SiteInfo } from "../declarations.ts";
+import { useDeclared, useSiteInfo } from "../site-context.ts";
+import { toMoment } from "../times.ts";
+import { KeyForm, RotateKey } from "./key-dialogs.tsx";
+import { KeyCards, KeyTable } from "./key-list.tsx";
+import { type ApiKey, type KeyTask, useKeyActions, useKeys } from "./keys.ts";
+import { NewSecret } from "./new-secret.tsx";
+
+/** What is open over the list. */
+type Open =
+  | { readonly kind: "new" }
+  | { readonly kind: KeyTask; readonly apiKey: ApiKey }
+  | { readonly kind: "secret"; readonly secret: string };
+
+/** The API keys of the site. */
+export function KeysPage() {
+  const translate = useTranslate();
+  const { keys } = useKeys();
+  const [open, setOpen] = useState<Open>();
+  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("md"));
+  const KeyList = isSmall ? KeyCards : KeyTable;
+  return (
+    <Box component="section" sx={{ mt: 2 }}>
+      <Title title={translate("keys.title")} />
+      <Stack
+        direction={{ xs: "column", sm: "row" }}
+        spacing={2}
+        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
+      >
+        <Typography color="textSecondary">{translate("keys.explain")}</Typography>
+        <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
+          {translate("keys.make")}
+        </Button>
+      </Stack>
+      {keys?.length === 0 && <Typography>{translate("keys.none")}</Typography>}
+      {keys && keys.length > 0 && <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />}
+      <OpenDialog open={open} onOpen={setOpen} />
+    </Box>
+  );
+}
+
+function OpenDialog({
+  open,
+  onOpen,
+}: {
+  readonly open: Open | undefined;
+  readonly onOpen: (open: Open | undefined) => void;
+}) {
+  const translate = useTranslate();
+  const site = useSiteInfo();
+  const { publicUrl } = useDeclared();
+  const actions = useKeyActions();
+  const close = () => onOpen(undefined);
+  const show = async (issued: Promise<{ readonly key: string }>) => {
+    const { key: secret } = await issued;
+    // After the dialog that asked for it has closed.
+    setTimeout(() => onOpen({ kind: "secret", secret }));
+  };
+  if (!open) return null;
+  if (open.kind === "new") return <KeyForm onSubmit={(settings) => show(actions.create(settings))} onClose={close} />;
+  if (open.kind === "secret") {
+    const secrets = {
+      [translate("keys.key")]: open.secret,
+      [translate("keys.try_it")]: curlLine(site, publicUrl, open.secret),
+    };
+    return <NewSecret title={translate("keys.make")} secrets={secrets} onClose={close} />;
+  }
+  const { apiKey } = open;
+  if (open.kind === "edit")
+    return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(apiKey.id, settings)} onClose={close} />;
+  if (open.kind === "rotate")
+    return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(apiKey.id, hours))} onClose={close} />;
+  const use = apiKey.lastUsed
+    ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
+    : translate("keys.revoke_unused");
+  return (
+    <Confirm
+      title={translate("keys.revoke_title", { prefix: apiKey.prefix })}
+      action={translate("keys.revoke")}
+      isDangerous
+      onConfirm={() => actions.revoke(apiKey.id)}
+      onClose={close}
+    >
+      <Typography>{translate("keys.revoke_explain")}</Typography>
+      <Typography>{use}</Typography>
+    </Confirm>
+  );
+}
+
+/** A request with the key that works when it is pasted on the machine of the server. */
+function curlLine({ hostnames, isDefault }: SiteInfo, publicUrl: string, key: string): string {
+  const host = isDefault || !hostnames[0] ? "" : `-H "Host: ${hostnames[0]}" `;
+  return `curl ${host}-H "X-API-AUTH: ${key}" ${publicUrl}/restapi/brands.json`;
+}

@@ -1,0 +1,55 @@
+// The keys of a site, as the API has them.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { callApi } from "../api.ts";
+import { useSite } from "../site-context.ts";
+
+export interface ApiKey {
+  readonly id: number;
+  readonly prefix: string;
+  readonly label: string;
+  readonly scope: "read" | "write";
+  readonly rate: number | null;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly lastUsed: string | null;
+  readonly state: "valid" | "expired" | "revoked";
+}
+
+/** What can be done with a key that is valid. */
+export type KeyTask = "edit" | "rotate" | "revoke";
+
+export interface KeyValues {
+  readonly label: string;
+  readonly scope?: "read" | "write";
+  readonly rate: number | null;
+  readonly expires: string | null;
+}
+
+export function useKeys() {
+  const site = useSite();
+  const query = useQuery({ queryKey: ["keys", site], queryFn: () => callApi<{ keys: ApiKey[] }>("GET", pathOf(site)) });
+  return { keys: query.data?.keys, error: query.error };
+}
+
+/** What can be done with keys. The list is read again after each. */
+export function useKeyActions() {
+  const site = useSite();
+  const queries = useQueryClient();
+  async function done<T>(request: Promise<T>): Promise<T> {
+    const result = await request;
+    await queries.invalidateQueries({ queryKey: ["keys", site] });
+    return result;
+  }
+  return {
+    create: (settings: KeyValues) => done(callApi<{ key: string }>("POST", pathOf(site), settings)),
+    change: (id: number, settings: KeyValues) => done(callApi("PATCH", `${pathOf(site)}/${id}`, settings)),
+    revoke: (id: number) => done(callApi("POST", `${pathOf(site)}/${id}/revoke`, {})),
+    rotate: (id: number, overlap: number) =>
+      done(callApi<{ key: string }>("POST", `${pathOf(site)}/${id}/rotate`, { overlap })),
+  };
+}
+
+function pathOf(site: string): string {
+  return `/sites/${encodeURIComponent(site)}/keys`;
+}

@@ -1,0 +1,65 @@
+import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack, TextField } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+
+interface NewSecretProps {
+  readonly title: string;
+  /** What to do with it; by default, that a key is to be copied now. */
+  readonly explain?: string;
+  /** What to copy, by the label of its field. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly onClose: () => void;
+}
+
+/** Shows a secret that cannot be shown again. */
+export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) {
+  const translate = useTranslate();
+  return (
+    <Dialog open fullWidth maxWidth="sm" aria-labelledby="new-secret">
+      <DialogTitle id="new-secret">{title}</DialogTitle>
+      <DialogContent>
+        <Stack spacing={2}>
+          <Alert severity="info">{explain ?? translate("keys.shown_once")}</Alert>
+          {Object.entries(secrets).map(([label, text]) => (
+            <Copied key={label} label={label} text={text} />
+          ))}
+        </Stack>
+      </DialogContent>
+      <DialogActions>
+        <Button onClick={onClose} variant="contained">
+          {translate("keys.done")}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Copied({ label, text }: { readonly label: string; readonly text: string }) {
+  const translate = useTranslate();
+  const [isCopied, setCopied] = useState(false);
+  async function copy() {
+    await navigator.clipboard?.writeText(text).catch(() => {});
+    setCopied(true);
+  }
+  return (
+    <Stack direction="row" spacing={1} sx={{ alignItems: "center" }}>
+      <TextField
+        label={label}
+        value={text}
+        fullWidth
+        multiline
+        slotProps={{
+          input: { readOnly: true, sx: { fontFamily: "monospace", fontSize: 13 } },
+          htmlInput: { onFocus: selectAll },
+        }}
+      />
+      <Button onClick={copy} aria-label={`${translate("keys.copy")}: ${label}`}>
+        {translate(isCopied ? "keys.copied" : "keys.copy")}
+      </Button>
+    </Stack>
+  );
+}
+
+function selectAll(event: { readonly target: EventTarget }) {
+  (event.target as HTMLTextAreaElement).select();
+}

@@ -1,0 +1,92 @@
+import HistoryIcon from "@mui/icons-material/History";
+import ImportIcon from "@mui/icons-material/ImportExport";
+import KeyIcon from "@mui/icons-material/Key";
+import PeopleIcon from "@mui/icons-material/People";
+import StorefrontIcon from "@mui/icons-material/Storefront";
+import WebhookIcon from "@mui/icons-material/Webhook";
+import { Box, Divider, Portal } from "@mui/material";
+import { AppBar, Layout, type LayoutProps, Menu, Notification, TitlePortal } from "react-admin";
+import { FindButton, FindDialog } from "./find/find-dialog.tsx";
+import { ConnectionNotices } from "./shell/connection-notices.tsx";
+import { Shortcuts } from "./shell/shortcuts.tsx";
+import { SiteChoice } from "./shell/site-choice.tsx";
+import { ConsoleUserMenu } from "./shell/user-menu.tsx";
+import { useDeclared, useSession, useSite } from "./site-context.ts";
+import { texts } from "./texts.ts";
+import { UndoOffer } from "./undo-offer.tsx";
+
+/** The frame of every page: the site, the menu, and the dialog for a session that has ended. */
+export function ConsoleLayout({ children, ...rest }: LayoutProps) {
+  return (
+    // So that a wide table scrolls by itself, and not the page.
+    <Layout
+      {...rest}
+      sx={{ minWidth: 0, "& .RaLayout-content": { minWidth: 0 } }}
+      appBar={ConsoleAppBar}
+      menu={ConsoleMenu}
+    >
+      {children}
+      <Portal>
+        <UndoOffer />
+        <ConnectionNotices />
+      </Portal>
+      <FindDialog />
+      <Shortcuts />
+    </Layout>
+  );
+}
+
+/** Notifications are outside of the page, which open dialogs hide from screen readers. */
+export function Notices() {
+  return (
+    <Portal>
+      <Notification />
+    </Portal>
+  );
+}
+
+/** On a phone, there is no room for the title: only screen readers have it. */
+const titleStyle = {
+  position: { xs: "absolute", sm: "static" },
+  width: { xs: "1px", sm: "auto" },
+  clipPath: { xs: "inset(50%)", sm: "none" },
+} as const;
+
+function ConsoleAppBar() {
+  return (
+    <AppBar
+      color="default"
+      elevation={0}
+      userMenu={<ConsoleUserMenu />}
+      sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}
+    >
+      <TitlePortal variantMapping={{ h6: "h1" }} sx={titleStyle} />
+      <Box sx={{ flexGrow: 1, display: { sm: "none" } }} />
+      <FindButton />
+      <SiteChoice />
+    </AppBar>
+  );
+}
+
+function ConsoleMenu() {
+  const site = useSite();
+  const { resources } = useDeclared();
+  const { sites } = useSession();
+  return (
+    <Menu>
+      <Menu.DashboardItem primaryText={texts.overview.title} />
+      {resources.map(({ path }) => (
+        <Menu.ResourceItem key={path} name={path} />
+      ))}
+      <Menu.Item to={`/${site}/keys`} primaryText={texts.keys.title} leftIcon={<KeyIcon />} />
+      <Menu.Item to={`/${site}/webhooks`} primaryText={texts.webhooks.title} leftIcon={<WebhookIcon />} />
+      <Menu.Item to={`/${site}/import`} primaryText={texts.import.title} leftIcon={<ImportIcon />} />
+      <Menu.Item to={`/${site}/history`} primaryText={texts.history.title} leftIcon={<HistoryIcon />} />
+      <Divider sx={{ my: 1 }} />
+      <Menu.Item to={`/${site}/sites`} primaryText={texts.sites.title} leftIcon={<StorefrontIcon />} />
+      {sites === null && (
+        <Menu.Item to={`/${site}/operators`} primaryText={texts.operators.title} leftIcon={<PeopleIcon />} />
+      )}
+    </Menu>
+  );
+}

@@ -1,0 +1,61 @@
+// What the overview shows, as the API has it.
+
+import { useQuery } from "@tanstack/react-query";
+import { callApi } from "../api.ts";
+import { useSession, useSite } from "../site-context.ts";
+
+export interface TrafficPoint {
+  readonly at: string;
+  readonly seconds: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly writes: number;
+  readonly p50: number | null;
+  readonly p99: number | null;
+}
+
+export interface SiteOverview {
+  /** By the path of the resource. */
+  readonly records: Readonly<Record<string, number>>;
+  readonly validKeys: number;
+  readonly changed: string | null;
+  readonly endingKeys: readonly {
+    readonly id: number;
+    readonly label: string;
+    readonly prefix: string;
+    readonly ends: string;
+  }[];
+  readonly webhooks: readonly {
+    readonly id: number;
+    readonly url: string;
+    readonly status: string;
+    readonly detail: string;
+    readonly behind: number | null;
+  }[];
+  readonly lastBackup: string | null;
+}
+
+/** Milliseconds after which it is read again. */
+const interval = 10_000;
+
+/** The last hour of the server; undefined for operators of some sites. */
+export function useTraffic(): readonly TrafficPoint[] | undefined {
+  const { sites } = useSession();
+  const { data } = useQuery({
+    queryKey: ["traffic"],
+    queryFn: () => callApi<{ points: TrafficPoint[] }>("GET", "/traffic"),
+    refetchInterval: interval,
+    enabled: sites === null,
+  });
+  return data?.points;
+}
+
+export function useOverview(): SiteOverview | undefined {
+  const site = useSite();
+  const { data } = useQuery({
+    queryKey: ["overview", site],
+    queryFn: () => callApi<SiteOverview>("GET", `/sites/${encodeURIComponent(site)}/overview`),
+    refetchInterval: interval,
+  });
+  return data;
+}

@@ -1,0 +1,50 @@
+import {
+  Button,
+  Card,
+  CardContent,
+  CssBaseline,
+  createTheme,
+  Stack,
+  ThemeProvider,
+  Typography,
+  useMediaQuery,
+} from "@mui/material";
+import { type ReactNode, useMemo } from "react";
+import { darkTheme, lightTheme } from "./theme.ts";
+
+interface PlainProps {
+  readonly title: string;
+  readonly detail?: string;
+  readonly action?: string;
+  readonly onAction?: () => void;
+  readonly children?: ReactNode;
+}
+
+/** A page with one thing on it, outside of react-admin. */
+export function Plain({ title, detail, action, onAction, children }: PlainProps) {
+  const isDark = useMediaQuery("(prefers-color-scheme: dark)");
+  const theme = useMemo(() => createTheme(isDark ? darkTheme : lightTheme), [isDark]);
+  return (
+    <ThemeProvider theme={theme}>
+      <CssBaseline />
+      <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
+        <Card sx={{ maxWidth: 460, width: "100%" }}>
+          <CardContent>
+            <Stack spacing={2}>
+              <Typography component="h1" variant="h6">
+                {title}
+              </Typography>
+              {detail && <Typography>{detail}</Typography>}
+              {children}
+              {action && (
+                <Button variant="contained" onClick={onAction}>
+                  {action}
+                </Button>
+              )}
+            </Stack>
+          </CardContent>
+        </Card>
+      </Stack>
+    </ThemeProvider>
+  );
+}

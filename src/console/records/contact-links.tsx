@@ -1,0 +1,32 @@
+import { Link, Stack } from "@mui/material";
+import type { RaRecord } from "react-admin";
+import { labelOf, type ResourceDeclaration } from "../declarations.ts";
+
+interface ContactLinksProps {
+  readonly record: RaRecord;
+  readonly resource: ResourceDeclaration;
+}
+
+/** Links to write to a record's e-mail address, and to call its telephone numbers. */
+export function ContactLinks({ record, resource }: ContactLinksProps) {
+  const links = resource.fields.flatMap(({ path }) => {
+    const text = textAt(record, path);
+    const protocol = /(^|\.)Email$/.test(path) ? "mailto" : /^Telephone(\.|$)/.test(path) ? "tel" : undefined;
+    return text && protocol ? [{ path, text, href: `${protocol}:${encodeURIComponent(text.replace(/\s/g, ""))}` }] : [];
+  });
+  if (links.length === 0) return null;
+  return (
+    <Stack direction="row" sx={{ mt: 1, flexWrap: "wrap", columnGap: 2 }}>
+      {links.map(({ path, text, href }) => (
+        <Link key={path} href={href} title={labelOf(path)} sx={{ overflowWrap: "anywhere" }}>
+          {text}
+        </Link>
+      ))}
+    </Stack>
+  );
+}
+
+function textAt(record: RaRecord, path: string): string {
+  const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
+  return typeof value === "string" ? value : "";
+}

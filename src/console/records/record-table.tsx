@@ -1,0 +1,135 @@
+import { Drawer, type Theme, Typography, useMediaQuery } from "@mui/material";
+import { useState } from "react";
+import {
+  BulkDeleteButton,
+  ColumnsButton,
+  CreateButton,
+  DataTable,
+  List,
+  SearchInput,
+  SimpleList,
+  TopToolbar,
+  useListContext,
+  useRedirect,
+  useTranslate,
+} from "react-admin";
+import { matchPath, useLocation } from "react-router-dom";
+import { Confirm } from "../confirm.tsx";
+import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { RecordCreate, RecordEdit } from "./record-pages.tsx";
+
+const searchFilters = [<SearchInput key="q" source="q" alwaysOn />];
+
+interface RecordTableProps {
+  readonly resource: ResourceDeclaration;
+}
+
+/** The records of a resource as a table, with a form beside it. */
+export function RecordTable({ resource }: RecordTableProps) {
+  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  return (
+    <>
+      <List
+        filters={searchFilters}
+        actions={<TableActions />}
+        sort={{ field: "Name", order: "ASC" }}
+        perPage={25}
+        empty={false}
+        debounce={200}
+      >
+        {isSmall ? <PhoneList /> : <Columns resource={resource} />}
+      </List>
+      <FormBeside resource={resource} />
+    </>
+  );
+}
+
+function TableActions() {
+  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  return (
+    <TopToolbar>
+      {!isSmall && <ColumnsButton />}
+      <CreateButton />
+    </TopToolbar>
+  );
+}
+
+function PhoneList() {
+  return (
+    <SimpleList
+      primaryText={(record) => record.Name}
+      secondaryText={(record) => [record.Code, record.AccountNumber, record.Address?.Town].filter(Boolean).join(" · ")}
+      rowClick="edit"
+    />
+  );
+}
+
+/** All fields as columns, of which the first ones are shown until others are chosen. */
+function Columns({ resource }: RecordTableProps) {
+  const paths = resource.fields.map(({ path }) => path);
+  const shown = firstColumns(paths);
+  return (
+    <DataTable
+      rowClick="edit"
+      size="small"
+      bulkActionButtons={<DeleteSelected />}
+      hiddenColumns={paths.filter((path) => !shown.includes(path))}
+    >
+      <DataTable.Col source="id" label="ID" />
+      {paths.map((path) => (
+        <DataTable.Col key={path} source={path} label={labelWithGroup(path)} />
+      ))}
+    </DataTable>
+  );
+}
+
+function DeleteSelected() {
+  const { onUnselectItems } = useListContext();
+  return <BulkDeleteButton mutationMode="pessimistic" mutationOptions={{ onSuccess: () => onUnselectItems() }} />;
+}
+
+/** The fields of the record itself, and where it is. */
+function firstColumns(paths: readonly string[]): string[] {
+  const own = paths.filter((path) => groupOf(path) === "");
+  return [...own.slice(0, 4), ...paths.filter((path) => /\.(Town|Country)$/.test(path))];
+}
+
+function labelWithGroup(path: string): string {
+  return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
+}
+
+/** The form for the record that the address names, over the list. */
+function FormBeside({ resource }: RecordTableProps) {
+  const { pathname } = useLocation();
+  const redirect = useRedirect();
+  const { path } = resource;
+  const translate = useTranslate();
+  const [isEdited, setEdited] = useState(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = () => redirect("list", path);
+  const leave = () => (isEdited ? setAsking(true) : close());
+  const form = { resource, onClose: close, onLeave: leave, onEdited: setEdited };
+  const id = matchPath(`/:site/${path}/:id/*`, pathname)?.params.id;
+  // The list stays readable beside the form.
+  const drawer = {
+    backdrop: { invisible: true },
+    paper: { sx: { width: { xs: "100%", sm: 480 } }, "aria-label": resource.singular },
+  };
+  return (
+    <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
+      {id === "create" && <RecordCreate {...form} />}
+      {id !== undefined && id !== "create" && <RecordEdit {...form} id={id} />}
+      {isAsking && (
+        <Confirm
+          title={translate("record.discard_title")}
+          action={translate("record.discard")}
+          isDangerous
+          onConfirm={async () => close()}
+          onClose={() => setAsking(false)}
+        >
+          <Typography>{translate("record.discard_explain")}</Typography>
+        </Confirm>
+      )}
+    </Drawer>
+  );
+}

@@ -1,0 +1,23 @@
+// What is open over the page: the search over all sites, or the list of shortcuts.
+
+import { useSyncExternalStore } from "react";
+
+type Panel = "find" | "shortcuts" | undefined;
+
+let open: Panel;
+const listeners = new Set<() => void>();
+
+export function usePanel(): Panel {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    () => open,
+  );
+}
+
+export function openPanel(panel: Panel): void {
+  open = panel;
+  for (const listener of [...listeners]) listener();
+}

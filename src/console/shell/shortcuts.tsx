@@ -1,0 +1,170 @@
+import {
+  Button,
+  Dialog,
+  DialogActions,
+  DialogContent,
+  DialogTitle,
+  Stack,
+  Table,
+  TableBody,
+  TableCell,
+  TableRow,
+  Typography,
+} from "@mui/material";
+import { useEffect, useMemo } from "react";
+import { useTranslate } from "react-admin";
+import { useNavigate } from "react-router-dom";
+import type { ResourceDeclaration } from "../declarations.ts";
+import { useDeclared, useSession, useSite } from "../site-context.ts";
+import { openPanel, usePanel } from "./panel.ts";
+
+interface Destination {
+  readonly key: string;
+  /** Path below that of the site. */
+  readonly path: string;
+  readonly label: string;
+}
+
+/** Listens to the keyboard, and shows the list of shortcuts. */
+export function Shortcuts() {
+  const site = useSite();
+  const navigate = useNavigate();
+  const destinations = useDestinations();
+  useEffect(() => {
+    const onKeyDown = createListener((key) => {
+      const found = destinations.find((one) => one.key === key);
+      if (found) navigate(`/${site}${found.path}`);
+    });
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  }, [destinations, navigate, site]);
+  return usePanel() === "shortcuts" ? <ShortcutList destinations={destinations} /> : null;
+}
+
+function useDestinations(): readonly Destination[] {
+  const translate = useTranslate();
+  const { resources } = useDeclared();
+  const { sites } = useSession();
+  return useMemo(() => {
+    const fixed: [key: string, name: string][] = [
+      ["k", "keys"],
+      ["w", "webhooks"],
+      ["h", "history"],
+      ["s", "sites"],
+      ...(sites ? [] : [["p", "operators"] as [string, string]]),
+    ];
+    const pages = fixed.map(([key, name]) => ({ key, path: `/${name}`, label: translate(`${name}.title`) }));
+    const overview = { key: "o", path: "", label: translate("overview.title") };
+    return [overview, ...toDestinations(resources, ["o", ...fixed.map(([key]) => key)]), ...pages];
+  }, [resources, sites, translate]);
+}
+
+/** Each resource gets the first letter of its path that is free. */
+function toDestinations(resources: readonly ResourceDeclaration[], used: readonly string[]): Destination[] {
+  const taken = new Set(used);
+  return resources.flatMap(({ path, plural }) => {
+    const key = [...path].find((letter) => !taken.has(letter));
+    if (!key) return [];
+    taken.add(key);
+    return [{ key, path: `/${path}`, label: plural }];
+  });
+}
+
+/** Milliseconds within which the second key of two must follow. */
+const sequenceTime = 1500;
+
+function createListener(go: (key: string) => void): (event: KeyboardEvent) => void {
+  let goUntil = 0;
+  return (event) => {
+    const { key } = event;
+    if ((event.ctrlKey || event.metaKey) && key === "k") {
+      event.preventDefault();
+      return openPanel("find");
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isCovered()) return;
+    const isSecond = Date.now() < goUntil;
+    goUntil = 0;
+    if (isSecond) return go(key);
+    if (key === "g") goUntil = Date.now() + sequenceTime;
+    if (key === "?") openPanel("shortcuts");
+    if (key === "n") document.querySelector<HTMLElement>('.RaCreateButton-root, [data-shortcut="new"]')?.click();
+    if (key === "/") {
+      event.preventDefault();
+      search();
+    }
+  };
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  const element = target as HTMLElement | null;
+  const isBox = element instanceof HTMLInputElement && ["checkbox", "radio", "button"].includes(element.type);
+  return !isBox && Boolean(element?.closest?.("input, textarea, select, [contenteditable]"));
+}
+
+/** Whether a dialog or a form is over the page. */
+function isCovered(): boolean {
+  return document.querySelector(".MuiModal-root:not(.MuiModal-hidden):not([aria-hidden='true'])") !== null;
+}
+
+function search(): void {
+  const own = document.querySelector<HTMLInputElement>('main input[name="q"], main input[type="search"]');
+  if (own) own.focus();
+  else openPanel("find");
+}
+
+function ShortcutList({ destinations }: { readonly destinations: readonly Destination[] }) {
+  const translate = useTranslate();
+  const close = () => openPanel(undefined);
+  const rows: [keys: string[], text: string][] = [
+    [["/"], translate("shortcuts.search")],
+    [["Ctrl+K"], translate("shortcuts.find")],
+    [["n"], translate("shortcuts.new")],
+    ...destinations.map(({ key, label }): [string[], string] => [
+      ["g", key],
+      translate("shortcuts.go", { name: label }),
+    ]),
+    [["?"], translate("shortcuts.help")],
+  ];
+  return (
+    <Dialog open onClose={close} fullWidth maxWidth="xs" aria-labelledby="shortcuts">
+      <DialogTitle id="shortcuts">{translate("shortcuts.title")}</DialogTitle>
+      <DialogContent>
+        <Table size="small">
+          <TableBody>
+            {rows.map(([keys, text]) => (
+              <TableRow key={text}>
+                <TableCell sx={{ whiteSpace: "nowrap", width: 120 }}>
+                  <Keys keys={keys} />
+                </TableCell>
+                <TableCell>{text}</TableCell>
+              </TableRow>
+            ))}
+          </TableBody>
+        </Table>
+      </DialogContent>
+      <DialogActions>
+        <Button onClick={close} variant="contained">
+          {translate("shortcuts.close")}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+function Keys({ keys }: { readonly keys: readonly string[] }) {
+  const translate = useTranslate();
+  const [first, second] = keys;
+  return (
+    <Stack direction="row" spacing={1} component="span">
+      <kbd>{first}</kbd>
+      {second && (
+        <>
+          <Typography component="span" variant="body2" color="textSecondary">
+            {translate("shortcuts.followed_by")}
+          </Typography>
+          <kbd>{second}</kbd>
+        </>
+      )}
+    </Stack>
+  );
+}

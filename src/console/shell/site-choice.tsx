@@ -1,0 +1,52 @@
+import { Autocomplete, createFilterOptions, TextField } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { useNavigate } from "react-router-dom";
+import type { SiteInfo } from "../declarations.ts";
+import { useDeclared, useSiteInfo } from "../site-context.ts";
+
+/** Sites that are offered at once. Typing finds the others. */
+const maxOffered = 50;
+
+const filterSites = createFilterOptions<SiteInfo>({
+  limit: maxOffered,
+  stringify: ({ name, hostnames }) => [name, ...hostnames].join(" "),
+});
+
+/** Chooses the site that is shown, by its name or a hostname. */
+export function SiteChoice() {
+  const translate = useTranslate();
+  const site = useSiteInfo();
+  const { sites } = useDeclared();
+  const navigate = useNavigate();
+  return (
+    <Autocomplete
+      size="small"
+      disableClearable
+      autoHighlight
+      openOnFocus
+      options={sites}
+      value={site}
+      filterOptions={filterSites}
+      getOptionLabel={({ name }) => name}
+      getOptionKey={({ id }) => id}
+      isOptionEqualToValue={(one, other) => one.id === other.id}
+      noOptionsText={translate("app.no_such_site")}
+      onChange={(_event, { name }) => navigate(`/${name}`)}
+      sx={{ width: { xs: 124, sm: 200 }, flexShrink: 1 }}
+      slotProps={{ popper: { placement: "bottom-end", sx: { minWidth: 200 } } }}
+      renderInput={(parameters) => (
+        <TextField
+          {...parameters}
+          variant="outlined"
+          margin="none"
+          hiddenLabel
+          slotProps={{
+            ...parameters.slotProps,
+            htmlInput: { ...parameters.slotProps?.htmlInput, "aria-label": translate("app.site") },
+          }}
+          onFocus={({ target }) => (target as HTMLInputElement).select()}
+        />
+      )}
+    />
+  );
+}

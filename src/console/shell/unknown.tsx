@@ -1,0 +1,37 @@
+import { Button, Stack, Typography } from "@mui/material";
+import { Title, useTranslate } from "react-admin";
+import { Link, useNavigate } from "react-router-dom";
+import { Plain } from "../plain.tsx";
+import { useSite } from "../site-context.ts";
+import { texts } from "../texts.ts";
+
+/** What is shown for a site that does not exist, or that the operator may not manage. @param first the site to go to */
+export function UnknownSite({ site, first }: { readonly site: string; readonly first: string }) {
+  const navigate = useNavigate();
+  return (
+    <Plain
+      title={texts.app.unknown_page}
+      detail={texts.app.unknown_site.replace("%{name}", site)}
+      action={texts.app.to_overview}
+      onAction={() => navigate(`/${first}`)}
+    />
+  );
+}
+
+/** What is shown for an address of a site at which there is nothing. */
+export function UnknownPage() {
+  const translate = useTranslate();
+  const site = useSite();
+  return (
+    <Stack spacing={2} sx={{ mt: 6, alignItems: "center", textAlign: "center" }}>
+      <Title title={translate("app.title")} />
+      <Typography component="h1" variant="h6">
+        {translate("app.unknown_page")}
+      </Typography>
+      <Typography color="textSecondary">{translate("app.unknown_page_detail")}</Typography>
+      <Button component={Link} to={`/${site}`} variant="contained">
+        {translate("app.to_overview")}
+      </Button>
+    </Stack>
+  );
+}

@@ -1,0 +1,56 @@
+import type { SvgIconComponent } from "@mui/icons-material";
+import DevicesIcon from "@mui/icons-material/Devices";
+import KeyboardIcon from "@mui/icons-material/Keyboard";
+import LogoutIcon from "@mui/icons-material/Logout";
+import { Divider, ListItemIcon, ListItemText, MenuItem } from "@mui/material";
+import { UserMenu, useTranslate, useUserMenu } from "react-admin";
+import { leave } from "../session.ts";
+import { useSession } from "../site-context.ts";
+import { openPanel } from "./panel.ts";
+
+/** Who is signed in, and how to sign out. */
+export function ConsoleUserMenu() {
+  const translate = useTranslate();
+  const { operator } = useSession();
+  return (
+    <UserMenu label={operator}>
+      <MenuItem disabled sx={{ "&.Mui-disabled": { opacity: 1 } }}>
+        <ListItemText>{translate("session.signed_in_as", { name: operator })}</ListItemText>
+      </MenuItem>
+      <Divider />
+      <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
+      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => signOut(false)} />
+      <Entry icon={DevicesIcon} text="session.sign_out_everywhere" onChoose={() => signOut(true)} />
+    </UserMenu>
+  );
+}
+
+interface EntryProps {
+  readonly icon: SvgIconComponent;
+  /** Path of the text. */
+  readonly text: string;
+  readonly onChoose: () => void;
+}
+
+function Entry({ icon: Icon, text, onChoose }: EntryProps) {
+  const translate = useTranslate();
+  const menu = useUserMenu();
+  function choose() {
+    menu?.onClose();
+    onChoose();
+  }
+  return (
+    <MenuItem onClick={choose}>
+      <ListItemIcon>
+        <Icon fontSize="small" />
+      </ListItemIcon>
+      <ListItemText>{translate(text)}</ListItemText>
+    </MenuItem>
+  );
+}
+
+async function signOut(everywhere: boolean) {
+  await leave(everywhere).catch(() => {});
+  location.hash = "";
+  location.reload();
+}

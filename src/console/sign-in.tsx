@@ -1,0 +1,57 @@
+import { Alert, Box, Button, Stack, TextField, Typography } from "@mui/material";
+import { type FormEvent, useState } from "react";
+import type { SessionInfo } from "./api.ts";
+import { Plain } from "./plain.tsx";
+import { redeemLink, secretIn } from "./session.ts";
+import { texts } from "./texts.ts";
+
+interface SignInProps {
+  readonly fault?: string | undefined;
+  readonly onSignedIn: (session: SessionInfo) => void;
+}
+
+/** The page for people who are not signed in. */
+export function SignIn(props: SignInProps) {
+  return (
+    <Plain title={texts.session.title}>
+      <Typography>{texts.session.explain}</Typography>
+      <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
+        {texts.session.command}
+      </Box>
+      <SignInForm {...props} />
+    </Plain>
+  );
+}
+
+/** A field for a sign-in link. */
+export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState(before);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    const secret = secretIn(text);
+    if (!secret) return setFault(texts.session.invalid);
+    try {
+      onSignedIn(await redeemLink(secret));
+    } catch (error) {
+      setFault((error as Error).message);
+    }
+  }
+
+  return (
+    <Stack component="form" onSubmit={submit} spacing={2}>
+      <TextField
+        label={texts.session.paste}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        autoComplete="off"
+        fullWidth
+      />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button type="submit" variant="contained">
+        {texts.session.sign_in}
+      </Button>
+    </Stack>
+  );
+}

@@ -1,0 +1,96 @@
+import { useMemo } from "react";
+import { Admin, CustomRoutes, Resource } from "react-admin";
+import { Navigate, Route, Routes, useParams } from "react-router-dom";
+import type { SessionInfo } from "./api.ts";
+import { createAuthProvider } from "./auth-provider.ts";
+import { createDataProvider } from "./data-provider.ts";
+import type { Declared } from "./declarations.ts";
+import { HistoryPage } from "./history/history-page.tsx";
+import { i18nProvider } from "./i18n.ts";
+import { iconOf } from "./icons.ts";
+import { ImportPage } from "./import/import-page.tsx";
+import { KeysPage } from "./keys/keys-page.tsx";
+import { ConsoleLayout, Notices } from "./layout.tsx";
+import { OperatorsPage } from "./operators/operators-page.tsx";
+import { OverviewPage } from "./overview/overview-page.tsx";
+import { RecordTable } from "./records/record-table.tsx";
+import { UnknownPage, UnknownSite } from "./shell/unknown.tsx";
+import { SiteContext } from "./site-context.ts";
+import { FirstSite } from "./sites/first-site.tsx";
+import { SitesPage } from "./sites/sites-page.tsx";
+import { texts } from "./texts.ts";
+import { darkTheme, lightTheme } from "./theme.ts";
+import { noteWrite } from "./undo-offer.tsx";
+import { WebhooksPage } from "./webhooks/webhooks-page.tsx";
+
+interface SitesProps {
+  readonly session: SessionInfo;
+  readonly declared: Declared;
+  readonly reload: () => Promise<void>;
+}
+
+/** The site that the address names, or the first one. */
+export function Sites(props: SitesProps) {
+  const [first] = props.declared.sites;
+  if (!first) return <FirstSite session={props.session} reload={props.reload} />;
+  return (
+    <Routes>
+      <Route path="/:site/*" element={<OneSite {...props} />} />
+      <Route path="*" element={<Navigate to={`/${first.name}`} replace />} />
+    </Routes>
+  );
+}
+
+function OneSite({ session, declared, reload }: SitesProps) {
+  const { site = "" } = useParams();
+  const known = declared.sites.find(({ name }) => name === site);
+  const dataProvider = useMemo(() => createDataProvider(site, noteWrite), [site]);
+  const authProvider = useMemo(() => createAuthProvider(session), [session]);
+  const shown = useMemo(() => known && { site: known, declared, session, reload }, [known, declared, session, reload]);
+  if (!shown) return <UnknownSite site={site} first={declared.sites[0]?.name ?? ""} />;
+  return (
+    <SiteContext value={shown}>
+      <Admin
+        key={site}
+        basename={`/${site}`}
+        title={texts.app.title}
+        dataProvider={dataProvider}
+        authProvider={authProvider}
+        i18nProvider={i18nProvider}
+        theme={lightTheme}
+        darkTheme={darkTheme}
+        layout={ConsoleLayout}
+        notification={Notices}
+        dashboard={OverviewPage}
+        catchAll={UnknownPage}
+        disableTelemetry
+        requireAuth
+      >
+        {declared.resources.map((resource) => (
+          <Resource
+            key={resource.path}
+            name={resource.path}
+            icon={iconOf(resource.name)}
+            options={{ label: capitalized(resource.plural) }}
+            recordRepresentation={(record) => record.Name ?? `#${record.id}`}
+            list={<RecordTable resource={resource} />}
+            hasCreate
+            hasEdit
+          />
+        ))}
+        <CustomRoutes>
+          <Route path="/keys" element={<KeysPage />} />
+          <Route path="/webhooks" element={<WebhooksPage />} />
+          <Route path="/import" element={<ImportPage />} />
+          <Route path="/history" element={<HistoryPage />} />
+          <Route path="/sites" element={<SitesPage />} />
+          <Route path="/operators" element={<OperatorsPage />} />
+        </CustomRoutes>
+      </Admin>
+    </SiteContext>
+  );
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,60 @@
+import { Alert, Button, Stack } from "@mui/material";
+import { type FormEvent, useState } from "react";
+import { I18nContextProvider, useTranslate } from "react-admin";
+import type { SessionInfo } from "../api.ts";
+import { i18nProvider } from "../i18n.ts";
+import { NewSecret } from "../keys/new-secret.tsx";
+import { Plain } from "../plain.tsx";
+import { texts } from "../texts.ts";
+import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
+import { type AddedSite, addSite } from "./sites.ts";
+
+interface FirstSiteProps {
+  readonly session: SessionInfo;
+  /** Reads the sites again. */
+  readonly reload: () => Promise<void>;
+}
+
+/** The page for when there is no site. */
+export function FirstSite({ session, reload }: FirstSiteProps) {
+  if (session.sites !== null) return <Plain title={texts.app.title} detail={texts.sites.first_other} />;
+  return (
+    <I18nContextProvider value={i18nProvider}>
+      <Plain title={texts.sites.first_title} detail={texts.sites.first_explain}>
+        <FirstSiteForm reload={reload} />
+      </Plain>
+    </I18nContextProvider>
+  );
+}
+
+function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
+  const translate = useTranslate();
+  const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
+  const [added, setAdded] = useState<AddedSite>();
+  const [fault, setFault] = useState("");
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    try {
+      const result = await addSite(toNewSite(values));
+      if (result.key) setAdded(result);
+      else await reload();
+    } catch (error) {
+      setFault((error as Error).message);
+    }
+  }
+
+  if (added?.key) {
+    const title = translate("sites.created", { name: added.site.name });
+    return <NewSecret title={title} secrets={{ [translate("keys.key")]: added.key }} onClose={() => void reload()} />;
+  }
+  return (
+    <Stack component="form" onSubmit={submit} spacing={2}>
+      <SiteFields values={values} onChange={setValues} isNew hasDefault />
+      {fault && <Alert severity="error">{fault}</Alert>}
+      <Button type="submit" variant="contained">
+        {translate("keys.create")}
+      </Button>
+    </Stack>
+  );
+}

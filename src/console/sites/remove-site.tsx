@@ -1,0 +1,54 @@
+import { Box, TextField, Typography } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import { useDeclared } from "../site-context.ts";
+import { useSiteContents } from "./sites.ts";
+
+interface RemoveSiteProps {
+  readonly name: string;
+  readonly onRemove: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Says what goes with a site, and removes it once its name was typed. */
+export function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
+  const translate = useTranslate();
+  const { resources } = useDeclared();
+  const contents = useSiteContents(name);
+  const [typed, setTyped] = useState("");
+  const records = resources.map(({ path, singular, plural }) => {
+    const count = contents?.records[path] ?? 0;
+    return translate("sites.remove_records", { count: count.toLocaleString(), what: count === 1 ? singular : plural });
+  });
+  const lines = contents && [
+    ...records,
+    translate("sites.remove_keys", { smart_count: contents.keys }),
+    translate("sites.remove_webhooks", { smart_count: contents.webhooks }),
+  ];
+  return (
+    <Confirm
+      title={translate("sites.remove_title", { name })}
+      action={translate("sites.remove")}
+      isDangerous
+      isDisabled={!contents || typed !== name}
+      onConfirm={onRemove}
+      onClose={onClose}
+    >
+      <Typography>{translate("sites.remove_explain")}</Typography>
+      <Box component="ul" sx={{ m: 0 }}>
+        {lines?.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </Box>
+      <Typography>{translate("sites.remove_final")}</Typography>
+      <TextField
+        autoFocus
+        label={translate("sites.remove_name", { name })}
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+        slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false, autoComplete: "off" } }}
+      />
+    </Confirm>
+  );
+}

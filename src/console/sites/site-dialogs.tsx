@@ -1,0 +1,78 @@
+import { Typography } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { useNavigate } from "react-router-dom";
+import { Confirm } from "../confirm.tsx";
+import type { SiteInfo } from "../declarations.ts";
+import { NewSecret } from "../keys/new-secret.tsx";
+import { useDeclared, useSite } from "../site-context.ts";
+import { RemoveSite } from "./remove-site.tsx";
+import { AddSite, ChangeSite } from "./site-form.tsx";
+import { type NewSite, type SiteChange, useSiteActions } from "./sites.ts";
+
+/** What is open over the list of sites. */
+export type OpenSite =
+  | { readonly kind: "new" }
+  | { readonly kind: "edit" | "suspend" | "resume" | "remove"; readonly site: SiteInfo }
+  | { readonly kind: "secret"; readonly name: string; readonly secret: string };
+
+interface SiteDialogsProps {
+  readonly open: OpenSite | undefined;
+  readonly onOpen: (open: OpenSite | undefined) => void;
+  readonly isForAll: boolean;
+}
+
+export function SiteDialogs({ open, onOpen, isForAll }: SiteDialogsProps) {
+  const translate = useTranslate();
+  const { add, change, remove } = useFollowedActions();
+  const close = () => onOpen(undefined);
+  if (!open) return null;
+  if (open.kind === "new") {
+    const submit = async (site: NewSite) => {
+      const { key } = await add(site);
+      // After the dialog that asked for it has closed.
+      if (key) setTimeout(() => onOpen({ kind: "secret", name: site.name, secret: key }));
+    };
+    return <AddSite onSubmit={submit} onClose={close} />;
+  }
+  if (open.kind === "secret") {
+    const title = translate("sites.created", { name: open.name });
+    return <NewSecret title={title} secrets={{ [translate("keys.key")]: open.secret }} onClose={close} />;
+  }
+  const { site, kind } = open;
+  if (kind === "edit")
+    return (
+      <ChangeSite site={site} hasDefault={isForAll} onSubmit={(values) => change(site.name, values)} onClose={close} />
+    );
+  if (kind === "remove") return <RemoveSite name={site.name} onRemove={() => remove(site.name)} onClose={close} />;
+  return (
+    <Confirm
+      title={translate(`sites.${kind}_title`, { name: site.name })}
+      action={translate(`sites.${kind}`)}
+      isDangerous={kind === "suspend"}
+      onConfirm={() => change(site.name, { isSuspended: kind === "suspend" })}
+      onClose={close}
+    >
+      <Typography>{translate(`sites.${kind}_explain`)}</Typography>
+    </Confirm>
+  );
+}
+
+/** The actions, after which the address has a site that exists. */
+function useFollowedActions() {
+  const { add, change, remove } = useSiteActions();
+  const shown = useSite();
+  const { sites } = useDeclared();
+  const navigate = useNavigate();
+  return {
+    add,
+    async change(name: string, values: SiteChange) {
+      await change(name, values);
+      if (name === shown && values.name && values.name !== name) navigate(`/${values.name}/sites`, { replace: true });
+    },
+    async remove(name: string) {
+      await remove(name);
+      const other = sites.find((site) => site.name !== name);
+      if (name === shown) navigate(other ? `/${other.name}/sites` : "/", { replace: true });
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { Checkbox, FormControlLabel, TextField } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import type { SiteInfo } from "../declarations.ts";
+import { type NewSite, type SiteChange, toHostnames } from "./sites.ts";
+
+interface FieldsProps {
+  readonly values: NewSiteText;
+  readonly onChange: (values: NewSiteText) => void;
+  readonly isNew: boolean;
+  /** Whether the operator may say which site is the default one. */
+  readonly hasDefault: boolean;
+}
+
+/** A site as it is typed. */
+export interface NewSiteText extends Omit<NewSite, "hostnames"> {
+  readonly hostnames: string;
+}
+
+export function SiteFields({ values, onChange, isNew, hasDefault }: FieldsProps) {
+  const translate = useTranslate();
+  const box = (name: "isDefault" | "withKey", label: string) => (
+    <FormControlLabel
+      label={label}
+      control={
+        <Checkbox checked={values[name]} onChange={({ target }) => onChange({ ...values, [name]: target.checked })} />
+      }
+    />
+  );
+  return (
+    <>
+      <TextField
+        autoFocus
+        required
+        label={translate("sites.name")}
+        helperText={translate("sites.name_help")}
+        value={values.name}
+        onChange={({ target }) => onChange({ ...values, name: target.value })}
+        slotProps={{ htmlInput: { maxLength: 64, autoCapitalize: "none", spellCheck: false } }}
+      />
+      <TextField
+        multiline
+        minRows={2}
+        maxRows={8}
+        label={translate("sites.hostnames")}
+        helperText={translate("sites.hostnames_help")}
+        value={values.hostnames}
+        onChange={({ target }) => onChange({ ...values, hostnames: target.value })}
+        slotProps={{ htmlInput: { autoCapitalize: "none", spellCheck: false } }}
+      />
+      {hasDefault && box("isDefault", translate("sites.is_default"))}
+      {isNew && box("withKey", translate("sites.with_key"))}
+    </>
+  );
+}
+
+export function toNewSite(values: NewSiteText): NewSite {
+  return { ...values, name: values.name.trim(), hostnames: toHostnames(values.hostnames) };
+}
+
+interface AddSiteProps {
+  readonly onSubmit: (site: NewSite) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+export function AddSite({ onSubmit, onClose }: AddSiteProps) {
+  const translate = useTranslate();
+  const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: false, withKey: false });
+  return (
+    <Confirm
+      title={translate("sites.add")}
+      action={translate("keys.create")}
+      onConfirm={() => onSubmit(toNewSite(values))}
+      onClose={onClose}
+    >
+      <SiteFields values={values} onChange={setValues} isNew hasDefault />
+    </Confirm>
+  );
+}
+
+interface ChangeSiteProps {
+  readonly site: SiteInfo;
+  readonly hasDefault: boolean;
+  readonly onSubmit: (change: SiteChange) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSiteProps) {
+  const translate = useTranslate();
+  const { name, hostnames, isDefault } = site;
+  const [values, setValues] = useState<NewSiteText>({
+    name,
+    hostnames: hostnames.join("\n"),
+    isDefault,
+    withKey: false,
+  });
+  return (
+    <Confirm
+      title={translate("sites.edit_title", { name })}
+      action={translate("keys.save")}
+      onConfirm={() => onSubmit(toChange(site, values))}
+      onClose={onClose}
+    >
+      <SiteFields values={values} onChange={setValues} isNew={false} hasDefault={hasDefault} />
+    </Confirm>
+  );
+}
+
+/** What differs: what another operator changes at the same time stays. */
+function toChange(site: SiteInfo, values: NewSiteText): SiteChange {
+  const { name, hostnames, isDefault } = toNewSite(values);
+  const isSame = hostnames.join(" ") === site.hostnames.join(" ");
+  return {
+    name,
+    ...(isSame ? {} : { hostnames }),
+    ...(isDefault === site.isDefault ? {} : { isDefault }),
+  };
+}

@@ -1,0 +1,86 @@
+import { Checkbox, FormControl, FormControlLabel, FormGroup, FormLabel, TextField, Typography } from "@mui/material";
+import { useState } from "react";
+import { useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import { useDeclared } from "../site-context.ts";
+
+interface AddWebhookProps {
+  readonly onAdd: (url: string, resources: readonly string[]) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
+  const translate = useTranslate();
+  const { resources } = useDeclared();
+  const [url, setUrl] = useState("https://");
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const toggle = (path: string) =>
+    setChosen(chosen.includes(path) ? chosen.filter((one) => one !== path) : [...chosen, path]);
+  return (
+    <Confirm
+      title={translate("webhooks.add")}
+      action={translate("keys.create")}
+      onConfirm={() => onAdd(url, chosen)}
+      onClose={onClose}
+    >
+      <TextField
+        autoFocus
+        required
+        type="url"
+        label={translate("webhooks.url")}
+        helperText={translate("webhooks.url_help")}
+        value={url}
+        onChange={({ target }) => setUrl(target.value)}
+      />
+      <FormControl component="fieldset">
+        <FormLabel component="legend">
+          {translate("webhooks.resources")} ({chosen.length === 0 ? translate("webhooks.all_resources") : chosen.length}
+          )
+        </FormLabel>
+        <FormGroup>
+          {resources.map(({ path, plural }) => (
+            <FormControlLabel
+              key={path}
+              label={plural}
+              control={<Checkbox checked={chosen.includes(path)} onChange={() => toggle(path)} />}
+            />
+          ))}
+        </FormGroup>
+      </FormControl>
+    </Confirm>
+  );
+}
+
+interface RewindProps {
+  readonly onRewind: (time: string) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Asks from when on changes are sent again. */
+export function RewindWebhook({ onRewind, onClose }: RewindProps) {
+  const translate = useTranslate();
+  const [since, setSince] = useState(() => toLocal(Date.now() - 3_600_000));
+  return (
+    <Confirm
+      title={translate("webhooks.rewind_title")}
+      action={translate("webhooks.rewind")}
+      onConfirm={() => onRewind(new Date(since).toISOString())}
+      onClose={onClose}
+    >
+      <Typography>{translate("webhooks.rewind_explain")}</Typography>
+      <TextField
+        required
+        type="datetime-local"
+        label={translate("webhooks.rewind_since")}
+        value={since}
+        onChange={({ target }) => setSince(target.value)}
+        slotProps={{ inputLabel: { shrink: true } }}
+      />
+    </Confirm>
+  );
+}
+
+/** A time as an input of the type `datetime-local` has it. */
+function toLocal(at: number): string {
+  return new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,99 @@
+import { Box, Button, Stack, Typography } from "@mui/material";
+import { useState } from "react";
+import { Title, useNotify, useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import { NewSecret } from "../keys/new-secret.tsx";
+import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
+import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
+import { useWebhookActions, useWebhooks } from "./webhooks.ts";
+
+/** What is open over the list. */
+type Open =
+  | { readonly kind: "add" }
+  | { readonly kind: "rewind" | "rotate" | "remove"; readonly id: number }
+  | { readonly kind: "secret"; readonly secret: string };
+
+/** The webhooks of the site. */
+export function WebhooksPage() {
+  const translate = useTranslate();
+  const { webhooks } = useWebhooks();
+  const [open, setOpen] = useState<Open>();
+  const onTask = useTasks(setOpen);
+  return (
+    <Box component="section" sx={{ mt: 2 }}>
+      <Title title={translate("webhooks.title")} />
+      <Stack
+        direction={{ xs: "column", sm: "row" }}
+        spacing={2}
+        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
+      >
+        <Typography color="textSecondary">{translate("webhooks.explain")}</Typography>
+        <Button variant="contained" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
+          {translate("webhooks.add")}
+        </Button>
+      </Stack>
+      {webhooks?.length === 0 && <Typography>{translate("webhooks.none")}</Typography>}
+      <Stack spacing={2}>
+        {webhooks?.map((webhook) => (
+          <WebhookCard key={webhook.id} webhook={webhook} onTask={(task) => onTask(webhook.id, task)} />
+        ))}
+      </Stack>
+      {open && <OpenDialog open={open} onOpen={setOpen} />}
+    </Box>
+  );
+}
+
+/** Does a task at once, or opens the dialog that asks about it. */
+function useTasks(onOpen: (open: Open) => void) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const actions = useWebhookActions();
+  return async (id: number, task: WebhookTask) => {
+    if (task === "rewind" || task === "rotate" || task === "remove") return onOpen({ kind: task, id });
+    try {
+      if (task !== "test") return void (await actions[task](id));
+      const { status, fault } = await actions.test(id);
+      if (fault) notify(translate("webhooks.test_bad", { fault }), { type: "error" });
+      else notify(translate("webhooks.test_good", { status }), { type: "success" });
+    } catch (error) {
+      notify((error as Error).message, { type: "error" });
+    }
+  };
+}
+
+function OpenDialog({ open, onOpen }: { readonly open: Open; readonly onOpen: (open: Open | undefined) => void }) {
+  const translate = useTranslate();
+  const notify = useNotify();
+  const actions = useWebhookActions();
+  const close = () => onOpen(undefined);
+  const showSecret = async (made: Promise<{ readonly secret: string; readonly isResolved?: boolean }>) => {
+    const { secret, isResolved = true } = await made;
+    if (!isResolved) notify(translate("webhooks.unresolved"), { type: "warning" });
+    // After the dialog that asked for it has closed.
+    setTimeout(() => onOpen({ kind: "secret", secret }));
+  };
+  if (open.kind === "add")
+    return <AddWebhook onAdd={(url, resources) => showSecret(actions.add(url, resources))} onClose={close} />;
+  if (open.kind === "secret")
+    return (
+      <NewSecret
+        title={translate("webhooks.secret")}
+        secrets={{ [translate("webhooks.secret")]: open.secret }}
+        onClose={close}
+      />
+    );
+  if (open.kind === "rewind")
+    return <RewindWebhook onRewind={(time) => actions.rewind(open.id, time)} onClose={close} />;
+  const confirm = open.kind === "rotate" ? () => showSecret(actions.rotate(open.id)) : () => actions.remove(open.id);
+  return (
+    <Confirm
+      title={translate(`webhooks.${open.kind}_title`)}
+      action={translate(`webhooks.${open.kind}`)}
+      isDangerous={open.kind === "remove"}
+      onConfirm={confirm}
+      onClose={close}
+    >
+      <Typography>{translate(`webhooks.${open.kind}_explain`)}</Typography>
+    </Confirm>
+  );
+}

@@ -1,0 +1,76 @@
+// The webhooks of a site, as the API has them.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { callApi } from "../api.ts";
+import { useSite } from "../site-context.ts";
+
+export interface Webhook {
+  readonly id: number;
+  readonly url: string;
+  /** Paths; none for all. */
+  readonly resources: readonly string[];
+  readonly status: "active" | "failing" | "paused" | "incomplete";
+  readonly detail: string;
+  /** Changes that it has not delivered; null when its cursor is of another history. */
+  readonly behind: number | null;
+  readonly nextAt: string | null;
+}
+
+export interface WebhookDelivery {
+  readonly at: string;
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly fault: string | null;
+}
+
+/** Milliseconds after which the state of deliveries is read again. */
+const interval = 5000;
+
+export function useWebhooks() {
+  const site = useSite();
+  const { data, error } = useQuery({
+    queryKey: ["webhooks", site],
+    queryFn: () => callApi<{ webhooks: Webhook[] }>("GET", pathOf(site)),
+    refetchInterval: interval,
+  });
+  return { webhooks: data?.webhooks, error };
+}
+
+export function useDeliveries(id: number) {
+  const site = useSite();
+  const { data } = useQuery({
+    queryKey: ["webhooks", site, id],
+    queryFn: () => callApi<{ deliveries: WebhookDelivery[] }>("GET", `${pathOf(site)}/${id}/deliveries`),
+    refetchInterval: interval,
+  });
+  return data?.deliveries;
+}
+
+/** What can be done with webhooks. The list is read again after each. */
+export function useWebhookActions() {
+  const site = useSite();
+  const queries = useQueryClient();
+  async function done<T>(request: Promise<T>): Promise<T> {
+    try {
+      return await request;
+    } finally {
+      await queries.invalidateQueries({ queryKey: ["webhooks", site] });
+    }
+  }
+  const post = <T>(id: number, action: string, body: object = {}) =>
+    done(callApi<T>("POST", `${pathOf(site)}/${id}/${action}`, body));
+  return {
+    add: (url: string, resources: readonly string[]) =>
+      done(callApi<{ secret: string; isResolved: boolean }>("POST", pathOf(site), { url, resources })),
+    remove: (id: number) => done(callApi("DELETE", `${pathOf(site)}/${id}`)),
+    test: (id: number) => post<WebhookDelivery>(id, "test"),
+    pause: (id: number) => post(id, "pause"),
+    resume: (id: number) => post(id, "resume"),
+    rotate: (id: number) => post<{ secret: string }>(id, "rotate"),
+    rewind: (id: number, time: string) => post(id, "rewind", { since: { time } }),
+  };
+}
+
+function pathOf(site: string): string {
+  return `/sites/${encodeURIComponent(site)}/webhooks`;
+}

@@ -1,0 +1,35 @@
+// Every page of the console for people who use a keyboard or a screen reader: axe finds nothing, in any size and colour scheme.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { findings } from "../support/axe.ts";
+import { openBrowser } from "../support/browser.ts";
+import { desktop, openConsole, phone } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
+
+let server: Awaited<ReturnType<typeof startShop>>;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
+});
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+test.each([
+  ["light colours, at a desk", { ...desktop, colorScheme: "light" }],
+  ["dark colours, at a desk", { ...desktop, colorScheme: "dark" }],
+  ["light colours, on a phone", { ...phone, colorScheme: "light" }],
+  ["dark colours, on a phone", { ...phone, colorScheme: "dark" }],
+] as const)("no page has a fault in %s", async (_, view) => {
+  const { page, show, finish } = await openConsole(browser, server, view);
+  const found: Record<string, string[]> = {};
+  for (const [name, path] of Object.entries(server.pages)) {
+    await show(path);
+    const faults = await findings(page);
+    if (faults.length > 0) found[name] = faults;
+  }
+  expect(found).toEqual({});
+  await finish();
+});

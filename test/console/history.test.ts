@@ -1,0 +1,164 @@
+// The history of a site in the API of the console.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { actingAs } from "../../src/operator/acting.ts";
+import { pruneJournals } from "../../src/operator/prune.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { engines } from "../support/engines.ts";
+
+const history = "/sites/shop/history";
+const brands = "/sites/shop/records/brands";
+
+describe.each(engines)("the history in the console on $name", (kind) => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await server?.stop();
+    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
+    anna = await server.signIn("anna");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  /** Creates brands, all of one run. */
+  async function createMany(run: string, count: number, actor = "operator:import") {
+    const engine = actingAs(server.engine, actor, run);
+    for (let done = 0; done < count; done += 1000) {
+      const intents = Array.from({ length: Math.min(1000, count - done) }, (_, index) => ({
+        site: server.site.ID,
+        resource: "brand",
+        operation: "create" as const,
+        text: JSON.stringify({ Name: `${run} ${done + index}` }),
+        actor: "operator",
+        at: Date.now(),
+      }));
+      await engine.commit(intents);
+    }
+  }
+  const pageOf = async (query = "") => (await anna.call("GET", `${history}${query}`)).json;
+
+  test("says who changed what, with the record before and after", async () => {
+    await anna.call("POST", brands, { Name: "Acme" });
+    await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    await anna.call("DELETE", brands, { ids: [1] });
+    const { entries, next, begins } = await pageOf();
+    const changes = entries.map(({ change }: { change: { operation: string } }) => change);
+    expect(changes).toMatchObject([
+      { operation: "delete", resource: "brands", id: 1, before: { Name: "Acme Ltd" }, after: null },
+      { operation: "update", before: { Name: "Acme" }, after: { Name: "Acme Ltd" } },
+      { operation: "create", before: null, after: { Name: "Acme" } },
+    ]);
+    expect(entries[0]).toMatchObject({ actor: "console:anna", run: expect.any(String), counts: { delete: 1 } });
+    expect([next, begins]).toEqual([null, 1]);
+  });
+
+  test("has the changes of a run as one entry, also across the portions that are read at once", async () => {
+    await createMany("spring", 1200);
+    await anna.call("POST", brands, { Name: "Acme" });
+    await createMany("summer", 3);
+    const { entries, next } = await pageOf();
+    expect(entries).toMatchObject([
+      { run: "summer", first: 1202, last: 1204, counts: { create: 3 } },
+      { first: 1201, last: 1201, counts: { create: 1 } },
+      { run: "spring", first: 1, last: 1200, counts: { create: 1200 }, resources: ["brands"] },
+    ]);
+    expect(next).toBeNull();
+    // A run at the end of a page is whole; the next page begins with the next run.
+    const page = await pageOf("?limit=2");
+    expect([page.entries.length, page.next]).toEqual([2, 1201]);
+    expect((await pageOf(`?limit=2&before=${page.next}`)).entries).toMatchObject([{ run: "spring", first: 1 }]);
+    const single = await pageOf("?single=1&limit=5&run=spring");
+    expect(single.entries.map(({ last }: { last: number }) => last)).toEqual([1200, 1199, 1198, 1197, 1196]);
+  });
+
+  test("a page looks at no more than 10,000 changes, and goes on after them", async () => {
+    await anna.call("POST", brands, { Name: "Acme" });
+    await createMany("spring", 10_100);
+    const first = await pageOf("?resource=brands&id=1");
+    expect(first).toMatchObject({ entries: [], next: 102 });
+    const second = await pageOf(`?resource=brands&id=1&before=${first.next}`);
+    expect(second).toMatchObject({ entries: [{ first: 1, last: 1 }], next: null });
+  });
+
+  test("is filtered by record, operator and run", async () => {
+    const ben = await server.signIn("ben");
+    await anna.call("POST", brands, { Name: "Acme" });
+    await ben.call("POST", "/sites/shop/records/locations", { Name: "Mill" });
+    await ben.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    const { entries } = await pageOf();
+    const revisionsOf = async (query: string) =>
+      (await pageOf(query)).entries.map(({ last }: { last: number }) => last);
+    expect(await revisionsOf("?resource=brands")).toEqual([3, 1]);
+    expect(await revisionsOf("?resource=brands&id=1&actor=console:anna")).toEqual([1]);
+    expect(await revisionsOf("?actor=console:ben")).toEqual([3, 2]);
+    expect(await revisionsOf(`?run=${entries[1].run}`)).toEqual([2]);
+    expect(await revisionsOf("?actor=nobody")).toEqual([]);
+    for (const [query, status] of [
+      ["?resource=nothing", 404],
+      ["?limit=0", 400],
+      ["?limit=201", 400],
+      ["?before=x", 400],
+      ["?id=x", 400],
+    ] as const)
+      expect([query, (await anna.call("GET", history + query)).status]).toEqual([query, status]);
+  });
+
+  test("begins where the journal was pruned", async () => {
+    for (const Name of ["a", "b", "c"]) await anna.call("POST", brands, { Name });
+    await pruneJournals(server.engine, [server.site.ID], { revision: 3 });
+    const page = await pageOf();
+    expect(page.next).toBeNull();
+    expect(page.begins).toBe(3);
+    expect(page.entries.map(({ last }: { last: number }) => last)).toEqual([3]);
+    expect((await anna.call("POST", "/sites/shop/undo", { since: 0 })).status).toBe(404);
+  });
+
+  test("an undo says first what it would do, leaves what others have changed later, and is an entry itself", async () => {
+    await createMany("spring", 3);
+    const ben = await server.signIn("ben");
+    await ben.call("PATCH", `${brands}/2`, { Name: "Ben's" });
+    const range = { since: 0, until: 3, run: "spring" };
+    const plan = await anna.call("POST", "/sites/shop/undo", { ...range, dryRun: true });
+    const left = [{ resource: "brands", id: 2, changed: { revision: 4, actor: "console:ben" } }];
+    expect(plan.json).toMatchObject({ deleted: 2, restored: 0, left });
+    expect((await anna.call("GET", brands)).json.total).toBe(3);
+    const done = await anna.call("POST", "/sites/shop/undo", range);
+    expect(done.json).toMatchObject({ deleted: 2, left, revisions: { first: 5, last: 6 } });
+    expect((await anna.call("GET", brands)).json.records).toMatchObject([{ record: { ID: 2, Name: "Ben's" } }]);
+    expect((await pageOf()).entries[0]).toMatchObject({ actor: "console:anna", counts: { delete: 2 } });
+    // What was undone can be undone.
+    const again = { since: 4, until: 6, run: done.json.run };
+    expect((await anna.call("POST", "/sites/shop/undo", again)).json).toMatchObject({ restored: 2, left: [] });
+    expect((await anna.call("GET", brands)).json.total).toBe(3);
+  });
+
+  const badUndos: [unknown, number][] = [
+    [{}, 400],
+    [null, 400],
+    [{ since: -1 }, 400],
+    [{ since: "0" }, 400],
+    [{ since: 0, until: 1.5 }, 400],
+    [{ since: 0, run: 7 }, 400],
+    [{ since: 99 }, 404],
+  ];
+  test.each(badUndos)("the undo of %p is refused", async (body, status) => {
+    await anna.call("POST", brands, { Name: "a" });
+    expect((await anna.call("POST", "/sites/shop/undo", body)).status).toBe(status);
+  });
+
+  test("a record is restored as it was, also when it was deleted", async () => {
+    await anna.call("POST", brands, { Name: "Acme" });
+    await anna.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" });
+    await anna.call("DELETE", brands, { ids: [1] });
+    const path = `${brands}/1/restore`;
+    expect((await anna.call("POST", path, { revision: 3 })).status).toBe(404);
+    expect((await anna.call("POST", path, { revision: "1" })).status).toBe(400);
+    expect((await anna.call("POST", `${brands}/2/restore`, {})).status).toBe(404);
+    const restored = await anna.call("POST", path, { revision: 1 });
+    expect(restored.json).toMatchObject({ revisions: { first: 4, last: 4 }, run: expect.any(String) });
+    expect((await anna.call("GET", `${brands}/1`)).json.record.Name).toBe("Acme");
+  });
+});

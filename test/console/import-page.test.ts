@@ -1,0 +1,90 @@
+// The page that imports a file, in a real browser: from the file to the undo, at desktop and phone width.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser, openPage } from "../support/browser.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+
+let server: TestConsole;
+let browser: Browser;
+let anna: ConsoleClient;
+beforeAll(async () => {
+  server = await startTestConsole();
+  anna = await server.signIn("anna");
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const file = {
+  name: "supplier.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from(
+    "\ufeffVendor;Town\r\nAcme;Oslo\r\n<script>alert(1)</script>;Bergen\r\nLeft out;Hamar\r\n;Nowhere\r\n",
+  ),
+};
+
+/** Whether the page scrolls sideways. */
+const isTooWide = (page: Page) => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
+
+const names = async () =>
+  (await anna.call("GET", "/sites/shop/records/brands")).json.records.map(
+    ({ record }: { record: { Name: string } }) => record.Name,
+  );
+
+describe.each([
+  ["desktop", 1280, 800],
+  ["phone", 375, 700],
+] as const)("on a %s", (_, width, height) => {
+  test("a supplier's file is mapped, checked, imported without a row, and taken back", async () => {
+    const { call } = anna;
+    const acme = (await call("POST", "/sites/shop/records/brands", { Name: "Acme" })).json.record.ID;
+    const { page, errors, strangers } = await openPage(browser, server.adminUrl, width, height);
+    await page.goto(await server.link("anna"));
+    await page.waitForSelector("main");
+    await page.goto(`${server.adminUrl}/#/shop/import`);
+    await page.getByText("Drop a file here").waitFor();
+    expect(await isTooWide(page)).toBe(false);
+    await page.locator("input[type=file]").setInputFiles(file);
+
+    await page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
+    expect(await page.getByLabel("Address: town").inputValue()).toBe("Town");
+    expect(await page.getByLabel("Find the record to change by").inputValue()).toBe("Name");
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Check" }).click();
+
+    await page.getByRole("button", { name: "2 new" }).waitFor();
+    await page.getByText("<script>alert(1)</script>").first().waitFor();
+    await page.getByLabel("Import row 4").uncheck();
+    await page.getByRole("button", { name: "1 changed" }).click();
+    await page.getByText("Oslo").waitFor();
+    await page.getByRole("button", { name: "1 refused" }).click();
+    await page.getByText("is empty, so no record can be matched by it").waitFor();
+    expect(await names()).toEqual(["Acme"]);
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Import 2 rows" }).click();
+
+    await page.getByText("1 created, 1 changed, 0 unchanged, 1 refused").waitFor();
+    expect(await names()).toEqual(["Acme", "<script>alert(1)</script>"]);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Refused rows as a file" }).click(),
+    ]);
+    expect(await Bun.file(await download.path()).text()).toContain(";Nowhere");
+    expect(await isTooWide(page)).toBe(false);
+    await page.getByRole("button", { name: "Undo this import" }).click();
+    await page.getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText("2 records are as before").waitFor();
+    expect(await names()).toEqual(["Acme"]);
+
+    await page.getByRole("button", { name: "Another file" }).click();
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.getByText("The mapping of your last import is used.").waitFor();
+    expect(await page.getByLabel("Name *", { exact: true }).inputValue()).toBe("Vendor");
+    await call("DELETE", "/sites/shop/records/brands", { ids: [acme] });
+    expect([errors, strangers]).toEqual([[], []]);
+    await page.context().close();
+  }, 60_000);
+});

@@ -1,0 +1,312 @@
+// Imports in the console: the file, the dry run, the run, and what becomes of the files (contract section 13).
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportRecords } from "../../src/operator/export.ts";
+import { addSite, findSite } from "../../src/operator/sites.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { engines } from "../support/engines.ts";
+
+const bytes = (text: string) => new Uint8Array(Buffer.from(text));
+const octets = { "Content-Type": "application/octet-stream" };
+const times = (count: number, row: (n: number) => string) => Array.from({ length: count }, (_, n) => row(n)).join("");
+const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith(`storefront-imports-${process.pid}-`));
+
+describe.each(engines)("imports on $name", (kind) => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  let sites = 0;
+  let site = "";
+  beforeAll(async () => {
+    await kind.open();
+    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
+    anna = await server.signIn("anna");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  let paths: string[] = [];
+  afterEach(async () => {
+    for (const path of paths) await anna.call("DELETE", path);
+    paths = [];
+  });
+
+  async function newSite(names: readonly string[] = []) {
+    site = `site${++sites}`;
+    await addSite(server.engine, site, {}, Date.now());
+    for (const Name of names) await anna.call("POST", `/sites/${site}/records/brands`, { Name });
+  }
+
+  async function upload(file: Uint8Array, client = anna): Promise<string> {
+    const begun = await client.call("POST", `/sites/${site}/imports`, { resource: "brands", name: "supplier.csv" });
+    const path = `/sites/${site}/imports/${begun.json.id}`;
+    paths.push(path);
+    for (let part = 0; part * 500_000 < file.length; part++) {
+      const sent = await client.call(
+        "PUT",
+        `${path}/parts/${part}`,
+        file.slice(part * 500_000, (part + 1) * 500_000),
+        octets,
+      );
+      expect(sent.status).toBe(200);
+    }
+    return path;
+  }
+
+  async function ended(path: string, client = anna) {
+    for (;;) {
+      const { json } = await client.call("GET", path);
+      if (!["checking", "running"].includes(json.state)) return json;
+      await Bun.sleep(5);
+    }
+  }
+
+  async function act(path: string, name: "check" | "run", body: object) {
+    const started = await anna.call("POST", `${path}/${name}`, body);
+    expect([started.status, started.json.detail]).toEqual([200, undefined]);
+    return ended(path);
+  }
+
+  const names = async () =>
+    (await anna.call("GET", `/sites/${site}/records/brands?limit=1000`)).json.records.map(
+      ({ record }: { record: { Name: string } }) => record.Name,
+    );
+  const rowsOf = async (path: string, kind: string) => (await anna.call("GET", `${path}/rows?kind=${kind}`)).json;
+
+  test("a dry run says what would happen, stores nothing, and the run does that without the rows left out", async () => {
+    await newSite(["Acme", "Zeta"]);
+    const path = await upload(bytes("ID,Name\r\n1,Acme Ltd\r\n2,Zeta\r\n,New\r\n,Left out\r\nx,Bad\r\n"));
+    const checked = await act(path, "check", { format: "csv" });
+    expect(checked).toMatchObject({
+      state: "checked",
+      counts: { created: 2, updated: 1, unchanged: 1, refused: 1 },
+      revisions: null,
+      hasRejects: true,
+    });
+    expect(await names()).toEqual(["Acme", "Zeta"]);
+    expect(await rowsOf(path, "updated")).toMatchObject({
+      total: 1,
+      rows: [
+        {
+          row: 2,
+          kind: "updated",
+          id: 1,
+          before: { ID: 1, Name: "Acme" },
+          after: { ID: 1, Name: "Acme Ltd" },
+          faults: [],
+        },
+      ],
+    });
+    expect((await rowsOf(path, "refused")).rows).toMatchObject([{ row: 6, faults: [{ field: "ID" }] }]);
+    const done = await act(path, "run", { without: [5] });
+    expect(done).toMatchObject({
+      state: "done",
+      skipped: 1,
+      counts: { created: 1, updated: 1, unchanged: 1, refused: 1 },
+    });
+    expect(await names()).toEqual(["Acme Ltd", "Zeta", "New"]);
+    const refused = await anna.call("GET", `${path}/refused`);
+    expect(refused.headers.get("Content-Disposition")).toBe('attachment; filename="refused.csv"');
+    expect(refused.text).toContain("# row,# fault,ID,Name\r\n6,");
+    const { first, last } = done.revisions;
+    const undone = await anna.call("POST", `/sites/${site}/undo`, { since: first - 1, until: last, run: done.run });
+    expect(undone.json).toMatchObject({ deleted: 1, restored: 1, left: [] });
+    expect(await names()).toEqual(["Acme", "Zeta"]);
+  });
+
+  const files: [string, Uint8Array, object][] = [
+    [
+      "as Excel saves it: UTF-8 with a mark, semicolons",
+      bytes("\ufeffBrand name;Other\r\nMüller;x\r\n"),
+      { encoding: "utf-8", delimiter: ";" },
+    ],
+    [
+      "UTF-16 with tabs",
+      new Uint8Array(Buffer.from("\ufeffBrand name\tOther\r\nMüller\tx\r\n", "utf16le")),
+      { encoding: "utf-16le", delimiter: "\t" },
+    ],
+    [
+      "windows-1252",
+      new Uint8Array(Buffer.from("Brand name,Other\r\nMüller,x\r\n", "latin1")),
+      { encoding: "windows-1252", delimiter: "," },
+    ],
+  ];
+  test.each(files)("a file %s is read with a mapping", async (_, file, dialect) => {
+    await newSite();
+    const path = await upload(file);
+    const look = (await anna.call("POST", `${path}/look`, {})).json;
+    expect(look).toMatchObject({ format: "csv", ...dialect });
+    expect(look.columns).toEqual([
+      { name: "Brand name", samples: ["Müller"] },
+      { name: "Other", samples: ["x"] },
+    ]);
+    const { encoding, delimiter } = look;
+    const options = { format: "csv", encoding, delimiter, mapping: { fields: { Name: "Brand name" } }, match: "Name" };
+    expect((await act(path, "check", options)).counts).toMatchObject({ created: 1, refused: 0 });
+    await act(path, "run", {});
+    expect(await names()).toEqual(["Müller"]);
+  });
+
+  test("columns are matched by name", async () => {
+    await newSite();
+    const path = await upload(bytes(" name,id,# fault,name2\nA,1,,\n"));
+    const { columns } = (await anna.call("POST", `${path}/look`, {})).json;
+    expect(columns.map(({ field }: { field?: string }) => field)).toEqual(["Name", "ID", undefined, undefined]);
+  });
+
+  test.each([
+    "csv",
+    "json",
+    "xml",
+  ] as const)("an export as %s is what the command line writes, and is read back", async (format) => {
+    await newSite(["<script>alert(1)</script>", '=cmd|"/c calc"!A1', "Ünïcode"]);
+    const { ID } = await findSite(server.engine, site);
+    const file = await anna.call("GET", `/sites/${site}/records/brands/export?format=${format}`);
+    expect(file.text).toBe((await Array.fromAsync(exportRecords(server.engine, ID, brand, format))).join(""));
+    expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="${site}-brands.${format}"`);
+    const path = await upload(bytes(file.text));
+    expect((await anna.call("POST", `${path}/look`, {})).json.format).toBe(format);
+    expect((await act(path, "check", { format })).counts).toEqual({ created: 0, updated: 0, unchanged: 3, refused: 0 });
+  });
+
+  test("an import that is stopped has stored a part, which can be taken back", async () => {
+    await newSite();
+    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`));
+    expect((await act(path, "check", { format: "csv" })).counts.created).toBe(30_000);
+    await anna.call("POST", `${path}/run`, {});
+    while ((await anna.call("GET", path)).json.rows === 0) await Bun.sleep(1);
+    await anna.call("POST", `${path}/stop`);
+    const { state, isInterrupted, counts, revisions, run } = await ended(path);
+    expect([state, isInterrupted]).toEqual(["done", true]);
+    expect(counts.created).toBeLessThan(30_000);
+    expect((await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total).toBe(counts.created);
+    const undone = await anna.call("POST", `/sites/${site}/undo`, { since: revisions.first - 1, run });
+    expect(undone.json.deleted).toBe(counts.created);
+  });
+
+  test("a file that cannot be read says why, and can be read in another way", async () => {
+    await newSite();
+    const path = await upload(bytes("Nam;Foo\nA;B\n"));
+    const failed = await act(path, "check", { format: "csv" });
+    expect([failed.state, failed.error.faults[0]]).toEqual([
+      "failed",
+      { field: "Nam", detail: "no such column; did you mean Name?" },
+    ]);
+    const checked = await act(path, "check", { format: "csv", mapping: { fields: { Name: "Nam" } } });
+    expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
+  });
+
+  test("a check of many rows leaves turns for other requests", async () => {
+    await newSite();
+    const path = await upload(bytes(`Name\n${times(20_000, (n) => `Brand ${n}\n`)}`));
+    await anna.call("POST", `${path}/check`, { format: "csv" });
+    let responses = 0;
+    while ((await anna.call("GET", path)).json.state === "checking") responses++;
+    expect(responses).toBeGreaterThan(0);
+  });
+});
+
+describe("the files of imports", () => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  beforeAll(async () => {
+    server = await startTestConsole();
+    anna = await server.signIn("anna");
+  });
+  afterAll(() => server.stop());
+
+  const begin = (client: ConsoleClient) =>
+    client.call("POST", "/sites/shop/imports", { resource: "brands", name: "a.csv" });
+
+  test("can be read by nobody else, and are gone when the operator signs out", async () => {
+    const eve = await server.signIn("eve");
+    const { id } = (await begin(eve)).json;
+    await eve.call("PUT", `/sites/shop/imports/${id}/parts/0`, bytes("Name\nA\n"), octets);
+    const [file] = folders().map((folder) => join(tmpdir(), folder, id, "upload"));
+    expect(statSync(file as string).mode & 0o777).toBe(0o600);
+    await eve.call("DELETE", "/session");
+    expect(statSync(file as string, { throwIfNoEntry: false })).toBeUndefined();
+  });
+
+  test("are another operator's own", async () => {
+    const { id } = (await begin(anna)).json;
+    const ben = await server.signIn("ben");
+    for (const [method, path] of [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["PUT", "/parts/0"],
+      ["POST", "/look"],
+      ["POST", "/check"],
+      ["GET", "/rows?kind=created"],
+      ["POST", "/run"],
+      ["POST", "/stop"],
+      ["GET", "/refused"],
+    ] as const) {
+      const { status } = await ben.call(method, `/sites/shop/imports/${id}${path}`, method === "GET" ? undefined : {});
+      expect([method, path, status]).toEqual([method, path, 404]);
+    }
+    await anna.call("DELETE", `/sites/shop/imports/${id}`);
+  });
+
+  test("are bounded in number: the one that was left first makes room", async () => {
+    const carl = await server.signIn("carl");
+    const begun = await Promise.all([1, 2, 3, 4].map(() => begin(carl)));
+    expect(begun.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    for (const { json } of begun.slice(1)) await carl.call("GET", `/sites/shop/imports/${json.id}`);
+    expect((await begin(carl)).status).toBe(200);
+    const there = await Promise.all(begun.map(({ json }) => carl.call("GET", `/sites/shop/imports/${json.id}`)));
+    expect(there.map(({ status }) => status)).toEqual([404, 200, 200, 200]);
+  });
+
+  const parts: [string, string, Record<string, string>, number][] = [
+    ["that is not the next", "5", octets, 409],
+    ["that is no number", "x", octets, 400],
+    ["as a form", "0", { "Content-Type": "text/plain" }, 415],
+  ];
+  test.each(parts)("a part %s is refused", async (_, part, headers, status) => {
+    const path = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+    expect((await anna.call("PUT", `${path}/parts/${part}`, bytes("Name\n"), headers)).status).toBe(status);
+    await anna.call("DELETE", path);
+  });
+
+  test("a part that comes again counts once", async () => {
+    const path = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+    for (const part of [0, 0, 1, 1]) await anna.call("PUT", `${path}/parts/${part}`, bytes("Name\n"), octets);
+    expect((await anna.call("GET", path)).json).toMatchObject({ size: 10, parts: 2 });
+    await anna.call("DELETE", path);
+  });
+
+  const wrong: [string, string, string, unknown, number][] = [
+    ["a run before a check", "POST", "/run", {}, 409],
+    ["rows before a check", "GET", "/rows?kind=created", undefined, 409],
+    ["rows of no kind", "GET", "/rows", undefined, 400],
+    ["a format that does not exist", "POST", "/check", { format: "xls" }, 400],
+    ["a field that does not exist", "POST", "/check", { format: "csv", match: "Nam" }, 400],
+    ["an encoding that does not exist", "POST", "/check", { format: "csv", encoding: "utf-99" }, 400],
+    ["a delimiter that is a word", "POST", "/look", { delimiter: "tab" }, 400],
+    ["a mapping with a fault", "POST", "/check", { format: "csv", mapping: { fields: { Nam: "x" } } }, 400],
+    ["refused rows before a check", "GET", "/refused", undefined, 404],
+    ["an empty file", "POST", "/look", {}, 400],
+    ["rows to leave out that are no numbers", "POST", "/run", { without: ["x"] }, 400],
+  ];
+  test.each(wrong)("%s is refused", async (_, method, path, body, status) => {
+    const own = `/sites/shop/imports/${(await begin(anna)).json.id}`;
+    expect((await anna.call(method, `${own}${path}`, body)).status).toBe(status);
+    await anna.call("DELETE", own);
+  });
+
+  test("are removed when the server ends", async () => {
+    const other = await startTestConsole();
+    const before = new Set(folders());
+    await begin(await other.signIn());
+    const added = folders().filter((folder) => !before.has(folder));
+    expect(added.length).toBe(1);
+    await other.stop();
+    expect(folders()).not.toContain(added[0]);
+  });
+});

@@ -1,0 +1,122 @@
+// Keys in the API of the console.
+
+import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { addSite } from "../../src/operator/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+
+const keys = "/sites/shop/keys";
+const hour = 3_600_000;
+
+describe("keys in the console", () => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  let time: number;
+  beforeEach(async () => {
+    await server?.stop();
+    time = Date.now();
+    server = await startTestConsole({ now: () => time });
+    anna = await server.signIn("anna");
+  });
+  afterAll(() => server.stop());
+
+  const make = async (body: object = {}) => (await anna.call("POST", keys, body)).json;
+  const statusOf = async (key: string, method = "GET") => {
+    const body = method === "GET" ? undefined : { Name: "Acme" };
+    return (await server.call(method, "/restapi/brands.json", { key, body })).status;
+  };
+  const listed = async (id: number) =>
+    (await anna.call("GET", keys)).json.keys.find((key: { id: number }) => key.id === id);
+
+  test("a new key works at once, and is shown only then", async () => {
+    const expires = new Date(time + hour).toISOString();
+    const made = await make({ label: "till", scope: "read", rate: 20, expires });
+    expect(made).toMatchObject({ label: "till", scope: "read", rate: 20, expires, revoked: null });
+    expect([await statusOf(made.key), await statusOf(made.key, "POST")]).toEqual([200, 403]);
+    const list = await anna.call("GET", keys);
+    expect(await listed(made.id)).toMatchObject({ prefix: made.prefix, state: "valid" });
+    expect(list.text).not.toContain(made.key);
+    expect(list.text).not.toMatch(/digest/i);
+  });
+
+  test("a key ends at its expiry", async () => {
+    const { key, id } = await make({ expires: new Date(time + hour).toISOString() });
+    expect(await statusOf(key)).toBe(200);
+    time += hour;
+    expect([await statusOf(key), (await listed(id)).state]).toEqual([401, "expired"]);
+  });
+
+  test("what is sent of a key changes, and null removes it", async () => {
+    const { id } = await make({ label: "till", rate: 20, expires: new Date(time + hour).toISOString() });
+    expect((await anna.call("PATCH", `${keys}/${id}`, { label: "tills" })).json).toMatchObject({
+      label: "tills",
+      rate: 20,
+    });
+    const cleared = await anna.call("PATCH", `${keys}/${id}`, { rate: null, expires: null });
+    expect(cleared.json).toMatchObject({ label: "tills", rate: null, expires: null });
+  });
+
+  test("a revoked key is refused from the next request on, and stays revoked", async () => {
+    const { key, id } = await make();
+    expect((await anna.call("POST", `${keys}/${id}/revoke`, {})).json.revoked).toEqual(expect.any(String));
+    expect([await statusOf(key), (await listed(id)).state]).toEqual([401, "revoked"]);
+    expect((await anna.call("POST", `${keys}/${id}/revoke`, {})).status).toBe(200);
+    expect((await anna.call("PATCH", `${keys}/${id}`, { label: "x" })).status).toBe(409);
+    expect((await anna.call("POST", `${keys}/${id}/rotate`, { overlap: 1 })).status).toBe(409);
+  });
+
+  test("the old key works during the overlap of a rotation", async () => {
+    const old = await make({ label: "till", scope: "read", rate: 20 });
+    const rotated = (await anna.call("POST", `${keys}/${old.id}/rotate`, { overlap: 2 })).json;
+    expect(rotated).toMatchObject({ label: "till", scope: "read", rate: 20 });
+    expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([200, 200]);
+    time += 2 * hour;
+    expect([await statusOf(old.key), await statusOf(rotated.key)]).toEqual([401, 200]);
+    const last = (await anna.call("POST", `${keys}/${rotated.id}/rotate`, { overlap: 0 })).json;
+    expect([await statusOf(rotated.key), await statusOf(last.key)]).toEqual([401, 200]);
+  });
+
+  const badSettings: [string, unknown][] = [
+    ["a label that is no text", { label: 5 }],
+    ["a label that is too long", { label: "x".repeat(1000) }],
+    ["an unknown scope", { scope: "admin" }],
+    ["the scope of a prototype", { scope: "constructor" }],
+    ["a rate of zero", { rate: 0 }],
+    ["a rate as text", { rate: "5" }],
+    ["a rate with a fraction", { rate: 1.5 }],
+    ["a time that is none", { expires: "tomorrow" }],
+    ["a time that is too late", { expires: 1e300 }],
+    ["a time after the year 9999", { expires: 1e15 }],
+  ];
+  test.each(badSettings)("%s does not become a key", async (_, body) => {
+    expect((await anna.call("POST", keys, body)).status).toBe(400);
+    expect((await anna.call("GET", keys)).json.keys).toHaveLength(1);
+  });
+
+  test.each([
+    undefined,
+    null,
+    -1,
+    0.5,
+    "1",
+    24 * 365 + 1,
+  ])("a rotation with the overlap %p is refused", async (overlap) => {
+    const { id } = await make();
+    expect((await anna.call("POST", `${keys}/${id}/rotate`, { overlap })).status).toBe(400);
+  });
+
+  test("keys of another site are not found", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    const { id } = (await anna.call("POST", "/sites/toys/keys", { label: "toy" })).json;
+    expect((await anna.call("GET", keys)).text).not.toContain("toy");
+    const tries: [string, string][] = [
+      ["PATCH", `${keys}/${id}`],
+      ["POST", `${keys}/${id}/revoke`],
+      ["POST", `${keys}/${id}/rotate`],
+      ["POST", `${keys}/x/revoke`],
+      ["POST", `${keys}/999/revoke`],
+    ];
+    for (const [method, path] of tries)
+      expect([path, (await anna.call(method, path, { overlap: 1 })).status]).toEqual([path, 404]);
+    expect((await anna.call("GET", "/sites/toys/keys")).json.keys).toMatchObject([{ state: "valid" }]);
+  });
+});

@@ -1,0 +1,134 @@
+// The overview in the API of the console: a site, and the traffic of the server.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { TrafficHistory } from "../../src/admin/traffic.ts";
+import type { MetricsSample } from "../../src/lib/metric-samples.ts";
+import { servedOf } from "../../src/model/resource.ts";
+import { createKey } from "../../src/operator/keys.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+
+const day = 24 * 3_600_000;
+
+describe("the overview of a site", () => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  beforeAll(async () => {
+    server = await startTestConsole();
+    anna = await server.signIn("anna");
+  });
+  afterAll(() => server.stop());
+
+  test("is complete without any data", async () => {
+    await addSite(server.engine, "empty", {}, 1);
+    expect((await anna.call("GET", "/sites/empty/overview")).json).toEqual({
+      records: Object.fromEntries(servedOf(allResources).map(({ path }) => [path, 0])),
+      validKeys: 0,
+      changed: null,
+      endingKeys: [],
+      webhooks: [],
+      lastBackup: null,
+    });
+  });
+
+  test("counts records, and names the keys that end within 30 days", async () => {
+    const now = Date.now();
+    for (const [label, expiresAt] of [
+      ["ended", now - 1],
+      ["soon", now + 29 * day],
+      ["later", now + 31 * day],
+    ] as const)
+      await createKey(server.engine, server.site, { label, expiresAt }, now);
+    await anna.call("POST", "/sites/shop/records/brands", { Name: "Acme" });
+    await anna.call("POST", "/sites/shop/webhooks", { url: "https://203.0.113.9/" });
+    const { json } = await anna.call("GET", "/sites/shop/overview");
+    expect(json).toMatchObject({ records: { brands: 1 }, validKeys: 3, changed: expect.stringMatching(/Z$/) });
+    expect(json.endingKeys.map(({ label }: { label: string }) => label)).toEqual(["soon"]);
+    expect(json.endingKeys[0]).toMatchObject({ prefix: expect.stringMatching(/^sfk_/) });
+  });
+});
+
+describe("the traffic of the server", () => {
+  /** Counts of one process. @param durations how many requests took at most 5 ms, 10 ms, and any time */
+  function sampleOf(counts: Record<string, number>, durations: readonly [number, number, number]): MetricsSample {
+    const family = { help: "", type: "counter", aggregator: "sum" };
+    const name = "storefront_http_request_duration_seconds";
+    return [
+      {
+        ...family,
+        name: "storefront_http_requests_total",
+        values: Object.entries(counts).map(([key, value]) => {
+          const [method = "", status = ""] = key.split(" ");
+          return { labels: { method, status }, value };
+        }),
+      },
+      {
+        ...family,
+        name,
+        values: ["0.005", "0.01", "+Inf"].map((le, index) => ({
+          metricName: `${name}_bucket`,
+          labels: { le },
+          value: durations[index] as number,
+        })),
+      },
+    ];
+  }
+
+  /** The points of these samples, each 20 seconds after the one before. */
+  async function pointsOf(samples: readonly (readonly MetricsSample[])[]) {
+    let at = 0;
+    let next: readonly MetricsSample[] = samples[0] as readonly MetricsSample[];
+    const history = new TrafficHistory(
+      async () => next,
+      () => at,
+    );
+    history.stop();
+    await Bun.sleep(0);
+    for (const sample of samples.slice(1)) {
+      [at, next] = [at + 20_000, sample];
+      await history.note();
+    }
+    return history.points;
+  }
+
+  test("is the difference of the counts, of all processes together", async () => {
+    const [point, ...others] = await pointsOf([
+      [sampleOf({ "GET 200": 5 }, [5, 5, 5]), sampleOf({ "GET 200": 1 }, [1, 1, 1])],
+      [
+        sampleOf({ "GET 200": 15, "POST 201": 4, "POST 400": 2 }, [15, 21, 21]),
+        sampleOf({ "GET 200": 1, "GET 500": 3, "DELETE 204": 1 }, [1, 5, 5]),
+      ],
+    ]);
+    expect(others).toEqual([]);
+    expect(point).toMatchObject({ at: 20_000, seconds: 20, requests: 20, errors: 3, writes: 5 });
+    // 10 of 20 requests took at most 5 ms, the others at most 10 ms.
+    expect(point?.p50).toBeCloseTo(5);
+    expect(point?.p99).toBeCloseTo(9.9);
+  });
+
+  test("has no response time when nothing was requested", async () => {
+    const sample = [sampleOf({ "GET 200": 5 }, [5, 5, 5])];
+    expect(await pointsOf([sample, sample])).toMatchObject([{ requests: 0, p50: null, p99: null }]);
+  });
+
+  test("response times beyond the last bound count as that bound", async () => {
+    const points = await pointsOf([[sampleOf({ "GET 200": 0 }, [0, 0, 0])], [sampleOf({ "GET 200": 4 }, [0, 0, 4])]]);
+    expect(points).toMatchObject([{ p50: 10, p99: 10 }]);
+  });
+
+  test("leaves out the time in which a process lost its counts", async () => {
+    const points = await pointsOf([
+      [sampleOf({ "GET 200": 100 }, [100, 100, 100])],
+      [sampleOf({ "GET 200": 3 }, [3, 3, 3])],
+      [sampleOf({ "GET 200": 5 }, [5, 5, 5])],
+    ]);
+    expect(points).toMatchObject([{ at: 40_000, requests: 2 }]);
+  });
+
+  test("keeps an hour", async () => {
+    const samples = Array.from({ length: 200 }, (_, count) => [sampleOf({ "GET 200": count }, [count, count, count])]);
+    const points = await pointsOf(samples);
+    expect([points.length, points[0]?.at]).toEqual([180, 20 * 20_000]);
+  });
+});

@@ -1,0 +1,188 @@
+// Records in the API of the console.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { addSite } from "../../src/operator/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { engines } from "../support/engines.ts";
+
+const brands = "/sites/shop/records/brands";
+const locations = "/sites/shop/records/locations";
+
+describe.each(engines)("records in the console on $name", (kind) => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await server?.stop();
+    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
+    anna = await server.signIn("anna");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  const add = async (path: string, ...all: object[]) => {
+    const added = [];
+    for (const values of all) added.push((await anna.call("POST", path, values)).json);
+    return added;
+  };
+  const namesIn = async (path: string) =>
+    (await anna.call("GET", path)).json.records.map(({ record }: { record: { Name: string } }) => record.Name);
+
+  test("are found by what any field or the ID contains, by all words, in any case", async () => {
+    await add(
+      locations,
+      { Name: "Harbour Shop", Code: "A-77", Address: { Town: "Whitby", Country: "GB" } },
+      { Name: "Old Mill", Address: { Town: "York", Country: "GB" }, Telephone: { Daytime: "01904 77" } },
+      { Name: "Émile's", Address: { Town: "Paris", Country: "FR" } },
+    );
+    const searches: [string, string[]][] = [
+      ["", ["Émile's", "Harbour Shop", "Old Mill"]],
+      ["gb", ["Harbour Shop", "Old Mill"]],
+      ["GB YORK", ["Old Mill"]],
+      ["york  77", ["Old Mill"]],
+      ["77", ["Harbour Shop", "Old Mill"]],
+      ["2", ["Old Mill"]],
+      ["éMILE", ["Émile's"]],
+      ["shop york", []],
+      ["Name", []],
+      [".*", []],
+    ];
+    for (const [search, names] of searches)
+      expect([search, await namesIn(`${locations}?sort=Name&search=${encodeURIComponent(search)}`)]).toEqual([
+        search,
+        names,
+      ]);
+  });
+
+  test("are sorted by any field, in either direction, page by page", async () => {
+    await add(brands, { Name: "b" }, { Name: "ä" }, { Name: "C" }, { Name: "a" });
+    expect(await namesIn(`${brands}?sort=Name`)).toEqual(["a", "ä", "b", "C"]);
+    expect(await namesIn(`${brands}?sort=Name&order=desc&limit=2`)).toEqual(["C", "b"]);
+    expect(await namesIn(`${brands}?sort=Name&limit=2&offset=3`)).toEqual(["C"]);
+    expect(await namesIn(`${brands}?sort=ID&order=desc&limit=1`)).toEqual(["a"]);
+    expect((await anna.call("GET", `${brands}?limit=1&offset=99`)).json).toEqual({ records: [], total: 4 });
+  });
+
+  const badLists: [string, number][] = [
+    [`${brands}?sort=Nme`, 400],
+    [`${brands}?limit=0`, 400],
+    [`${brands}?limit=1001`, 400],
+    [`${brands}?offset=-1`, 400],
+    ["/sites/shop/records/nothing", 404],
+    ["/sites/shop/records/keys", 404],
+    ["/sites/shop/records/__proto__", 404],
+    [`${brands}/0`, 404],
+    [`${brands}/x`, 404],
+    [`${brands}/9`, 404],
+  ];
+  test.each(badLists)("GET %s is refused", async (path, status) => {
+    expect((await anna.call("GET", path)).status).toBe(status);
+  });
+
+  test("a record is created, changed in the fields that are sent, and shows in the public interface", async () => {
+    const [created] = await add(locations, { Name: "Mill", Address: { Town: "York" } });
+    expect(created).toMatchObject({
+      record: { ID: 1, Name: "Mill", Address: { Town: "York", Country: "" } },
+      version: expect.any(String),
+      run: expect.any(String),
+      revisions: { first: 1, last: 1 },
+    });
+    const changed = await anna.call("PATCH", `${locations}/1`, { Address: { Country: "GB" } });
+    expect(changed.json.record).toMatchObject({ Name: "Mill", Address: { Town: "York", Country: "GB" } });
+    expect((await anna.call("GET", `${locations}/1`)).json).toEqual({
+      record: changed.json.record,
+      version: changed.json.version,
+    });
+    expect((await server.call("GET", "/restapi/locations/1.json")).json.Name).toBe("Mill");
+    const again = await anna.call("PATCH", `${locations}/1`, { Name: "Mill" });
+    expect([again.status, again.json.revisions]).toEqual([200, undefined]);
+  });
+
+  test("faults come for all fields at once", async () => {
+    const { status, json } = await anna.call("POST", locations, { Address: { Town: "x".repeat(2000) }, Colour: "red" });
+    expect(status).toBe(400);
+    expect(json.errors.map(({ field }: { field: string }) => field).sort()).toEqual(["Address.Town", "Colour", "Name"]);
+    expect((await anna.call("GET", locations)).json.total).toBe(0);
+  });
+
+  const badBodies: [string, unknown, number][] = [
+    ["null", null, 400],
+    ["a list", [{ Name: "a" }], 400],
+    ["a number for a text", { Name: 5 }, 400],
+    ["text that is not JSON", "{", 400],
+    ["nothing", "", 400],
+    ["an ID of its own", { ID: 7, Name: "a" }, 400],
+  ];
+  test.each(badBodies)("%s does not become a record", async (_, body, status) => {
+    expect((await anna.call("POST", brands, body)).status).toBe(status);
+    expect((await anna.call("GET", brands)).json.total).toBe(0);
+  });
+
+  test("hostile names are texts like others", async () => {
+    const names = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "\u202Eevil", "Robert'); DROP TABLE records;--"];
+    await add(brands, ...names.map((Name) => ({ Name })));
+    expect(await namesIn(`${brands}?sort=ID`)).toEqual(names);
+    for (const name of names) expect(await namesIn(`${brands}?search=${encodeURIComponent(name)}`)).toEqual([name]);
+    const { headers } = await anna.call("GET", brands);
+    expect(headers.get("Content-Type")).toBe("application/json");
+  });
+
+  test("a change that would overwrite another's is refused", async () => {
+    const [{ version }] = await add(brands, { Name: "Acme" });
+    const ben = await server.signIn("ben");
+    const ifMatch = { "If-Match": `"${version}"` };
+    expect((await ben.call("PATCH", `${brands}/1`, { Name: "Acme Ltd" }, ifMatch)).status).toBe(200);
+    const { status, json } = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, ifMatch);
+    expect([status, json.code]).toEqual([412, "precondition-failed"]);
+    expect(await namesIn(brands)).toEqual(["Acme Ltd"]);
+    // On purpose, with the version that is there now.
+    const stored = (await anna.call("GET", `${brands}/1`)).json.version;
+    const mine = await anna.call("PATCH", `${brands}/1`, { Name: "ACME" }, { "If-Match": `"${stored}"` });
+    expect(mine.json.record.Name).toBe("ACME");
+  });
+
+  test("several are deleted at once, and come back with one undo", async () => {
+    await add(brands, { Name: "a" }, { Name: "b" }, { Name: "c" });
+    const { json } = await anna.call("DELETE", brands, { ids: [1, 3] });
+    expect(json).toMatchObject({ deleted: 2, revisions: { first: 4, last: 5 } });
+    expect(await namesIn(brands)).toEqual(["b"]);
+    const { first, last } = json.revisions;
+    const body = { since: first - 1, until: last, run: json.run };
+    expect((await anna.call("POST", "/sites/shop/undo", body)).json).toMatchObject({ restored: 2, left: [] });
+    expect(await namesIn(brands)).toEqual(["a", "b", "c"]);
+  });
+
+  const badIds: [string, unknown][] = [
+    ["none", []],
+    ["too many", Array.from({ length: 1001 }, (_, index) => index + 1)],
+    ["a name", ["x"]],
+    ["a fraction", [1.5]],
+    ["zero", [0]],
+    ["null", null],
+    ["an object", { length: 1 }],
+  ];
+  test.each(badIds)("nothing is deleted when the IDs are %s", async (_, ids) => {
+    await add(brands, { Name: "a" });
+    expect((await anna.call("DELETE", brands, { ids })).status).toBe(400);
+    expect(await namesIn(brands)).toEqual(["a"]);
+  });
+
+  test("a record that was deleted meanwhile cannot be changed", async () => {
+    const [{ version }] = await add(brands, { Name: "a" });
+    await anna.call("DELETE", brands, { ids: [1] });
+    const ifMatch = { "If-Match": `"${version}"` };
+    const { status, json } = await anna.call("PATCH", `${brands}/1`, { Name: "b" }, ifMatch);
+    expect([status, json.detail]).toEqual([404, "the brand 1 does not exist any more"]);
+    expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
+  });
+
+  test("belong to their site", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    await add("/sites/toys/records/brands", { Name: "Toy" });
+    expect((await anna.call("GET", brands)).json.total).toBe(0);
+    expect((await anna.call("PATCH", `${brands}/1`, { Name: "b" })).status).toBe(404);
+    expect(await namesIn("/sites/toys/records/brands")).toEqual(["Toy"]);
+  });
+});

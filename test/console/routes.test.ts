@@ -1,0 +1,87 @@
+// Who may do what: every action of the API, tried by everyone who may not.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { allActions } from "../../src/admin/api/all.ts";
+import { Imports } from "../../src/admin/imports.ts";
+import { TrafficHistory } from "../../src/admin/traffic.ts";
+import { addSite, listSites } from "../../src/operator/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+
+const traffic = new TrafficHistory(async () => [], Date.now);
+traffic.stop();
+const imports = new Imports(Date.now, () => {});
+const actions = allActions(traffic, imports).map(([method, path, , scope]) => ({
+  method,
+  scope,
+  hasSite: path.includes("{site}"),
+  name: `${method} ${path}`,
+  /** With another site than that of the operator. */
+  path: path
+    .replace("/operator", "")
+    .replace("{site}", "toys")
+    .replace("{resource}", "brands")
+    .replace(/\{[a-z]+\}/gi, "1"),
+}));
+
+/** Actions that concern no site, and that every operator may do. */
+const free: Readonly<Record<string, string>> = {
+  "GET /operator/resources": "",
+  "GET /operator/sites": "",
+  "GET /operator/find": "?text=Acme",
+};
+
+let server: TestConsole;
+let ben: ConsoleClient;
+let anna: ConsoleClient;
+beforeAll(async () => {
+  server = await startTestConsole();
+  await addSite(server.engine, "toys", { hostnames: ["toys.example"] }, Date.now());
+  [anna, ben] = [await server.signIn("anna"), await server.signIn("ben", ["shop"])];
+  await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
+});
+afterAll(() => server.stop());
+
+const bodyOf = (method: string) => (method === "GET" ? undefined : {});
+
+describe("who is not signed in", () => {
+  test.each(actions)("cannot $name", async ({ method, path }) => {
+    const response = await fetch(`${server.adminUrl}/operator${path}`, {
+      method,
+      headers: { Origin: server.adminUrl, "Content-Type": "application/json" },
+      ...(method === "GET" ? {} : { body: "{}" }),
+    });
+    expect(response.status).toBe(401);
+    expect(await response.text()).not.toContain("toys");
+  });
+});
+
+describe("an operator of one site", () => {
+  test.each(actions.filter(({ hasSite, scope }) => hasSite && !scope))("does not find another with $name", async ({
+    method,
+    path,
+  }) => {
+    const { status, json } = await ben.call(method, path, bodyOf(method));
+    expect([status, json.detail]).toEqual([404, "unknown site `toys`"]);
+  });
+
+  test.each(actions.filter(({ scope }) => scope === "all"))("may not $name", async ({ method, path }) => {
+    const { status } = await ben.call(method, path, bodyOf(method));
+    expect(status).toBe(403);
+  });
+
+  const others = actions.filter(({ hasSite, scope }) => !hasSite && !scope);
+  test.each(others)("sees nothing of another with $name", async ({ method, path, name }) => {
+    const query = free[name];
+    expect([name, query !== undefined]).toEqual([name, true]);
+    const { status, json } = await ben.call(method, path + query, bodyOf(method));
+    expect(status).toBe(200);
+    expect(JSON.stringify(json)).not.toContain("toys");
+  });
+
+  test("changed nothing", async () => {
+    const names = (await listSites(server.engine)).map(({ Name }) => Name);
+    expect(names).toEqual(["shop", "toys"]);
+    const { json } = await anna.call("GET", "/sites/toys/records/brands");
+    expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name)).toEqual(["Acme"]);
+  });
+});

@@ -1,0 +1,41 @@
+// The script of the console: its size, and what a package and an executable contain of it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { brotliDecompressSync } from "node:zlib";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { documentOf, scriptOf } from "../support/console-script.ts";
+
+let server: TestConsole;
+beforeAll(async () => {
+  server = await startTestConsole();
+});
+afterAll(() => server.stop());
+
+/** The bound on everything that the first view loads, in bytes as sent. */
+const firstViewBytes = 450_000;
+
+describe("the first view", () => {
+  test.each(["br", "gzip"])("takes less than 450 kB with %s", async (encoding) => {
+    const page = await documentOf(server.adminUrl);
+    const script = await scriptOf(server.adminUrl, encoding);
+    expect(script.headers.get("Content-Encoding")).toBe(encoding);
+    expect(page.length + script.bytes.length).toBeLessThan(firstViewBytes);
+    expect(script.bytes.length).toBeGreaterThan(100_000);
+  });
+
+  test("is the same script in every encoding, which a browser may keep for ever, as another one has another address", async () => {
+    const [br, gzip, plain] = await Promise.all(
+      ["br", "gzip", "identity"].map((encoding) => scriptOf(server.adminUrl, encoding)),
+    );
+    expect(plain?.headers.get("Content-Encoding")).toBe(null);
+    const unpacked = [brotliDecompressSync(br?.bytes ?? ""), Bun.gunzipSync(gzip?.bytes ?? new Uint8Array())];
+    for (const each of unpacked) expect(Buffer.compare(each, plain?.bytes ?? new Uint8Array())).toBe(0);
+    expect(plain?.headers.get("Cache-Control")).toContain("immutable");
+    expect(plain?.url).toMatch(/console\.js\?[0-9a-f]{16}$/);
+  });
+
+  test("is not on the public port", async () => {
+    for (const path of ["/console.js", "/operator/sites"])
+      expect((await fetch(new URL(path, server.url))).status).toBe(404);
+  });
+});

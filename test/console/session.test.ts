@@ -1,0 +1,147 @@
+// Signing in to the console, and what a session allows (contract section 13).
+
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { addSite } from "../../src/operator/sites.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+
+let server: TestConsole;
+let time = Date.parse("2026-01-31T12:00:00Z");
+beforeEach(async () => {
+  server = await startTestConsole({ now: () => time });
+});
+afterEach(() => server.stop());
+
+const secretIn = (link: string) => link.split("sign-in=")[1] as string;
+const minute = 60_000;
+
+async function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${server.adminUrl}/operator${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Origin: server.adminUrl, ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+describe("signing in", () => {
+  test("a link signs in once", async () => {
+    await server.addOperator("anna");
+    const link = secretIn(await server.link("anna"));
+    const first = await post("/session", { link });
+    expect(first.status).toBe(200);
+    expect(await first.json()).toEqual({ operator: "anna", sites: null, expires: expect.any(String) });
+    expect(first.headers.get("Set-Cookie")).toMatch(
+      /^storefront_\d+=[0-9A-Za-z]{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    expect((await post("/session", { link })).status).toBe(401);
+  });
+
+  test("of two browsers that use a link at the same moment, one is signed in", async () => {
+    await server.addOperator("anna");
+    const link = secretIn(await server.link("anna"));
+    const both = await Promise.all([post("/session", { link }), post("/session", { link })]);
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 401]);
+  });
+
+  test("the console has the secret nowhere but in the cookie, and the database only its digest", async () => {
+    const { cookie } = await server.signIn();
+    const secret = cookie.split("=")[1] as string;
+    const file = Buffer.from(await Bun.file(server.database.replace("sqlite:", "")).arrayBuffer());
+    const log = Buffer.from(await Bun.file(`${server.database.replace("sqlite:", "")}-wal`).arrayBuffer());
+    expect(file.includes(secret) || log.includes(secret)).toBe(false);
+    expect(log.includes(Bun.SHA256.hash(secret, "hex"))).toBe(true);
+  });
+
+  const bad: [string, unknown, number][] = [
+    ["no link", {}, 400],
+    ["a link that is no text", { link: 7 }, 400],
+    ["an unknown link", { link: "a".repeat(32) }, 401],
+    ["an empty link", { link: "" }, 401],
+    ["a list", [], 400],
+    ["null", null, 400],
+  ];
+  test.each(bad)("%s is refused", async (_, body, status) => {
+    expect((await post("/session", body)).status).toBe(status);
+  });
+
+  test("a link is too old after ten minutes, and a session after twelve hours", async () => {
+    await server.addOperator("anna");
+    const link = secretIn(await server.link("anna"));
+    time += 10 * minute;
+    expect((await post("/session", { link })).status).toBe(401);
+    const client = await server.signIn("anna");
+    time += 12 * 60 * minute - 1;
+    expect((await client.call("GET", "/sites")).status).toBe(200);
+    time += 1;
+    expect((await client.call("GET", "/sites")).status).toBe(401);
+  });
+
+  test("attempts that fail are throttled, and do not keep out who has a valid link", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 25; i++) statuses.push((await post("/session", { link: "b".repeat(32) })).status);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+    expect((await (await server.signIn()).call("GET", "/sites")).status).toBe(200);
+  });
+});
+
+describe("a session", () => {
+  test("ends by signing out, and all sessions of an operator at once", async () => {
+    const [one, two, other] = [await server.signIn(), await server.signIn(), await server.signIn("ben")];
+    expect((await one.call("DELETE", "/session")).status).toBe(204);
+    expect((await one.call("GET", "/sites")).status).toBe(401);
+    expect((await two.call("DELETE", "/sessions")).status).toBe(204);
+    expect((await two.call("GET", "/sites")).status).toBe(401);
+    expect((await other.call("GET", "/sites")).status).toBe(200);
+  });
+
+  test("every action needs one", async () => {
+    for (const path of ["/resources", "/sites", "/sites/shop/records/brands"]) {
+      const response = await fetch(`${server.adminUrl}/operator${path}`);
+      expect([path, response.status]).toEqual([path, 401]);
+    }
+  });
+
+  const origins: [string, (url: string) => string | undefined, number][] = [
+    ["the page's own", (url) => url, 201],
+    ["none", () => undefined, 403],
+    ["another site's", () => "https://evil.example", 403],
+    ["null", () => "null", 403],
+    ["another port's", (url) => url.replace(/\d+$/, "1"), 403],
+    ["one with a path", (url) => `${url}/`, 403],
+  ];
+  test.each(origins)("a change with the origin of %s", async (_, origin, status) => {
+    const { cookie } = await server.signIn();
+    const sent = origin(server.adminUrl);
+    const response = await fetch(`${server.adminUrl}/operator/sites/shop/records/brands`, {
+      method: "POST",
+      headers: { Cookie: cookie, "Content-Type": "application/json", ...(sent ? { Origin: sent } : {}) },
+      body: JSON.stringify({ Name: "Acme" }),
+    });
+    expect(response.status).toBe(status === 201 ? 200 : status);
+  });
+
+  test("a form cannot make a change", async () => {
+    const { call } = await server.signIn();
+    const form = { "Content-Type": "text/plain" };
+    expect((await call("POST", "/sites/shop/records/brands", "{}", form)).status).toBe(415);
+  });
+});
+
+describe("an operator of some sites", () => {
+  test("sees and reaches only those", async () => {
+    await addSite(server.engine, "toys", {}, time);
+    const { call } = await server.signIn("ben", ["toys"]);
+    const { sites } = (await call("GET", "/sites")).json;
+    expect(sites.map(({ name }: { name: string }) => name)).toEqual(["toys"]);
+    expect((await call("GET", "/sites/toys/records/brands")).status).toBe(200);
+    for (const [method, path] of [
+      ["GET", "/sites/shop/records/brands"],
+      ["POST", "/sites/shop/records/brands"],
+      ["DELETE", "/sites/shop/records/brands"],
+      ["GET", "/sites/shop/records/brands/1"],
+      ["PATCH", "/sites/shop/records/brands/1"],
+    ] as const) {
+      const response = await call(method, path, method === "GET" ? undefined : {});
+      expect([method, path, response.status]).toEqual([method, path, 404]);
+    }
+  });
+});

@@ -1,0 +1,140 @@
+// The frame of the console in a real browser: the session, the connection, the shops, the keyboard.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { signOutEverywhere } from "../../src/operator/operators.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, listSites } from "../../src/operator/sites.ts";
+import { openBrowser, openPage } from "../support/browser.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+
+let browser: Browser;
+let server: TestConsole;
+let page: Page;
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+afterAll(() => browser.close());
+beforeEach(async () => {
+  server = await startTestConsole();
+  await server.addOperator("anna");
+});
+afterEach(async () => {
+  await page.context().close();
+  await server.stop();
+});
+
+async function open(path = "", width = 1280): Promise<void> {
+  ({ page } = await openPage(browser, server.adminUrl, width, 800));
+  await page.goto(await server.link("anna"));
+  await page.waitForSelector("header, main");
+  if (path !== "") await page.goto(`${server.adminUrl}/#${path}`);
+}
+
+const namesOf = async () => (await listSites(server.engine)).map(({ Name }) => Name);
+const button = (name: string) => page.getByRole("button", { name, exact: true });
+const brandNames = async () => {
+  const client = await server.signIn("anna");
+  const { records } = (await client.call("GET", "/sites/shop/records/brands")).json;
+  return records.map(({ record }: { record: { Name: string } }) => record.Name);
+};
+
+describe("work in the middle of an edit", () => {
+  test("goes on when the session has ended, once the operator has signed in with a link that is pasted", async () => {
+    await open("/shop/brands/create");
+    await page.getByLabel("Name").first().fill("Typed before");
+    await signOutEverywhere(server.engine, "anna");
+    await button("Save").click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Link").fill(await server.link("anna"));
+    await button("Sign in").click();
+    await page.getByText("Typed before").first().waitFor();
+    await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+    expect(await brandNames()).toEqual(["Typed before"]);
+  }, 30_000);
+
+  test("goes on when the server was gone and is back", async () => {
+    await open("/shop/brands/create");
+    await page.getByLabel("Name").first().fill("Typed before");
+    await page.route("**/operator/**", (route) => route.abort());
+    await button("Save").click();
+    const banner = page.getByText("It is tried again by itself");
+    await banner.waitFor();
+    expect(await page.getByLabel("Name").first().inputValue()).toBe("Typed before");
+    await page.unroute("**/operator/**");
+    await banner.waitFor({ state: "hidden" });
+    await button("Save").click();
+    await page.getByRole("cell", { name: "Typed before" }).first().waitFor();
+    expect(await brandNames()).toEqual(["Typed before"]);
+  }, 30_000);
+});
+
+describe("shops", () => {
+  test("are added and removed, and the choice of shops follows", async () => {
+    await open("/shop/sites");
+    await button("New shop").click();
+    await page.getByRole("textbox", { name: /^Name/ }).fill("toys");
+    await page.getByRole("textbox", { name: /^Hostnames/ }).fill("toys.example");
+    await page.getByLabel("Make a key that may read and write").check();
+    await button("Create").click();
+    await page.getByText("The shop toys was added").waitFor();
+    expect(await page.getByLabel("Key", { exact: true }).inputValue()).toMatch(/^sfk_/);
+    await button("Done").click();
+    const choice = page.getByRole("combobox", { name: "Shop" });
+    await choice.fill("toys.ex");
+    await page.getByRole("option", { name: "toys" }).click();
+    await page.waitForURL(/#\/toys$/);
+    await page.goto(`${server.adminUrl}/#/toys/sites`);
+    await button("Remove toys").click();
+    await page.getByText("1 key: programs that use it are refused").waitFor();
+    expect(await button("Remove").isDisabled()).toBe(true);
+    await page.getByLabel("Type toys to confirm").fill("toys");
+    await button("Remove").click();
+    await page.waitForURL(/#\/shop\/sites$/);
+    expect([await choice.inputValue(), await namesOf()]).toEqual(["shop", ["shop"]]);
+  }, 30_000);
+
+  test("are offered to be added when there is none", async () => {
+    await removeSite(server.engine, "shop", 1);
+    await open("", 375);
+    await page
+      .getByText("Add the first shop")
+      .waitFor()
+      .catch(() => {});
+    await page.getByRole("textbox", { name: /^Name/ }).fill("garden");
+    await button("Create").click();
+    await button("Done").click();
+    await page.waitForURL(/#\/garden/);
+    expect(await namesOf()).toEqual(["garden"]);
+  }, 30_000);
+
+  test("are many: the list is searched, and the page does not scroll sideways on a phone", async () => {
+    for (let i = 0; i < 60; i++) await addSite(server.engine, `shop-${i}`, {}, 1);
+    await open("/shop/sites", 375);
+    await page.getByText("11 more shops").waitFor();
+    await page.getByLabel("Search shops").fill("shop-59");
+    await page.getByRole("link", { name: "Open shop-59" }).waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+  }, 30_000);
+});
+
+describe("the keyboard", () => {
+  test("reaches pages, the list of shortcuts and a record of any shop", async () => {
+    const client = await server.signIn("anna");
+    await client.call("POST", "/sites/shop/records/brands", { Name: "<script>alert(1)</script>" });
+    await open();
+    await page.getByText("Latest changes").first().waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("s");
+    await page.waitForURL(/#\/shop\/sites$/);
+    await page.keyboard.press("?");
+    await page.getByText("Go to: brands").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("Go to: brands").waitFor({ state: "hidden" });
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Name, account number, code or ID").fill("<script>alert(1)</script>");
+    await page.getByText("shop · brand 1 · Name").waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/#\/shop\/brands\/1$/);
+  }, 30_000);
+});

@@ -1,0 +1,137 @@
+// Sites and operators in the API of the console.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { addSite } from "../../src/operator/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { engines } from "../support/engines.ts";
+
+describe.each(engines)("the console on $name", (kind) => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    await server?.stop();
+    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
+    anna = await server.signIn("anna");
+  });
+  afterAll(async () => {
+    await server.stop();
+    await kind.close();
+  });
+
+  const namesOf = async (client: ConsoleClient) =>
+    (await client.call("GET", "/sites")).json.sites.map(({ name }: { name: string }) => name);
+
+  test("adds a site with a key that works at once", async () => {
+    const body = { name: "toys", hostnames: ["Toys.Example."], withKey: true };
+    const { status, json } = await anna.call("POST", "/sites", body);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      site: { name: "toys", hostnames: ["toys.example"], isDefault: false },
+    });
+    expect(
+      (await server.call("GET", "/restapi/brands.json", { key: json.key, headers: { Host: "toys.example" } })).status,
+    ).toBe(200);
+    expect(await namesOf(anna)).toEqual(["shop", "toys"]);
+  });
+
+  const bad: [string, unknown, number][] = [
+    ["no name", {}, 400],
+    ["a bad name", { name: "A shop" }, 400],
+    ["a name that is taken", { name: "shop" }, 409],
+    ["hostnames that are no list", { name: "toys", hostnames: "toys.example" }, 400],
+    ["a bad hostname", { name: "toys", hostnames: ["a b"] }, 400],
+    ["a default that is no boolean", { name: "toys", isDefault: "yes" }, 400],
+    ["null", null, 400],
+  ];
+  test.each(bad)("does not add a site with %s", async (_, body, status) => {
+    const response = await anna.call("POST", "/sites", body);
+    expect([response.status, await namesOf(anna)]).toEqual([status, ["shop"]]);
+  });
+
+  test("changes a site, suspends it and resumes it", async () => {
+    const suspended = await anna.call("PATCH", "/sites/shop", { isSuspended: true });
+    expect(suspended.json.site.suspended).toEqual(expect.any(String));
+    expect((await server.call("GET", "/restapi/brands.json")).status).toBe(403);
+    const changed = await anna.call("PATCH", "/sites/shop", {
+      name: "garden",
+      hostnames: ["g.example"],
+      isSuspended: false,
+    });
+    expect(changed.json.site).toMatchObject({ name: "garden", hostnames: ["g.example"], suspended: null });
+    expect((await server.call("GET", "/restapi/brands.json")).status).toBe(200);
+    expect((await anna.call("PATCH", "/sites/garden", {})).status).toBe(400);
+  });
+
+  test("removes a site only when its name is sent again", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    await anna.call("POST", "/sites/toys/records/brands", { Name: "Acme" });
+    expect((await anna.call("GET", "/sites/toys")).json).toMatchObject({ records: { brands: 1 }, keys: 0 });
+    expect((await anna.call("DELETE", "/sites/toys", { name: "shop" })).status).toBe(400);
+    expect((await anna.call("DELETE", "/sites/toys", { name: "toys" })).status).toBe(200);
+    expect((await anna.call("DELETE", "/sites/toys", { name: "toys" })).status).toBe(404);
+    expect(await namesOf(anna)).toEqual(["shop"]);
+  });
+
+  test("lets an operator of one site change it, but not take the default, and names no other site", async () => {
+    await addSite(server.engine, "toys", { hostnames: ["toys.example"] }, 1);
+    const ben = await server.signIn("ben", ["shop"]);
+    expect((await ben.call("PATCH", "/sites/shop", { hostnames: ["shop.example"] })).status).toBe(200);
+    expect((await ben.call("PATCH", "/sites/shop", { isDefault: true })).status).toBe(403);
+    for (const taken of [{ hostnames: ["toys.example"] }, { name: "toys" }]) {
+      const { status, json } = await ben.call("PATCH", "/sites/shop", taken);
+      expect([status, json.detail]).toEqual([409, "the name or a hostname is taken already"]);
+    }
+    // Renamed, it is still the operator's.
+    expect((await ben.call("PATCH", "/sites/shop", { name: "garden" })).status).toBe(200);
+    expect(await namesOf(ben)).toEqual(["garden"]);
+  });
+
+  test("adds operators, signs them in by a link, signs them out and removes them", async () => {
+    const { json } = await anna.call("POST", "/operators", { name: "ben", sites: ["shop"] });
+    expect(json.operator).toMatchObject({ name: "ben", sites: ["shop"] });
+    const path = `/operators/${json.operator.id}`;
+    const { secret } = (await anna.call("POST", `${path}/link`, {})).json;
+    const ben = await anna.call("POST", "/session", { link: secret });
+    expect(ben.json).toMatchObject({ operator: "ben", sites: ["shop"] });
+    const other = await server.signIn("ben");
+    expect((await anna.call("POST", `${path}/sign-out`, {})).status).toBe(200);
+    expect((await other.call("GET", "/sites")).status).toBe(401);
+    expect((await anna.call("DELETE", path, {})).status).toBe(200);
+    expect((await anna.call("DELETE", path, {})).status).toBe(404);
+    expect((await anna.call("GET", "/operators")).json.operators).toHaveLength(1);
+  });
+
+  const badOperators: [string, unknown, number][] = [
+    ["an empty list of sites", { name: "ben", sites: [] }, 400],
+    ["no sites", { name: "ben" }, 400],
+    ["an unknown site", { name: "ben", sites: ["nowhere"] }, 404],
+    ["a name that is taken", { name: "anna", sites: null }, 409],
+    ["a name with a line break", { name: "b\nen", sites: null }, 400],
+    ["a name that is too long", { name: "b".repeat(65), sites: null }, 400],
+  ];
+  test.each(badOperators)("does not add an operator with %s", async (_, body, status) => {
+    expect((await anna.call("POST", "/operators", body)).status).toBe(status);
+  });
+
+  test("removes the last operator of all sites only on purpose", async () => {
+    await server.signIn("ben", ["shop"]);
+    const { operators } = (await anna.call("GET", "/operators")).json;
+    const path = `/operators/${operators.find(({ name }: { name: string }) => name === "anna").id}`;
+    const { status, json } = await anna.call("DELETE", path, {});
+    expect([status, json.detail]).toEqual([409, expect.stringContaining("last operator of all sites")]);
+    expect((await anna.call("DELETE", path, { isLast: true })).status).toBe(200);
+    expect((await anna.call("GET", "/sites")).status).toBe(401);
+  });
+
+  test("finds records in the operator's sites only", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    for (const site of ["shop", "toys"]) await anna.call("POST", `/sites/${site}/records/brands`, { Name: "Acme" });
+    const ben = await server.signIn("ben", ["toys"]);
+    const sitesOf = async (client: ConsoleClient) =>
+      (await client.call("GET", "/find?text=Acme")).json.found.map(({ site }: { site: string }) => site);
+    expect([await sitesOf(anna), await sitesOf(ben)]).toEqual([["shop", "toys"], ["toys"]]);
+    for (const query of ["", "?text=%20", `?text=${"a".repeat(256)}`, "?text=a&after=-1"])
+      expect([query, (await anna.call("GET", `/find${query}`)).status]).toEqual([query, 400]);
+  });
+});

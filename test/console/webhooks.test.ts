@@ -1,0 +1,132 @@
+// Webhooks in the API of the console.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { addSite } from "../../src/operator/sites.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+import { putTestWebhook } from "../support/test-webhook.ts";
+
+const webhooks = "/sites/shop/webhooks";
+const brands = "/sites/shop/records/brands";
+/** A public address that is reserved for documentation: nothing is there. */
+const url = "https://203.0.113.9/hooks";
+
+describe("webhooks in the console", () => {
+  let server: TestConsole;
+  let anna: ConsoleClient;
+  let receiver: TestReceiver;
+  beforeAll(async () => {
+    receiver = await startReceiver();
+  });
+  beforeEach(async () => {
+    await server?.stop();
+    server = await startTestConsole({
+      settings: { WEBHOOK_ALLOW: "203.0.113.0/24" },
+    });
+    anna = await server.signIn("anna");
+    receiver.respond(200);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await receiver.stop();
+  });
+
+  const list = async () => (await anna.call("GET", webhooks)).json.webhooks;
+  /** A webhook of this machine, as the command line adds it. */
+  const addLocal = async () => (await putTestWebhook(server.engine, server.site.ID, receiver.url)).webhook;
+  const post = (id: number, action: string, body: object = {}) =>
+    anna.call("POST", `${webhooks}/${id}/${action}`, body);
+
+  test("are added with a secret that is shown once, and removed", async () => {
+    const added = await anna.call("POST", webhooks, { url, resources: ["brands"] });
+    expect(added.json).toMatchObject({ url, resources: ["brands"], status: "active", paused: null, behind: 0 });
+    expect(added.json.secret).toStartWith("whsec_");
+    expect((await anna.call("GET", webhooks)).text).not.toContain("whsec_");
+    expect((await anna.call("DELETE", `${webhooks}/${added.json.id}`)).status).toBe(200);
+    expect(await list()).toEqual([]);
+    expect((await anna.call("DELETE", `${webhooks}/${added.json.id}`)).status).toBe(404);
+  });
+
+  const bad: [string, unknown][] = [
+    ["no URL", {}],
+    ["a URL that is none", { url: "example" }],
+    ["another protocol", { url: "ftp://203.0.113.9/" }],
+    ["this machine by its name", { url: "http://localhost:1/" }],
+    ["this machine by its address", { url: "http://127.0.0.1:1/" }],
+    ["this machine by its IPv6 address", { url: "http://[::1]:1/" }],
+    ["this machine as a number", { url: "http://2130706433/" }],
+    ["a private network", { url: "https://10.0.0.1/" }],
+    ["the metadata service of a cloud", { url: "http://169.254.169.254/" }],
+    ["a password", { url: "https://a:b@203.0.113.9/" }],
+    ["an unknown resource", { url, resources: ["nothing"] }],
+    ["resources that are no list", { url, resources: "brands" }],
+    ["a time that is none", { url, since: { time: "yesterday" } }],
+    ["a cursor of another history", { url, since: { cursor: "abcdef123456.9" } }],
+  ];
+  test.each(bad)("with %s is not added", async (_, body) => {
+    const { status } = await anna.call("POST", webhooks, body);
+    expect([400, 410]).toContain(status);
+    expect(await list()).toEqual([]);
+  });
+
+  test("a test delivery says what the receiver responded", async () => {
+    const id = await addLocal();
+    expect((await post(id, "test")).json).toMatchObject({ status: 200, fault: null, milliseconds: expect.any(Number) });
+    receiver.respond(500);
+    expect((await post(id, "test")).json).toMatchObject({ status: 500, fault: expect.any(String) });
+  });
+
+  test("deliveries are listed with their status and time", async () => {
+    const id = await addLocal();
+    expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).json).toEqual({ deliveries: [] });
+    await anna.call("POST", brands, { Name: "Acme" });
+    await receiver.received(1, ({ body }) => body.includes("Acme"));
+    const delivered = await until(async () => {
+      const { deliveries } = (await anna.call("GET", `${webhooks}/${id}/deliveries`)).json;
+      return deliveries.length > 0 && deliveries;
+    });
+    expect(delivered).toMatchObject([{ status: 200, fault: null, at: expect.stringMatching(/^\d{4}-.*Z$/) }]);
+  });
+
+  test("are paused, resumed, and sent again from a time on", async () => {
+    const id = await addLocal();
+    expect((await post(id, "pause")).json).toMatchObject({ status: "paused", paused: expect.any(String) });
+    await anna.call("POST", brands, { Name: "While paused" });
+    expect(await list()).toMatchObject([{ status: "paused", behind: 1 }]);
+    expect((await post(id, "resume")).json).toMatchObject({ status: "active", paused: null });
+    const isIt = ({ body }: { readonly body: string }) => body.includes("While paused");
+    await receiver.received(1, isIt);
+    await until(async () => (await list())[0].behind === 0);
+    expect((await post(id, "rewind", { since: { time: "2020-01-01T00:00:00Z" } })).status).toBe(200);
+    await receiver.received(2, isIt);
+    expect((await post(id, "rewind", { since: { time: "x" } })).status).toBe(400);
+  });
+
+  test("a new secret has a time until which the old one is used, too", async () => {
+    const { json } = await anna.call("POST", webhooks, { url });
+    const rotated = (await post(json.id, "rotate")).json;
+    expect(rotated.secret).toStartWith("whsec_");
+    expect(rotated.secret).not.toBe(json.secret);
+    expect(Date.parse(rotated.until)).toBeGreaterThan(Date.now());
+  });
+
+  test("of another site are not found", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    const { id } = (await anna.call("POST", "/sites/toys/webhooks", { url })).json;
+    expect(await list()).toEqual([]);
+    for (const action of ["test", "pause", "resume", "rotate", "rewind"])
+      expect([action, (await post(id, action)).status]).toEqual([action, 404]);
+    expect((await anna.call("DELETE", `${webhooks}/${id}`)).status).toBe(404);
+    expect((await anna.call("GET", `${webhooks}/${id}/deliveries`)).status).toBe(404);
+    expect((await anna.call("GET", "/sites/toys/webhooks")).json.webhooks).toMatchObject([{ status: "active" }]);
+  });
+});
+
+/** What `look` returns once it is true; a test that waits too long is ended by its timeout. */
+async function until<T>(look: () => Promise<T | false>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    await Bun.sleep(20);
+  }
+}

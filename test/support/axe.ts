@@ -1,0 +1,18 @@
+// Faults for people who use a keyboard or a screen reader, as axe finds them.
+
+import type { Page } from "playwright-core";
+
+interface Finding {
+  readonly id: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
+
+/** What axe finds, as `<rule>: <element>`. */
+export async function findings(page: Page): Promise<string[]> {
+  // By the debugger: the pages' own policy forbids scripts from elsewhere.
+  await page.evaluate(axe);
+  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as { violations: Finding[] };
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+}

@@ -1,0 +1,102 @@
+// A server with its admin listener, and operators who are signed in.
+
+import { readConfig } from "../../src/config.ts";
+import { addOperator, makeLink } from "../../src/operator/operators.ts";
+import { startAdmin } from "../../src/start.ts";
+import { startTestServer, type TestServer, type TestServerOptions } from "./server.ts";
+
+export interface ConsoleResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when there is none, or it is a file. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any member
+  readonly json: any;
+}
+
+/** A browser of an operator, without a page. */
+export interface ConsoleClient {
+  readonly cookie: string;
+  /** Sends a request to the API under `/operator`, as a page of the console does. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse>;
+}
+
+export interface TestConsole extends TestServer {
+  readonly adminUrl: string;
+  /** Adds an operator. @param sites names of the sites that it may manage; none for all */
+  addOperator(name: string, sites?: readonly string[]): Promise<void>;
+  /** Stops the admin listener alone. The function that is returned starts it again on the same address. */
+  stopAdmin(): Promise<() => void>;
+  /** A link to sign in with. */
+  link(name: string): Promise<string>;
+  /** Signs an operator in, who is added if there is none of this name. */
+  signIn(name?: string, sites?: readonly string[]): Promise<ConsoleClient>;
+}
+
+export async function startTestConsole(options: TestServerOptions = {}): Promise<TestConsole> {
+  const server = await startTestServer(options);
+  const { engine, snapshots } = server;
+  const config = readConfig({ LOG: "silent", ...options.settings, ADMIN: "127.0.0.1:0", DATABASE: server.database });
+  const now = options.now ?? Date.now;
+  const address = { host: "127.0.0.1", port: 0, isDefault: false };
+  const open = (port: number) =>
+    startAdmin(config, { ...address, port }, undefined, {
+      engine,
+      snapshots,
+      samples: async () => [],
+      now,
+      publicUrl: server.url,
+    });
+  let admin = open(0);
+  const secretOf = async (name: string) => makeLink(engine, name, now());
+  const add = async (name: string, sites: readonly string[] = []) =>
+    void (await addOperator(engine, name, sites, now()));
+  return {
+    ...server,
+    adminUrl: admin.url,
+    addOperator: add,
+    async stopAdmin() {
+      await admin.stop(0);
+      return () => {
+        admin = open(Number(new URL(admin.url).port));
+      };
+    },
+    link: async (name) => `${admin.url}/#sign-in=${await secretOf(name)}`,
+    async signIn(name = "anna", sites = []) {
+      await add(name, sites).catch(() => {});
+      const response = await send(admin.url, "", "POST", "/session", { link: await secretOf(name) });
+      const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+      return { cookie, call: (method, path, body, headers) => send(admin.url, cookie, method, path, body, headers) };
+    },
+    async stop() {
+      await admin.stop(0);
+      await server.stop();
+    },
+  };
+}
+
+async function send(
+  url: string,
+  cookie: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<ConsoleResponse> {
+  const response = await fetch(`${url}/operator${path}`, {
+    method,
+    headers: {
+      Cookie: cookie,
+      Origin: url,
+      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson =
+    /json/.test(response.headers.get("Content-Type") ?? "") && !response.headers.has("Content-Disposition");
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
+}
