@@ -77,7 +77,19 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
   }
 
-  function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** Starts the server; again while processes of one that was killed have not ended, for at most 10 s. */
+  async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    for (const giveUpAt = Date.now() + 10_000; ; await Bun.sleep(100)) {
+      const start = said.length;
+      try {
+        return await launch(settings);
+      } catch (error) {
+        if (Date.now() > giveUpAt || !said.slice(start).includes("pre-existing shared memory block")) throw error;
+      }
+    }
+  }
+
+  function launch(settings: Readonly<Record<string, string>>): Promise<void> {
     const all = {
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
