@@ -29,7 +29,7 @@ describe("help", () => {
     expect([...stdout.matchAll(/^([A-Z][a-z, ]+):$/gm)].map(([, heading]) => heading)).toEqual([
       "Options",
       "Serving",
-      "Sites, keys and webhooks",
+      "Sites, keys, webhooks and operators",
       "Records",
       "History and the whole database",
       "Help",
