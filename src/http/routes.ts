@@ -32,7 +32,7 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...changeRoutes(dependencies),
   ]);
   return {
-    find: (path) => routes.get(path) ?? routes.get(withoutId(path)) ?? dependencies.documentation.routeOf(path),
+    find: (path) => routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path),
     hint: (path) => hintFor(path, dependencies.resources, routes),
   };
 }

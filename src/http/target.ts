@@ -7,6 +7,8 @@ export interface RequestTarget {
 
 /** A path with a query that the URL standard does not change. */
 const plain = /^\/(?!\/)[!-"$-;=?-[\]^-_a-z|~]*$/;
+/** What a segment `.` or `..` begins with. */
+const dot = /\/(?:\.|%2e)/i;
 /**
  * A path with a segment `.` or `..`. The URL standard resolves it; a proxy may or may not. A path that the two read differently could
  * bypass the rules of the proxy.
@@ -25,8 +27,8 @@ const readable = /^(?:\/|https?:\/\/[^/?#@\\]+(?=[/?]|$))[^\\?#]*(?:\?[^#]*)?$/i
  * @param sent one character per byte
  */
 export function toTarget(sent: string): RequestTarget {
+  if (plain.test(sent) && !dot.test(sent)) return split(sent);
   if (dots.test(sent)) return { path: Buffer.from(sent, "latin1").toString(), query: "" };
-  if (plain.test(sent)) return split(sent);
   const text = Buffer.from(sent, "latin1").toString();
   const url = readable.test(text) ? URL.parse(text.startsWith("/") ? `http://unknown${text}` : text) : null;
   if (!url) return { path: text, query: "" };

@@ -15,6 +15,9 @@ import { type QueriedHeads, SharedHeads } from "./shared-heads.ts";
 /** How often one request queries a remote database at most, when that reports one history of a site and returns another. */
 const maxAttempts = 3;
 
+/** How many sites that are not in memory are known to be checked. */
+const maxColdSites = 1000;
+
 /** A site as new as the store: its snapshot if it is in memory, otherwise what reads it from the store. */
 export type FreshSite = Snapshot | ColdSite;
 
@@ -27,6 +30,8 @@ export class Snapshots {
   readonly #coldOptions: ColdSiteOptions;
   /** Counts the commits that were noticed; `Snapshot.checked` holds the value at the last check. */
   #generation = 0;
+  /** Sites that are not in memory, checked since the last commit that was noticed. */
+  readonly #coldSites = new Map<number, ColdSite>();
 
   /** @param budget bytes that the sites in memory may take together */
   constructor(engine: Engine, resources: readonly Resource[], budget: number) {
@@ -51,11 +56,13 @@ export class Snapshots {
    */
   fresh(site: number): MaybePromise<FreshSite> {
     if (this.#sharedHeads) return this.#freshRemote(this.#sharedHeads, site);
-    if (!this.#engine.unchanged?.()) this.#generation++;
-    const wanted = this.#loaded.get(site);
-    if (wanted?.checked === this.#generation && this.#loaded.get(systemSite)?.checked === this.#generation) {
-      return this.#use(wanted);
+    if (!this.#engine.unchanged?.()) {
+      this.#generation++;
+      this.#coldSites.clear();
     }
+    const wanted = this.#loaded.get(site) ?? this.#coldSites.get(site);
+    const isChecked = wanted instanceof ColdSite || wanted?.checked === this.#generation;
+    if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#generation) return this.#use(wanted);
     const sites = site === systemSite ? [systemSite] : [systemSite, site];
     const generation = this.#generation;
     return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
@@ -120,12 +127,18 @@ export class Snapshots {
       const head = heads[index] as Head;
       done = after(done, () =>
         after(this.#at(site, head), (fresh) => {
-          if (fresh instanceof Snapshot) fresh.checked = generation;
+          this.#noteChecked(fresh, generation);
           return fresh;
         }),
       );
     });
     return after(done, (last) => this.#use(last as FreshSite));
+  }
+
+  #noteChecked(fresh: FreshSite, generation: number): void {
+    if (fresh instanceof Snapshot) fresh.checked = generation;
+    else if (generation === this.#generation && this.#coldSites.size < maxColdSites)
+      this.#coldSites.set(fresh.site, fresh);
   }
 
   /** `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. */
