@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { memorySettings } from "../bin/memory-settings.js";
+import { runtimeSettings } from "../bin/runtime-settings.js";
 import { type Measured, startServer, tracked } from "./process.ts";
 import { sampleCsv } from "./scenarios.ts";
 
@@ -30,7 +30,7 @@ export function startStorefront(
   { database }: Site,
   program: readonly string[] = ["node", join(root, "bin/storefront.js")],
 ): Promise<Measured> {
-  const env = { ...memorySettings, STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
+  const env = { ...runtimeSettings, STOREFRONT_DATABASE: database, STOREFRONT_LOG: "warn" };
   return startServer("storefront", [...program, "serve", "--port", "0"], env);
 }
 

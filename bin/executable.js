@@ -1,9 +1,9 @@
-// The entry point of the single executable. Like `storefront.js`, it starts the program with the memory settings, which Bun reads when a process
-// starts: the process becomes the same program again, with these settings in its environment. That takes 10 milliseconds.
+// The entry point of the single executable. Like `storefront.js`, it starts the program with the settings for the runtime, which Bun reads when
+// a process starts: the process becomes the same program again, with these settings in its environment. That takes 10 milliseconds.
 
-import { memorySettings } from "./memory-settings.js";
+import { runtimeSettings } from "./runtime-settings.js";
 
-const isComplete = Object.keys(memorySettings).every((name) => process.env[name] !== undefined);
+const isComplete = Object.keys(runtimeSettings).every((name) => process.env[name] !== undefined);
 if (!isComplete && process.platform !== "win32") restart();
 await import("../src/main.ts");
 
@@ -13,7 +13,7 @@ function restart() {
   process.removeAllListeners("warning");
   process.on("warning", () => {});
   try {
-    process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], { ...memorySettings, ...process.env });
+    process.execve(process.execPath, [process.argv0, ...process.argv.slice(2)], { ...runtimeSettings, ...process.env });
   } catch {
     // It costs some CPU time.
   }

@@ -18,10 +18,10 @@ test.each([
   expect((await new Response(child.stdout).text()).trim()).toBe(expected);
 });
 
-test("the program runs with the memory settings", async () => {
-  const { memorySettings } = await import("../bin/memory-settings.js");
+test("the program runs with the settings for the runtime", async () => {
+  const { runtimeSettings } = await import("../bin/runtime-settings.js");
   const child = Bun.spawn(["node", join(bin, "storefront.js"), "--version"], {
-    env: { ...process.env, ...unset(memorySettings), BUN_JSC_dumpOptions: "1" },
+    env: { ...process.env, ...unset(runtimeSettings), BUN_JSC_dumpOptions: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const printed = (await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])).join(

@@ -13,7 +13,7 @@ import {
   testWebhook,
 } from "../operator/webhooks.ts";
 import type { AddressPolicy } from "../webhooks/addresses.ts";
-import { lookupAddresses } from "../webhooks/send.ts";
+import { lookupAddresses } from "../webhooks/resolver.ts";
 import {
   type CommonOptions,
   findResource,

@@ -6,14 +6,14 @@ import { type IpAddress, type IpNetwork, isWithin, toAddress, toNetwork } from "
 import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { readHostname } from "../model/hostname.ts";
+import type { LookupAddresses } from "./lookups.ts";
 
 export interface AddressPolicy {
   /** Networks that are allowed although they are not public, from `--webhook-allow`. */
   readonly allow: readonly IpNetwork[];
   /** Whether the URL may name this machine: only what the command line saves, and what it has saved. */
   readonly isLoopbackAllowed: boolean;
-  /** The addresses of a name, at least one. Rejects when there are none. */
-  readonly lookup: (name: string) => Promise<readonly string[]>;
+  readonly lookup: LookupAddresses;
 }
 
 /** Where the URL of a webhook leads at the moment. */

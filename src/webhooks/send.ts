@@ -1,12 +1,12 @@
 // One attempt of a delivery: a POST over a new connection to an address that was checked for this attempt.
 
-import { lookup as lookupName } from "node:dns/promises";
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { systemCodeOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { type AddressPolicy, type Destination, requireAllowed } from "./addresses.ts";
+import { rejection } from "./lookups.ts";
 
 /** What a receiver did with an attempt. */
 export interface Received {
@@ -45,28 +45,15 @@ export async function send(delivery: Delivery, options: SendOptions, signal: Abo
   const timeout = options.timeout ?? sendTimeout;
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   try {
-    const destination = await Promise.race([requireAllowed(delivery.url, options), rejection(ended)]);
+    // Whatever becomes of the look-up, the attempt has its time.
+    const lookup: AddressPolicy["lookup"] = (name) => options.lookup(name, ended);
+    const allowed = requireAllowed(delivery.url, { ...options, lookup });
+    const destination = await Promise.race([allowed, rejection(ended)]);
     return await post(destination, delivery, { ...options, signal: ended });
   } catch (error) {
     const isLate = ended.aborted && !signal.aborted;
     return failed(isLate ? `no response within ${timeout / 1000} seconds` : faultOf(error, signal));
   }
-}
-
-/** The addresses of a name by the resolver of the system. */
-export async function lookupAddresses(name: string): Promise<readonly string[]> {
-  const all = await lookupName(name, { all: true });
-  if (all.length === 0) throw new Error("no addresses");
-  return all.map(({ address }) => address);
-}
-
-/** Rejects when `signal` aborts: neither the resolver nor `requireAllowed` can be stopped. */
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
 }
 
 function post(
@@ -136,8 +123,8 @@ function failed(fault: string): Received {
 
 /** What went wrong, in our words: messages of the runtime may quote what the receiver sent. */
 function faultOf(error: unknown, signal: AbortSignal): string {
-  if (error instanceof Refusal) return error.message;
   if (signal.aborted) return "the attempt was interrupted";
+  if (error instanceof Refusal) return error.message;
   const code = systemCodeOf(error) ?? "unknown";
   return faults[code] ?? faultOfKind(code);
 }

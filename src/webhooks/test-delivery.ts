@@ -4,7 +4,8 @@ import { Refusal } from "../model/errors.ts";
 import type { WebhookAttempt, WebhookKey, WebhookStore } from "../model/webhooks.ts";
 import { toDelivery, validSecrets } from "./attempt.ts";
 import { testEvent } from "./event.ts";
-import { lookupAddresses, send } from "./send.ts";
+import { lookupAddresses } from "./resolver.ts";
+import { send } from "./send.ts";
 
 interface TestedWebhook extends WebhookKey {
   readonly siteName: string;

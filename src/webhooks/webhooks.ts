@@ -12,8 +12,9 @@ import type { RunnerEngine } from "./attempt.ts";
 import { systemClock } from "./clock.ts";
 import { type AttemptCounts, webhookFamilies } from "./metrics.ts";
 import { WebhookRecords } from "./records.ts";
+import { lookupAddresses } from "./resolver.ts";
 import { WebhookRunner } from "./runner.ts";
-import { lookupAddresses, send } from "./send.ts";
+import { send } from "./send.ts";
 
 interface WebhookDelivery {
   families(): Promise<MetricFamily[]>;

@@ -101,7 +101,7 @@ describe("the executable", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "runs with the memory settings, under the same process ID and name",
+    "runs with the settings for the runtime, under the same process ID and name",
     async () => {
       const server = await shop.serve([], { env: { ...bare.env, MIMALLOC_PURGE_HOLES_MIN_INTERVAL: "12" } });
       const environment = readFileSync(`/proc/${server.pid}/environ`, "latin1").split("\0");

@@ -17,7 +17,7 @@ import {
 } from "../../operator/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
 import type { AddressPolicy } from "../../webhooks/addresses.ts";
-import { lookupAddresses } from "../../webhooks/send.ts";
+import { lookupAddresses } from "../../webhooks/resolver.ts";
 import type { Action, Call } from "../actions.ts";
 import { readText } from "../json-body.ts";
 

@@ -1,1 +1,0 @@
-export const memorySettings: Readonly<Record<string, string>>;

@@ -1,0 +1,1 @@
+export const runtimeSettings: Readonly<Record<string, string>>;
