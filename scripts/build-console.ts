@@ -1,17 +1,33 @@
-// Builds the script of the console in dist/console: what the package and the executable serve. A checkout makes it when it is requested.
+// Makes the script of the console and its licences in dist/console/, which the package and the executable serve. A checkout makes them when they
+// are requested. dist/console-packages.json lists the packages in the script, for the bill of materials of a release.
 
 import { mkdirSync, renameSync } from "node:fs";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync } from "node:zlib";
 import { buildConsole } from "../src/admin/console-build.ts";
+import { noticesPath } from "../src/admin/console-notices.ts";
 
-const folder = fileURLToPath(new URL("../dist/console", import.meta.url));
-const place = `${folder}/console.js.br`;
-const script = await buildConsole();
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { script, notices, packages } = await buildConsole();
 const compressed = brotliCompressSync(script);
-mkdirSync(folder, { recursive: true });
-// Renamed, so that no process finds half of it.
-const unfinished = `${place}.${process.pid}`;
-await Bun.write(unfinished, compressed);
-renameSync(unfinished, place);
-console.error(`dist/console/console.js.br: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}`);
+mkdirSync(join(root, "dist/console"), { recursive: true });
+await write("dist/console/console.js.br", compressed);
+await write(`dist/console${noticesPath}`, notices);
+const listed = packages.map(({ folder, name, version, license }) => ({
+  path: relative(root, folder),
+  name,
+  version,
+  license,
+}));
+await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`);
+console.error(
+  `dist/console/console.js.br: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}, of ${packages.length} packages`,
+);
+
+/** Renames the file when it is complete, so that no process finds half of it. */
+async function write(path: string, content: string | Uint8Array): Promise<void> {
+  const unfinished = join(root, `${path}.${process.pid}`);
+  await Bun.write(unfinished, content);
+  renameSync(unfinished, join(root, path));
+}

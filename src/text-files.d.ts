@@ -15,6 +15,11 @@ declare module "*.css" {
   export default text;
 }
 
+declare module "*.txt" {
+  const text: string;
+  export default text;
+}
+
 declare module "*.yml" {
   const text: string;
   export default text;

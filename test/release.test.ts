@@ -8,8 +8,10 @@ import { fileURLToPath } from "node:url";
 import { version } from "../package.json" with { type: "json" };
 import { closeChangelog, sectionOf } from "../scripts/release/changelog.ts";
 import { publishLocally } from "../scripts/release/checkout.ts";
+import { consoleComponents } from "../scripts/release/console-components.ts";
 import { thirdPartyLicenses } from "../scripts/release/licenses.ts";
 import { planRelease } from "../scripts/release/readiness.ts";
+import { makeSbom } from "../scripts/release/sbom.ts";
 import { compareVersions, isVersion } from "../scripts/release/version.ts";
 
 const script = fileURLToPath(new URL("../scripts/release.ts", import.meta.url));
@@ -195,12 +197,13 @@ describe("licences", () => {
       b: { license: "(GPL-3.0 OR MIT)", text: "Text of b" },
       a: { license: "ISC" },
     });
-    const text = thirdPartyLicenses(modules);
+    const text = thirdPartyLicenses(modules, "What the console contains");
     expect([...text.matchAll(/^(\S+) 1\.0\.0 \((.+)\)$/gm)].map(([, name, license]) => `${name} ${license}`)).toEqual([
       "a ISC",
       "b (GPL-3.0 OR MIT)",
     ]);
     expect(text).toContain("Text of b");
+    expect(text).toEndWith("What the console contains");
   });
 
   test.each([
@@ -210,6 +213,57 @@ describe("licences", () => {
     [undefined],
   ])("%p stops the release", (license) => {
     install({ a: { ...(license && { license }) } });
-    expect(() => thirdPartyLicenses(modules)).toThrow("licences that are not accepted: a");
+    expect(() => thirdPartyLicenses(modules, "")).toThrow("licences that are not accepted: a");
+  });
+});
+
+describe("the bill of materials", () => {
+  let folder: string;
+  const integrity = `sha512-${Buffer.alloc(64, 7).toString("base64")}`;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-bill-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  function write(file: string, content: unknown): void {
+    mkdirSync(join(folder, file, ".."), { recursive: true });
+    writeFileSync(join(folder, file), JSON.stringify(content));
+  }
+
+  test("has what is installed, and what the console was made of, under the program", async () => {
+    write("package.json", {
+      name: "installed",
+      version: "0.0.0",
+      private: true,
+      dependencies: { storefront: "1.0.0" },
+    });
+    write("node_modules/storefront/package.json", {
+      name: "storefront",
+      version: "1.0.0",
+      license: "MIT",
+      dependencies: { server: "2.0.0" },
+    });
+    write("node_modules/server/package.json", { name: "server", version: "2.0.0", license: "ISC" });
+    const view = { path: "node_modules/@web/view", name: "@web/view", version: "3.0.0", license: "MIT" };
+    write("dist/console-packages.json", [view, { ...view, path: "node_modules/other/node_modules/@web/view" }]);
+    const locked = { version: "3.0.0", integrity };
+    write("package-lock.json", {
+      packages: { "node_modules/@web/view": locked, "node_modules/other/node_modules/@web/view": locked },
+    });
+    const bill = JSON.parse(await makeSbom(folder, consoleComponents(folder), "seed", new Date(0)));
+    expect(bill.metadata.component.name).toBe("storefront");
+    expect(bill.components.map(({ purl }: { purl: string }) => purl)).toEqual([
+      "pkg:npm/server@2.0.0",
+      "pkg:npm/%40web/view@3.0.0",
+    ]);
+    expect(bill.components[1].hashes).toEqual([{ alg: "SHA-512", content: "07".repeat(64) }]);
+    const { dependsOn } = bill.dependencies.find(({ ref }: { ref: string }) => ref === "storefront@1.0.0");
+    expect(dependsOn).toEqual(["server@2.0.0", "@web/view@3.0.0"]);
+  }, 30_000);
+
+  test("is not made of another version than the lock file has", () => {
+    write("dist/console-packages.json", [{ path: "node_modules/a", name: "a", version: "1.0.0", license: "MIT" }]);
+    write("package-lock.json", { packages: { "node_modules/a": { version: "1.0.1", integrity } } });
+    expect(() => consoleComponents(folder)).toThrow("package-lock.json does not have a 1.0.0");
   });
 });

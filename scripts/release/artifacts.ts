@@ -13,7 +13,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { name } from "../../package.json" with { type: "json" };
+import { noticesPath } from "../../src/admin/console-notices.ts";
 import { sectionOf } from "./changelog.ts";
+import { consoleComponents } from "./console-components.ts";
 import { thirdPartyLicenses } from "./licenses.ts";
 import { changelogOf, type ReleasePlan } from "./readiness.ts";
 import { runIn } from "./run.ts";
@@ -33,7 +36,7 @@ export async function makeArtifacts(
   const server = await pack(folder, target);
   await runIn(folder, ["npm", "pack", join(folder, "dist/client"), "--pack-destination", target]);
   log("a fresh installation of the package, its SBOM and licences");
-  await describe(join(target, server), target, version, commit, seconds);
+  await describe(folder, join(target, server), target, { version, commit, seconds });
   log("executables");
   const programs = (await runIn(folder, ["npm", "run", "--silent", "build:binary", "--", "--target", "all"])).split(
     "\n",
@@ -51,17 +54,24 @@ async function pack(folder: string, target: string): Promise<string> {
   return packed.filename;
 }
 
-/** Installs the package into an empty folder, and describes what is there. */
-async function describe(file: string, target: string, version: string, commit: string, seconds: number): Promise<void> {
+/** Installs the package into an empty folder, and describes what is there, and what its console was made of in `checkout`. */
+async function describe(
+  checkout: string,
+  server: string,
+  target: string,
+  { version, commit, seconds }: { readonly version: string; readonly commit: string; readonly seconds: number },
+): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-installed-"));
   try {
     writeFileSync(join(folder, "package.json"), '{ "name": "installed", "version": "0.0.0", "private": true }\n');
-    await runIn(folder, ["npm", "install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", file]);
+    await runIn(folder, ["npm", "install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", server]);
     const shown = await runIn(folder, [join(folder, "node_modules/.bin/storefront"), "--version"]);
     requireShown(shown, version, commit);
-    const sbom = await makeSbom(folder, `${version} ${commit}`, new Date(seconds * 1000));
+    const sbom = await makeSbom(folder, consoleComponents(checkout), `${version} ${commit}`, new Date(seconds * 1000));
     writeFileSync(join(target, `storefront-${version}.cdx.json`), sbom);
-    writeFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicenses(join(folder, "node_modules")));
+    const modules = join(folder, "node_modules");
+    const notices = readFileSync(join(modules, `${name}/dist/console${noticesPath}`), "utf8");
+    writeFileSync(join(target, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicenses(modules, notices));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

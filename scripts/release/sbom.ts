@@ -5,7 +5,8 @@ import { basename } from "node:path";
 import { type Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { runIn } from "./run.ts";
 
-interface Component {
+/** A component as CycloneDX has it, with what is read here. */
+export interface Component {
   type: string;
   readonly name: string;
   readonly "bom-ref": string;
@@ -27,10 +28,16 @@ interface Sbom {
 
 /**
  * Describes what is installed in `folder`, whose only direct dependency is the program. The program becomes the subject.
+ * @param contained what is in files of the program, and not installed
  * @param seed what the serial number derives from, so that the same release has the same one
  * @throws if the result does not fit the schema of CycloneDX
  */
-export async function makeSbom(folder: string, seed: string, time: Date): Promise<string> {
+export async function makeSbom(
+  folder: string,
+  contained: readonly Component[],
+  seed: string,
+  time: Date,
+): Promise<string> {
   const output = await runIn(folder, [
     "npm",
     "sbom",
@@ -54,10 +61,23 @@ export async function makeSbom(folder: string, seed: string, time: Date): Promis
   sbom.serialNumber = `urn:uuid:${toUuid(seed)}`;
   sbom.components = sbom.components.filter((component) => component !== subject);
   sbom.dependencies = sbom.dependencies.filter(({ ref }) => ref !== own);
+  contain(sbom, root as string, contained);
   const text = `${JSON.stringify(sbom, null, 2)}\n`;
   const fault = await new Validation.JsonStrictValidator(sbom.specVersion as Spec.Version).validate(text);
   if (fault) throw new Error(`the SBOM does not fit the schema of CycloneDX: ${Bun.inspect(fault)}`);
   return text;
+}
+
+/** Adds components that the one with the reference `root` contains. */
+function contain(sbom: Sbom, root: string, contained: readonly Component[]): void {
+  const present = new Set(sbom.components.map((component) => component["bom-ref"]));
+  const added = contained.filter((component) => !present.has(component["bom-ref"]));
+  sbom.components.push(...added);
+  const references = contained.map((component) => component["bom-ref"]);
+  sbom.dependencies = sbom.dependencies.map(({ ref, dependsOn }) =>
+    ref === root ? { ref, dependsOn: [...new Set([...dependsOn, ...references])] } : { ref, dependsOn },
+  );
+  sbom.dependencies.push(...added.map((component) => ({ ref: component["bom-ref"], dependsOn: [] })));
 }
 
 /** A UUID of version 8 (RFC 9562, section 5.8) from the digest of `seed`. */

@@ -1,8 +1,9 @@
-// The console: a page and its script. Everything else is the API under /operator.
+// The console: a page, its script, and the licences of what is in it. Everything else is the API under /operator.
 
 import { randomText } from "../lib/base62.ts";
 import { once } from "../lib/once.ts";
 import type { WireRequest } from "../wire/request.ts";
+import { noticesPath } from "./console-notices.ts";
 import { type ConsoleScript, loadScript } from "./console-script.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 
@@ -11,6 +12,7 @@ export function consoleRoutes(): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: async () => toPage((await load()).digest) }],
     ["/console.js", { GET: async ({ request }) => toScript(request, await load()) }],
+    [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
 
@@ -58,4 +60,8 @@ async function toScript({ headers }: WireRequest, script: ConsoleScript): Promis
       ...(coding ? { "Content-Encoding": coding } : {}),
     },
   };
+}
+
+function toNoticesResponse({ notices }: ConsoleScript): AdminContent {
+  return { body: notices, headers: { "Content-Type": "text/plain; charset=utf-8" } };
 }

@@ -39,6 +39,7 @@ export const texts = {
     sign_out: "Sign out",
     sign_out_everywhere: "Sign out on all devices",
     signed_in_as: "Signed in as %{name}",
+    licences: "Licences",
   },
   keys: {
     title: "Keys",

@@ -138,3 +138,13 @@ describe("the keyboard", () => {
     await page.waitForURL(/#\/shop\/brands\/1$/);
   }, 30_000);
 });
+
+test("the menu of the operator leads to the licences of what the console is made of", async () => {
+  await open();
+  await page.getByRole("button", { name: /anna/ }).click();
+  const opened = page.context().waitForEvent("page");
+  await page.getByRole("menuitem", { name: "Licences" }).click();
+  const licences = await opened;
+  await licences.getByText("react-admin 5").first().waitFor();
+  expect(licences.url()).toBe(`${server.adminUrl}/console.js.LICENSE.txt`);
+}, 30_000);

@@ -24,8 +24,19 @@ export async function scriptOf(adminUrl: string, encoding: string): Promise<Load
   return { url, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) };
 }
 
-/** Whether the server sends another script than this source makes. */
-export async function differsFromSource(adminUrl = ""): Promise<boolean> {
+/** The licences of the packages in the script, at the path that its first line names. */
+export async function noticesOf(adminUrl: string): Promise<string> {
   const { bytes } = await scriptOf(adminUrl, "identity");
-  return Buffer.compare(bytes, Buffer.from(await buildConsole())) !== 0;
+  const [, path = ""] = /^\/\*! For license information please see (\S+) \*\//.exec(bytes.toString()) ?? [];
+  const response = await fetch(new URL(path, adminUrl));
+  if (path === "" || response.status !== 200)
+    throw new Error(`the licences at \`${path}\` have status ${response.status}`);
+  return response.text();
+}
+
+/** Whether the server sends another script, or other licences, than this source makes. */
+export async function differsFromSource(adminUrl = ""): Promise<boolean> {
+  const { script, notices } = await buildConsole();
+  const { bytes } = await scriptOf(adminUrl, "identity");
+  return Buffer.compare(bytes, Buffer.from(script)) !== 0 || (await noticesOf(adminUrl)) !== notices;
 }

@@ -1,4 +1,5 @@
 import type { SvgIconComponent } from "@mui/icons-material";
+import LicencesIcon from "@mui/icons-material/Description";
 import DevicesIcon from "@mui/icons-material/Devices";
 import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
@@ -19,6 +20,12 @@ export function ConsoleUserMenu() {
       </MenuItem>
       <Divider />
       <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
+      <MenuItem component="a" href="/console.js.LICENSE.txt" target="_blank" rel="noopener">
+        <ListItemIcon>
+          <LicencesIcon fontSize="small" />
+        </ListItemIcon>
+        <ListItemText>{translate("session.licences")}</ListItemText>
+      </MenuItem>
       <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => signOut(false)} />
       <Entry icon={DevicesIcon} text="session.sign_out_everywhere" onChoose={() => signOut(true)} />
     </UserMenu>

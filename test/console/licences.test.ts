@@ -1,0 +1,104 @@
+// The licences of what the script of the console is made of: their texts go with it, to everyone who gets it.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { buildConsole, consoleEntry } from "../../src/admin/console-build.ts";
+import { bundledPackages } from "../../src/admin/console-notices.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { noticesOf } from "../support/console-script.ts";
+
+const root = resolve(import.meta.dir, "../..");
+
+/** The folders of the packages in the source map of the script, which the bundler makes apart from the list that the licences derive from. */
+async function foldersInSourceMap(): Promise<string[]> {
+  const { outputs } = await Bun.build({
+    entrypoints: [consoleEntry],
+    target: "browser",
+    minify: true,
+    sourcemap: "external",
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const map = outputs.find(({ kind }) => kind === "sourcemap");
+  const { sources } = JSON.parse((await map?.text()) ?? "{}") as { sources: string[] };
+  const folders = sources.flatMap((source) => /.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(source)?.[0] ?? []);
+  return [...new Set(folders)].map((folder) => join(root, folder.slice(folder.indexOf("node_modules/"))));
+}
+
+describe("the licences beside the script", () => {
+  let server: TestConsole;
+  let notices: string;
+  let folders: readonly string[];
+  beforeAll(async () => {
+    [server, folders] = await Promise.all([startTestConsole(), foldersInSourceMap()]);
+    notices = await noticesOf(server.adminUrl);
+  }, 30_000);
+  afterAll(() => server.stop());
+
+  test("have the text of every package that is in it, and need no session", () => {
+    expect(folders.length).toBeGreaterThan(50);
+    const missing = folders.filter((folder) => {
+      const { name, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+      const [file = ""] = new Bun.Glob("{LICEN[CS]E,licen[cs]e,Licen[cs]e}*").scanSync(folder);
+      const text = readFileSync(join(folder, file), "utf8").trim();
+      return !notices.includes(`\n${name} ${version} (`) || !notices.includes(text);
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test("are those of packages that are in it alone, and none is a copyleft licence", async () => {
+    const { packages } = await buildConsole();
+    expect(packages.map(({ folder }) => folder)).toEqual(folders.toSorted());
+    expect([...new Set(packages.map(({ license }) => license))].sort()).toEqual([
+      "Apache-2.0",
+      "BSD-2-Clause",
+      "BSD-3-Clause",
+      "MIT",
+    ]);
+  });
+
+  test("are on the admin listener alone, as text", async () => {
+    const path = "/console.js.LICENSE.txt";
+    const response = await fetch(new URL(path, server.adminUrl));
+    expect(response.headers.get("Content-Type")).toBe("text/plain; charset=utf-8");
+    expect((await fetch(new URL(path, server.url))).status).toBe(404);
+  });
+});
+
+describe("a package in the script", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "storefront-bundled-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Installs a package and returns the path of a file in it. */
+  function install(name: string, license: string | undefined, files: Record<string, string>): string {
+    const place = join(folder, "node_modules", name);
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, "package.json"), JSON.stringify({ name, version: "1.0.0", ...(license && { license }) }));
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(place, file), text);
+    return join(place, "index.js");
+  }
+
+  test.each([
+    ["has no file of its licence", "MIT", { "README.md": "MIT" }, "without the text of their licence: @web/view"],
+    ["is under GPL-3.0", "GPL-3.0", { LICENSE: "text" }, "not accepted: @web/view (GPL-3.0)"],
+    ["is under LGPL-2.1 too", "MIT AND LGPL-2.1", { LICENSE: "text" }, "not accepted: @web/view (MIT AND LGPL-2.1)"],
+    ["says nothing of its licence", undefined, { LICENSE: "text" }, "not accepted: @web/view (none)"],
+  ] as const)("that %s is not built", (_, license, files, message) => {
+    const path = install("@web/view", license, files);
+    expect(() => bundledPackages([path])).toThrow(message);
+  });
+
+  test("has its notices, its own packages inside of it too, and our own files have none", () => {
+    const outer = install("outer", "Apache-2.0", { LICENSE: "the licence", NOTICE: "the notice" });
+    const inner = install("outer/node_modules/inner", "ISC", { "license.md": "of inner" });
+    const found = bundledPackages([outer, inner, join(folder, "src/main.tsx")]);
+    expect(found.map(({ name, text }) => [name, text])).toEqual([
+      ["outer", "the licence\n\nthe notice"],
+      ["outer/node_modules/inner", "of inner"],
+    ]);
+  });
+});
