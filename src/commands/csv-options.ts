@@ -9,7 +9,7 @@ import { fromUtf8 } from "../formats/utf8.ts";
 import { nearest } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import type { CsvOptions, FileFormat } from "../operator/rows.ts";
+import { type CsvOptions, type FileFormat, formatOf } from "../operator/rows.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import { UsageError } from "./common.ts";
 import { openInput } from "./input.ts";
@@ -37,7 +37,7 @@ export function withCsvOptions(command: Command): Command {
       "--map <file>",
       "JSON file: which column of a CSV file becomes which field (default: columns are named as fields)",
     )
-    .option("--rejects <file>", "write the refused rows of a CSV file to this file, to correct and to import again");
+    .option("--rejects <file>", "write the refused rows to this file, to correct and to import again");
 }
 
 /**
@@ -52,9 +52,12 @@ export async function readCsvFlags(
   flags: CsvFlags,
 ): Promise<CsvOptions> {
   const { delimiter, encoding, map, rejects } = flags;
-  const given = Object.entries({ delimiter, encoding, map, rejects }).find(([, value]) => value !== undefined);
+  const given = Object.entries({ delimiter, encoding, map }).find(([, value]) => value !== undefined);
   if (format !== "csv" && given) throw new UsageError(`--${given[0]} is for CSV files, and this one is ${format}`);
-  if (rejects !== undefined) requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
+  if (rejects !== undefined) {
+    requireOther(rejects, [file, ...(map === undefined ? [] : [map])]);
+    requireFormat(rejects, format);
+  }
   return { delimiter, encoding, mapping: map === undefined ? undefined : await readMappingFile(resource, map, file) };
 }
 
@@ -78,6 +81,15 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
     const { code, message, faults } = error;
     throw new Refusal(code, `${map}: ${message.replace(/^the body /, "the file ")}`, { faults });
   }
+}
+
+/** @throws UsageError when the name of the file says another format than it will have */
+function requireFormat(rejects: string, format: FileFormat): void {
+  const named = formatOf(rejects) ?? format;
+  if (named !== format)
+    throw new UsageError(
+      `--rejects ${rejects}: refused rows are written as they were read, and this file is ${format}`,
+    );
 }
 
 /** @throws UsageError when the refused rows cannot be written to this file, or would overwrite one that is read */

@@ -8,7 +8,7 @@ import type { ImportSummary } from "../operator/import-summary.ts";
 import { findMatchField } from "../operator/matcher.ts";
 import { writeFile } from "../operator/output.ts";
 import { openRejects } from "../operator/rejects.ts";
-import { type FileFormat, fileFormats, readRows } from "../operator/rows.ts";
+import { type FileFormat, fileFormats, formatOf, readCompleteRows } from "../operator/rows.ts";
 import { findSite } from "../operator/sites.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
@@ -74,7 +74,7 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
     const site = await findSite(engine, options.site);
-    const rows = readRows(resource, untilAborted(progress.watch(openInput(file)), signal), format, csv);
+    const rows = readCompleteRows(resource, untilAborted(progress.watch(openInput(file)), signal), format, csv);
     const onStore = (revision: number) => {
       undo = undoLine(options, revision, run);
     };
@@ -141,10 +141,6 @@ function formatOption(): Option {
   return new Option("--format <format>", "format of the file (default: by its extension, else csv)").choices(
     fileFormats,
   );
-}
-
-function formatOf(file: string): FileFormat | undefined {
-  return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
 }
 
 /** Progress by bytes read: a bar on a terminal, otherwise nothing. */

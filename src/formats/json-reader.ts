@@ -2,7 +2,7 @@
 // text is malformed, and reads all of it, however deep or full of values that no record has.
 
 import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
-import { malformed, maxDepth, shownAt, tooDeep } from "./malformed.ts";
+import { firstPosition, malformed, maxDepth, type Position, shownAt, tooDeep } from "./malformed.ts";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a string
 const plain = /[^"\\\u0000-\u001f]*/y;
@@ -15,10 +15,11 @@ const words: Record<string, unknown> = { true: true, false: false, null: null };
 /**
  * Reads one JSON value. A name that occurs twice in an object is a fault. Objects come without a prototype.
  * @param most after so many values the rest is not read, which is a fault too
+ * @param from the position of the beginning of `text`, if that is a part of a file
  * @throws Refusal `bad-request` where the text is malformed or nested too deeply, with line and column
  */
-export function readJson(text: string, most: number): { input: unknown; faults: Fault[] } {
-  const reader = new JsonReader(text, most);
+export function readJson(text: string, most: number, from = firstPosition): { input: unknown; faults: Fault[] } {
+  const reader = new JsonReader(text, most, from);
   return { input: reader.read(), faults: reader.faults };
 }
 
@@ -26,6 +27,7 @@ class JsonReader {
   readonly faults: Fault[] = [];
   readonly #text: string;
   readonly #most: number;
+  readonly #from: Position;
   /** The names on the way to where reading is. */
   readonly #path: string[] = [];
   #at = 0;
@@ -33,9 +35,10 @@ class JsonReader {
   /** Whether there were too many values: then nothing more is read. */
   #isCut = false;
 
-  constructor(text: string, most: number) {
+  constructor(text: string, most: number, from: Position) {
     this.#text = text;
     this.#most = most;
+    this.#from = from;
   }
 
   read(): unknown {
@@ -51,7 +54,7 @@ class JsonReader {
     const first = this.#text[this.#at];
     if (first === '"') return this.#string();
     if (first === "{" || first === "[") {
-      if (depth > maxDepth) throw tooDeep(this.#text, this.#at);
+      if (depth > maxDepth) throw tooDeep(this.#text, this.#at, this.#from);
       return first === "{" ? this.#object(depth) : this.#array(depth);
     }
     const literal = this.#take(word);
@@ -153,7 +156,7 @@ class JsonReader {
   }
 
   #refuse(detail: string, at = this.#at): never {
-    throw malformed("valid JSON", this.#text, at, detail);
+    throw malformed("valid JSON", this.#text, at, detail, this.#from);
   }
 }
 
@@ -164,7 +167,7 @@ function passOver(pattern: RegExp, text: string, at: number): number {
 }
 
 /** What was probably meant by a character that begins no value. */
-function hintAt(character = ""): string {
+export function hintAt(character = ""): string {
   if (character === "'") return "; JSON takes double quotes only";
   if (character === "/" || character === "#") return "; JSON has no comments";
   if (character === "}" || character === "]") return "; remove the comma before it";

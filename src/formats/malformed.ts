@@ -8,21 +8,30 @@ export const maxDepth = 8;
 /** Values (JSON) or elements (XML) that are read of a request body; more than any record has. */
 export const maxValues = 1000;
 
+/** Where something is in a text, from 1. A column is a code point; a line ends with CRLF, LF or CR, as in editors. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export const firstPosition: Position = { line: 1, column: 1 };
+
 /**
  * The refusal of a text that cannot be parsed.
  * @param form the form that the text lacks, such as `valid JSON`
  * @param at the index of the error in `text`
+ * @param from the position of the beginning of `text`, if that is a part of a file
  */
-export function malformed(form: string, text: string, at: number, detail: string): Refusal {
-  const { line, column } = positionOf(text, at);
+export function malformed(form: string, text: string, at: number, detail: string, from = firstPosition): Refusal {
+  const { line, column } = positionOf(text, at, from);
   return new Refusal("bad-request", `the body is not ${form}: line ${line}, column ${column}: ${detail}`, {
     faults: [{ field: "", detail, line, column }],
   });
 }
 
 /** The refusal of a text that exceeds `maxDepth` at index `at`. */
-export function tooDeep(text: string, at: number): Refusal {
-  const { line, column } = positionOf(text, at);
+export function tooDeep(text: string, at: number, from = firstPosition): Refusal {
+  const { line, column } = positionOf(text, at, from);
   const detail = "the body is nested too deeply";
   return new Refusal("bad-request", `${detail}: line ${line}, column ${column}`, {
     faults: [{ field: "", detail, line, column }],
@@ -37,10 +46,9 @@ export function shownAt(text: string, at: number): string {
   return isVisible ? `\`${String.fromCodePoint(code)}\`` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Line and column count from 1. A column is a code point; a line ends with CRLF, LF or CR, as in editors. */
-function positionOf(text: string, at: number): { line: number; column: number } {
-  let line = 1;
-  let column = 1;
+/** The position of the index `at` in a text that begins at `from`. */
+export function positionOf(text: string, at: number, from = firstPosition): Position {
+  let { line, column } = from;
   for (let index = 0; index < at; index++) {
     const code = text.charCodeAt(index);
     if (code === 0x0a || (code === 0x0d && text.charCodeAt(index + 1) !== 0x0a)) {

@@ -6,7 +6,6 @@ import { maxDepth, shownAt, tooDeep } from "./malformed.ts";
 import {
   declarationPattern,
   invalidCharacter,
-  normalizedAttribute,
   normalizedLines,
   shorten,
   spacePattern,
@@ -26,9 +25,6 @@ export interface XmlDocument {
   readonly isCut: boolean;
 }
 
-/** Attributes of one element. */
-const maxAttributes = 100;
-
 /**
  * Parses a document.
  * @param maxElements reading stops after this number of elements
@@ -44,10 +40,11 @@ interface OpenElement {
   readonly children: (XmlElement | string)[];
 }
 
-class XmlReader extends XmlScanner {
+/** Reads a document. What is read of it is in `root`; `open` has the elements around the index `at`. */
+export class XmlReader extends XmlScanner {
   readonly #maxElements: number;
-  readonly #open: OpenElement[] = [];
-  #root: XmlElement | undefined;
+  protected readonly open: OpenElement[] = [];
+  protected root: XmlElement | undefined;
   #elements = 0;
 
   constructor(text: string, maxElements: number) {
@@ -56,20 +53,37 @@ class XmlReader extends XmlScanner {
   }
 
   read(): XmlDocument {
-    const text = this.text;
-    const bad = text.search(invalidCharacter);
-    if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(text, bad)}`, bad);
-    if (/^<\?xml[ \t\r\n]/.test(text) && !this.skip(declarationPattern))
-      this.refuse("the XML declaration is malformed");
-    while (this.at < text.length && this.#elements <= this.#maxElements) {
-      if (text[this.at] === "<") this.#markup();
-      else this.#characters();
-    }
-    if (!this.#root) this.refuse("the document has no element");
+    this.requireCharacters(0);
+    this.declaration();
+    while (this.at < this.text.length && this.#elements <= this.#maxElements) this.token();
     const isCut = this.#elements > this.#maxElements;
-    const last = this.#open.at(-1);
+    return { root: this.end(isCut), isCut };
+  }
+
+  /** @throws Refusal if the text has a character from `start` on that XML cannot contain */
+  protected requireCharacters(start: number): void {
+    const bad = this.text.slice(start).search(invalidCharacter);
+    if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
+  }
+
+  /** Skips the XML declaration, if there is one. */
+  protected declaration(): void {
+    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern))
+      this.refuse("the XML declaration is malformed");
+  }
+
+  /** Reads the tag, comment, instruction, CDATA section or text that begins here. */
+  protected token(): void {
+    if (this.text[this.at] === "<") this.#markup();
+    else this.#characters();
+  }
+
+  /** The root element at the end of the text. @param isCut whether elements may be open */
+  protected end(isCut = false): XmlElement {
+    if (!this.root) this.refuse("the document has no element");
+    const last = this.open.at(-1);
     if (last && !isCut) this.refuse(`\`</${shorten(last.name)}>\` is missing`);
-    return { root: this.#root, isCut };
+    return this.root;
   }
 
   #markup(): void {
@@ -83,56 +97,22 @@ class XmlReader extends XmlScanner {
   #startTag(): void {
     const begin = this.at++;
     const name = this.name("an element's name after `<`");
-    if (this.#root && this.#open.length === 0)
-      this.refuse("a document has one root element; this is the second", begin);
-    if (this.#open.length > maxDepth) throw tooDeep(this.text, begin);
-    const element = { name, attributes: this.#attributes(), children: [] };
-    this.#root ??= element;
-    this.#open.at(-1)?.children.push(element);
+    if (this.root && this.open.length === 0) this.refuse("a document has one root element; this is the second", begin);
+    if (this.open.length > maxDepth) throw tooDeep(this.text, begin, this.from);
+    const element = { name, attributes: this.attributes(), children: [] };
+    this.root ??= element;
+    this.open.at(-1)?.children.push(element);
     this.#elements++;
-    if (this.text[this.at] !== "/") this.#open.push(element);
+    if (this.text[this.at] !== "/") this.open.push(element);
     else if (this.text[++this.at] !== ">") this.refuse(`expected \`>\` after \`/\`, not ${this.shown}`);
     this.at++;
-  }
-
-  /** The attributes up to the `>` or `/` at the end of the tag. */
-  #attributes(): ReadonlyMap<string, string> {
-    const attributes = new Map<string, string>();
-    while (true) {
-      const hasSpace = this.skip(spacePattern);
-      const next = this.text[this.at];
-      if (next === ">" || next === "/") return attributes;
-      if (!hasSpace) this.refuse(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
-      const begin = this.at;
-      const name = this.name("an attribute, `/>` or `>`");
-      if (attributes.has(name)) this.refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
-      if (attributes.size === maxAttributes) this.refuse(`an element has at most ${maxAttributes} attributes`, begin);
-      attributes.set(name, this.#attributeValue(name));
-    }
-  }
-
-  #attributeValue(name: string): string {
-    this.skip(spacePattern);
-    if (this.text[this.at] !== "=") this.refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
-    this.at++;
-    this.skip(spacePattern);
-    const quote = this.text[this.at];
-    if (quote !== '"' && quote !== "'") this.refuse(`expected a value in quotes, not ${this.shown}`);
-    const begin = this.at + 1;
-    const end = this.text.indexOf(quote, begin);
-    if (end === -1) this.refuse("this quote is not closed");
-    const raw = this.text.slice(begin, end);
-    const markup = raw.indexOf("<");
-    if (markup !== -1) this.refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
-    this.at = end + 1;
-    return this.resolved(raw, begin, normalizedAttribute);
   }
 
   #endTag(): void {
     const begin = this.at;
     this.at += 2;
     const name = this.name("an element's name after `</`");
-    const open = this.#open.pop();
+    const open = this.open.pop();
     if (!open) this.refuse(`\`</${shorten(name)}>\` has no start tag`, begin);
     if (open.name !== name) {
       this.refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
@@ -161,7 +141,7 @@ class XmlReader extends XmlScanner {
       if (end === -1) this.refuse("this comment is not closed", begin);
       if (text[end + 2] !== ">") this.refuse("a comment must not contain `--`", end);
       this.at = end + 3;
-    } else if (text.startsWith("<![CDATA[", begin) && this.#open.length > 0) {
+    } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
       const end = text.indexOf("]]>", begin);
       if (end === -1) this.refuse("this CDATA section is not closed", begin);
       this.#addText(normalizedLines(text.slice(begin + 9, end)));
@@ -176,7 +156,7 @@ class XmlReader extends XmlScanner {
     const next = this.text.indexOf("<", begin);
     const end = next === -1 ? this.text.length : next;
     const raw = this.text.slice(begin, end);
-    if (this.#open.length === 0) {
+    if (this.open.length === 0) {
       const stray = raw.search(/[^ \t\r\n]/);
       if (stray !== -1) this.refuse(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
     } else {
@@ -188,6 +168,6 @@ class XmlReader extends XmlScanner {
   }
 
   #addText(text: string): void {
-    if (text !== "") this.#open.at(-1)?.children.push(text);
+    if (text !== "") this.open.at(-1)?.children.push(text);
   }
 }

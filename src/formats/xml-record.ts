@@ -5,9 +5,11 @@ import { exceedsMaxFaults, type Fault, Refusal } from "../model/errors.ts";
 import type { Field, Fields } from "../model/field.ts";
 import { toId } from "../model/record.ts";
 import { fieldPaths, type Resource } from "../model/resource.ts";
+import { decodeUtf8, type FileItem } from "./file-items.ts";
 import type { Decoded } from "./format.ts";
 import { maxValues } from "./malformed.ts";
 import { fromUtf8 } from "./utf8.ts";
+import { readXmlItems } from "./xml-items.ts";
 import { readXml, type XmlDocument, type XmlElement } from "./xml-reader.ts";
 
 /**
@@ -15,7 +17,7 @@ import { readXml, type XmlDocument, type XmlElement } from "./xml-reader.ts";
  * @param maxCount reading stops after this number of elements
  * @throws Refusal `bad-request` if it is malformed or has a DOCTYPE, `unsupported-media-type` if it is not UTF-8
  */
-export function parseXml(body: Uint8Array, maxCount?: number): XmlDocument {
+function parseXml(body: Uint8Array, maxCount: number): XmlDocument {
   refuseOtherEncodings(body);
   const text = fromUtf8(body);
   if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send an XML document");
@@ -32,7 +34,7 @@ export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
 }
 
 /** Decodes the element of a record. @throws Refusal `bad-request` if it has another name */
-export function decodeRecord(resource: Resource, root: XmlElement): Decoded {
+function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   if (root.name !== resource.element) throw otherRoot(resource, root);
   const faults: Fault[] = [];
   const input: Record<string, unknown> = Object.create(null);
@@ -46,11 +48,37 @@ export function decodeRecord(resource: Resource, root: XmlElement): Decoded {
   return { input, faults };
 }
 
-/** Decodes the records of a list: the children of `<Results>`. @throws Refusal `bad-request` if the root element has another name */
-export function decodeList(resource: Resource, root: XmlElement): Decoded[] {
-  if (root.name !== "Results")
-    throw new Refusal("bad-request", `the root element must be <Results>, not <${root.name.slice(0, 100)}>`);
-  return root.children.filter(isElement).map((child) => decodeRecord(resource, child));
+/** Reads the records of a list, the children of `<Results>`, or the only record of a file. @throws Refusal `bad-request`, `unsupported-media-type` */
+export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<FileItem> {
+  const requireRoot = (name: string) => {
+    if (name !== listElement && name !== resource.element)
+      throw new Refusal("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
+  };
+  for await (const { element, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot))
+    yield { text, decoded: decodeRecord(resource, element) };
+}
+
+const listElement = "Results";
+
+/** Bytes at the beginning of a file that say its encoding. */
+const declarationSize = 1024;
+
+/** The chunks of a file, after a look at its declaration. @throws Refusal `unsupported-media-type` */
+async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = new Uint8Array(0);
+  for await (const chunk of bytes) {
+    if (!start) yield chunk;
+    else {
+      start = Buffer.concat([start, chunk]);
+      if (start.length < declarationSize) continue;
+      refuseOtherEncodings(start.subarray(0, declarationSize));
+      yield start;
+      start = undefined;
+    }
+  }
+  if (!start) return;
+  refuseOtherEncodings(start);
+  yield start;
 }
 
 const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };

@@ -1,6 +1,6 @@
 // The tokens of XML 1.0, and reading them from a text.
 
-import { malformed, shownAt } from "./malformed.ts";
+import { firstPosition, malformed, shownAt } from "./malformed.ts";
 
 // XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so each takes time proportional to the text.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
@@ -13,10 +13,15 @@ export const declarationPattern =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
+/** Attributes of one element. */
+const maxAttributes = 100;
+
 /** Reads tokens of `text` from the index `at`. */
 export class XmlScanner {
-  protected readonly text: string;
+  protected text: string;
   protected at = 0;
+  /** The position of the beginning of `text`, which may be a part of a file. */
+  protected from = firstPosition;
 
   constructor(text: string) {
     this.text = text;
@@ -57,13 +62,46 @@ export class XmlScanner {
     return resolved + normalize(raw.slice(from));
   }
 
+  /** The attributes up to the `>` or `/` at the end of the tag. */
+  protected attributes(): ReadonlyMap<string, string> {
+    const attributes = new Map<string, string>();
+    while (true) {
+      const hasSpace = this.skip(spacePattern);
+      const next = this.text[this.at];
+      if (next === ">" || next === "/") return attributes;
+      if (!hasSpace) this.refuse(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
+      const begin = this.at;
+      const name = this.name("an attribute, `/>` or `>`");
+      if (attributes.has(name)) this.refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
+      if (attributes.size === maxAttributes) this.refuse(`an element has at most ${maxAttributes} attributes`, begin);
+      attributes.set(name, this.#attributeValue(name));
+    }
+  }
+
+  #attributeValue(name: string): string {
+    this.skip(spacePattern);
+    if (this.text[this.at] !== "=") this.refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
+    this.at++;
+    this.skip(spacePattern);
+    const quote = this.text[this.at];
+    if (quote !== '"' && quote !== "'") this.refuse(`expected a value in quotes, not ${this.shown}`);
+    const begin = this.at + 1;
+    const end = this.text.indexOf(quote, begin);
+    if (end === -1) this.refuse("this quote is not closed");
+    const raw = this.text.slice(begin, end);
+    const markup = raw.indexOf("<");
+    if (markup !== -1) this.refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
+    this.at = end + 1;
+    return this.resolved(raw, begin, normalizedAttribute);
+  }
+
   /** The next character, for a message. */
   protected get shown(): string {
     return shownAt(this.text, this.at);
   }
 
   protected refuse(detail: string, at = this.at): never {
-    throw malformed("well-formed XML", this.text, at, detail);
+    throw malformed("well-formed XML", this.text, at, detail, this.from);
   }
 }
 
@@ -82,7 +120,7 @@ export function normalizedLines(text: string): string {
   return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
 }
 
-export function normalizedAttribute(text: string): string {
+function normalizedAttribute(text: string): string {
   return text.replace(/\r\n|[\t\r\n]/g, " ");
 }
 

@@ -80,6 +80,15 @@ function position(line: number | undefined, column: number | undefined): string 
 
 /** Problems quote what clients sent: replaces characters that XML cannot contain by U+FFFD. */
 function safeText(text: string): string {
+  return escapeText(withXmlCharacters(text));
+}
+
+/** Text for a comment, which cannot contain two hyphens, nor end in one (XML 1.0 section 2.5). */
+export function escapeXmlComment(text: string): string {
+  return withXmlCharacters(text).replace(/-(?=-|$)/g, "- ");
+}
+
+function withXmlCharacters(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
-  return escapeText(text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd"));
+  return text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 }

@@ -20,7 +20,7 @@ interface Attempt {
   readonly dryRun: boolean;
   readonly signal: AbortSignal;
   readonly now: () => number;
-  /** Where what became of each row goes, and where the refused rows of CSV go. */
+  /** Where what became of each row goes, and where the refused rows go. */
   readonly rows: ImportedRows;
   readonly rejectsPath: string;
   /** Called with the journal entries, also when the attempt fails afterwards; then those of others may be among them. */

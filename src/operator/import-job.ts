@@ -8,6 +8,7 @@ import type { Resource } from "../model/resource.ts";
 import { attemptImport, chosenRows, type JobOptions } from "./import-attempt.ts";
 import { ImportedRows, type RowKind } from "./import-rows.ts";
 import type { RevisionRange } from "./revisions.ts";
+import type { FileFormat } from "./rows.ts";
 import { Upload } from "./upload.ts";
 
 /** What was chosen of the rows that were checked. */
@@ -20,9 +21,6 @@ interface Choice {
 
 /** What became of a check or a run. `failed` means that it ended with an error; rows may have been stored before. */
 type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
-
-/** MiB of a file that is read as a whole, which delays all other requests for about half a second. */
-const maxWhole = { json: 16, xml: 4 };
 
 export class ImportJob {
   readonly #folder: string;
@@ -78,20 +76,14 @@ export class ImportJob {
       isInterrupted: this.#isInterrupted,
       error: this.#error,
       revisions: this.#revisions,
-      /** Whether the refused rows can be had as a file; only those of CSV can. */
-      hasRejects: this.#options?.format === "csv" && !this.isBusy && (this.#rows?.counts.refused ?? 0) > 0,
+      /** Whether there are refused rows, which can be had as a file. */
+      hasRejects: !this.isBusy && (this.#rows?.counts.refused ?? 0) > 0,
     };
   }
 
-  /** Starts the dry run. @throws Refusal `conflict`, `too-large` */
+  /** Starts the dry run. @throws Refusal `conflict` */
   check(engine: Engine, site: number, options: JobOptions, now: () => number): void {
     if (this.isBusy || this.#state === "done" || this.#revisions) throw wrongMoment(this.#state);
-    const max = options.format === "csv" ? undefined : maxWhole[options.format];
-    if (max !== undefined && this.upload.size > max * 1024 * 1024)
-      throw new Refusal(
-        "too-large",
-        `a file of this format may have at most ${max} MiB here; use CSV, or the command line`,
-      );
     this.#options = options;
     this.#start("checking", (signal) => this.#import(engine, site, { options, now, signal, leftOut: undefined }));
   }
@@ -116,10 +108,10 @@ export class ImportJob {
     return { rows: await this.#rows.page(kind, offset, limit), total: this.#rows.counts[kind] };
   }
 
-  /** The path of the file with the refused rows. @throws Refusal `not-found` */
-  get rejectsPath(): string {
-    if (!this.progress.hasRejects) throw new Refusal("not-found", "there are no refused rows");
-    return this.#pathOf("refused.csv");
+  /** The file with the refused rows, and its format. @throws Refusal `not-found` */
+  get rejects(): { readonly path: string; readonly format: FileFormat } {
+    if (!this.progress.hasRejects || !this.#options) throw new Refusal("not-found", "there are no refused rows");
+    return { path: this.#pathOf("refused"), format: this.#options.format };
   }
 
   /** Stops what is in progress, and removes the files. */
@@ -165,7 +157,7 @@ export class ImportJob {
       signal,
       now,
       rows: await this.#newRows(),
-      rejectsPath: this.#pathOf("refused.csv"),
+      rejectsPath: this.#pathOf("refused"),
       onRevisions: (range) => {
         this.#revisions = range;
       },

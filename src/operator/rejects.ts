@@ -1,12 +1,11 @@
-// The rows that an import refused, as a CSV file to correct and to import again: with the columns and the delimiter of the
-// imported file, after two columns for notes, which an import ignores.
+// A file with the rows that an import refused, see refused-rows.ts.
 
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { toCsvRow } from "../formats/csv-rows.ts";
 import type { Fault } from "../model/errors.ts";
 import { requireFolder, writeFile } from "./output.ts";
-import type { CsvSource, NumberedRow } from "./rows.ts";
+import { frameOf, toRefusedRow } from "./refused-rows.ts";
+import type { NumberedRow } from "./rows.ts";
 
 interface Rejects {
   /** @throws Refusal `unavailable` when the file cannot be written */
@@ -17,8 +16,6 @@ interface Rejects {
   abandon(): Promise<void>;
 }
 
-const notes = ["# row", "# fault"];
-
 /**
  * Opens the file for refused rows. Its previous content is replaced when it is closed.
  * @throws Refusal `unavailable` when no file can be created there
@@ -26,23 +23,22 @@ const notes = ["# row", "# fault"];
 export function openRejects(file: string): Rejects {
   requireFolder(file);
   let output: Output | undefined;
+  let frame = { start: "", separator: "", end: "" };
   /** The last row whose quoting has a fault: the quote may never be closed, so that no row can follow. */
   let held = "";
   const close = async () => {
     output ??= openOutput(file);
-    await output.write(held);
+    await output.write(held + frame.end);
     await output.end();
   };
   return {
-    async add({ number, source }, faults) {
-      if (!source) return;
-      if (!output) {
-        output = openOutput(file);
-        await output.write(headerOf(source));
-      }
-      let line = toLine(number, source, faults);
-      if (source.text !== undefined) [line, held] = [held, line];
-      await output.write(line);
+    async add(row, faults) {
+      const isFirst = !output;
+      if (isFirst) frame = frameOf(row.source);
+      output ??= openOutput(file);
+      let text = toRefusedRow(row, faults);
+      if (row.source.format === "csv" && row.source.text !== undefined) [text, held] = [held, text];
+      await output.write((isFirst ? frame.start : frame.separator) + text);
     },
     close,
     abandon: async () => (output ? close().catch(() => {}) : undefined),
@@ -71,23 +67,4 @@ function openOutput(file: string): Output {
       return written;
     },
   };
-}
-
-/** The header row. With a byte order mark, since spreadsheets read UTF-8 only so. */
-function headerOf({ table }: CsvSource): string {
-  const header = hasNotes(table.header) ? table.header : [...notes, ...table.header];
-  return `\ufeff${toCsvRow(header, table.delimiter)}`;
-}
-
-function toLine(row: number, { table, cells, text }: CsvSource, faults: readonly Fault[]): string {
-  const { header, delimiter } = table;
-  const fault = faults.map(({ field, detail }) => (field ? `${field}: ${detail}` : detail)).join("; ");
-  if (text === undefined) return toCsvRow([row, fault, ...(hasNotes(header) ? cells.slice(2) : cells)], delimiter);
-  const line = /[\r\n]$/.test(text) ? text : `${text}\r\n`;
-  return hasNotes(header) ? line : `${toCsvRow([row, fault], delimiter).trimEnd()}${delimiter}${line}`;
-}
-
-/** Whether the imported file was itself written here. */
-function hasNotes(header: readonly string[]): boolean {
-  return notes.every((note, index) => header[index] === note);
 }

@@ -4,30 +4,48 @@ import { decodeText } from "../formats/charset.ts";
 import { type CellPlan, decodeCsvLine, planColumns } from "../formats/csv.ts";
 import { type CsvMapping, planMapping } from "../formats/csv-mapping.ts";
 import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
+import { decodeUtf8 } from "../formats/file-items.ts";
 import type { Decoded } from "../formats/format.ts";
-import { decodeJson } from "../formats/json.ts";
-import { fromUtf8 } from "../formats/utf8.ts";
-import { decodeList, decodeRecord, parseXml } from "../formats/xml-record.ts";
+import { readJsonItems } from "../formats/json-items.ts";
+import { readXmlRecords } from "../formats/xml-record.ts";
+import { createPace } from "../lib/pace.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 
 export const fileFormats = ["csv", "json", "xml"] as const;
 export type FileFormat = (typeof fileFormats)[number];
 
+/** The format that the extension of a file names. */
+export function formatOf(file: string): FileFormat | undefined {
+  return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
+}
+
 /** A row and its number: in CSV, that of a spreadsheet (the header is 1); otherwise its position in the list, from 1. */
 export interface NumberedRow {
   readonly number: number;
   readonly decoded: Decoded;
-  /** The row as it is in the file, if that is CSV. */
-  readonly source?: CsvSource;
+  /** How the row is in the file. */
+  readonly source: RowSource;
+}
+
+export type RowSource = CsvSource | ItemSource;
+
+/** A record of a JSON or XML file. */
+export interface ItemSource {
+  readonly format: "json" | "xml";
+  readonly text: string;
 }
 
 export interface CsvSource {
+  readonly format: "csv";
   readonly table: { readonly header: readonly string[]; readonly delimiter: string };
   readonly cells: readonly string[];
   /** The text of the row, if its quoting has a fault. */
   readonly text: string | undefined;
 }
+
+/** What is noted of a row in a file of refused rows: columns of CSV, members of JSON. An import ignores them. */
+export const notes = ["# row", "# fault"] as const;
 
 /** How a CSV file is written, where that differs from what `export` writes. */
 export interface CsvOptions {
@@ -42,7 +60,7 @@ export interface CsvOptions {
 }
 
 /**
- * Reads the rows of a file. CSV is read row by row, so that a file can have any size; JSON and XML are read into memory.
+ * Reads the rows of a file one by one, so that it can have any size. Rows come before a fault in the syntax of later ones is found.
  * @throws Refusal `bad-request` or `invalid-record` when the file as a whole cannot be read
  */
 export async function* readRows(
@@ -53,10 +71,40 @@ export async function* readRows(
 ): AsyncGenerator<NumberedRow> {
   if (format === "csv") yield* readCsv(resource, bytes, options);
   else {
-    const whole = await gather(bytes);
-    const decoded = format === "json" ? readJson(whole) : readXml(resource, whole);
-    yield* decoded.map((item, index) => ({ number: index + 1, decoded: item }));
+    let number = 0;
+    const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
+    for await (const { text, decoded } of items) {
+      const row = format === "json" ? { ...decoded, input: withoutNotes(decoded.input) } : decoded;
+      yield { number: ++number, decoded: row, source: { format, text } };
+    }
   }
+}
+
+/**
+ * As `readRows`, for a file that comes only once. JSON and XML are kept in memory and read to their end first: if such a file was cut short, none
+ * of its rows come.
+ */
+export async function* readCompleteRows(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: FileFormat,
+  options: CsvOptions = {},
+): AsyncGenerator<NumberedRow> {
+  if (format === "csv") return yield* readCsv(resource, bytes, options);
+  const chunks = await Array.fromAsync(bytes);
+  const pace = createPace();
+  for await (const _ of readRows(resource, inTurn(chunks), format)) await pace();
+  yield* readRows(resource, inTurn(chunks), format);
+}
+
+/** What an import has written about a row that it refused is no part of the record. */
+function withoutNotes(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !notes.some((note) => note in input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !notes.some((note) => note === name)));
+}
+
+async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
 }
 
 async function* readCsv(
@@ -79,7 +127,7 @@ async function* readCsv(
           ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
           : decodeCsvLine(plan, cells);
         if (!decoded) onSkipped?.();
-        else yield { number, decoded, source: { table, cells, text: fault?.text } };
+        else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
       }
     }
   }
@@ -108,21 +156,4 @@ function tooLong(row: number): Refusal {
     "bad-request",
     `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
   );
-}
-
-function readJson(whole: Uint8Array): Decoded[] {
-  const { input, faults } = decodeJson(fromUtf8(whole));
-  if (faults.length > 0) throw invalidRecord(faults);
-  return (Array.isArray(input) ? input : [input]).map((item) => ({ input: item, faults: [] }));
-}
-
-function readXml(resource: Resource, whole: Uint8Array): Decoded[] {
-  const { root } = parseXml(whole);
-  return root.name === resource.element ? [decodeRecord(resource, root)] : decodeList(resource, root);
-}
-
-async function gather(bytes: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }

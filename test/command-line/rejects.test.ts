@@ -74,6 +74,29 @@ test("without refused rows the file is empty; an import that fails leaves it as 
   expect(readdirSync(shop.folder).filter((name) => name.endsWith(".part"))).toEqual([]);
 });
 
+test.each([
+  [
+    "json",
+    '[{"Name":"Good"},{"Name":"","ID":7},{"Name":"B","Nam":"x"}]',
+    '{"# row":2,"# fault":"Name: must not be empty","Name":"","ID":7}',
+  ],
+  [
+    "xml",
+    "<Results><Brand><Name>Good</Name></Brand><Brand ID='7'/></Results>",
+    "<!-- row 2: Name: is required -->\n<Brand ID='7'/>",
+  ],
+])("refused rows of a %s file are in one of that format, to correct and to import again", async (format, content, written) => {
+  const file = shop.file(`refused.${format}`);
+  const { stdout } = await load(content, "--format", format, "--rejects", file);
+  expect(stdout).toContain("1 created");
+  expect(read(`refused.${format}`)).toContain(written);
+  const corrected = read(`refused.${format}`)
+    .replace('"Name":""', '"Name":"Seven"')
+    .replace("<Brand ID='7'/>", "<Brand ID='7'><Name>Seven</Name></Brand>");
+  expect((await load(corrected, "--format", format)).stdout).toContain("1 created");
+  expect(await names()).toEqual(["Good", "Seven"]);
+});
+
 test("a dry run writes the file too", async () => {
   const { stderr } = await load("Name,AccountNumber\nA,1\n,2\n", "--dry-run", "--rejects", "dry.csv");
   expect(stderr).toEndWith("the refused rows are in dry.csv\n");
@@ -122,7 +145,11 @@ const wrong: [string[], number, RegExp][] = [
   [["--rejects", ""], 2, /file name of --rejects is empty/],
   [["--rejects", "."], 2, /--rejects \. is a folder/],
   [["--rejects", "no-folder/x.csv"], 1, /cannot write no-folder\/x\.csv/],
-  [["--rejects", "x.csv", "--format", "xml"], 2, /--rejects is for CSV files, and this one is xml/],
+  [
+    ["--rejects", "x.csv", "--format", "xml"],
+    2,
+    /x\.csv: refused rows are written as they were read, and this file is xml/,
+  ],
 ];
 test.each(wrong)("%j exits with %i", async (args, status, message) => {
   const { code, stdout, stderr } = await load("Name\nA\n", ...args);

@@ -201,13 +201,40 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(checked).toMatchObject({ state: "checked", error: null, counts: { created: 1 } });
   });
 
-  test("a check of many rows leaves turns for other requests", async () => {
+  const many: [string, string][] = [
+    ["csv", `Name\n${times(20_000, (n) => `Brand ${n}\n`)}`],
+    ["json", `[${times(20_000, (n) => `${n ? "," : ""}{"Name":"Brand ${n}"}`)}]`],
+    ["xml", `<Results>${times(20_000, (n) => `<Brand><Name>Brand ${n}</Name></Brand>`)}</Results>`],
+  ];
+  test.each(many)("a check of many rows leaves turns for other requests (%s)", async (format, content) => {
     await newSite();
-    const path = await upload(bytes(`Name\n${times(20_000, (n) => `Brand ${n}\n`)}`));
-    await anna.call("POST", `${path}/check`, { format: "csv" });
-    let responses = 0;
-    while ((await anna.call("GET", path)).json.state === "checking") responses++;
-    expect(responses).toBeGreaterThan(0);
+    const path = await upload(bytes(content));
+    await anna.call("POST", `${path}/check`, { format });
+    let seen = new Set<number>();
+    for (let state = "checking"; state === "checking"; ) {
+      const { json } = await anna.call("GET", path);
+      state = json.state;
+      seen = seen.add(json.rows);
+    }
+    // The first ones came while it was in progress.
+    expect(seen.size).toBeGreaterThan(2);
+    expect((await anna.call("GET", path)).json.counts.created).toBe(20_000);
+  });
+
+  const faulty: [string, string, string][] = [
+    ["json", '[{"Name":"A"},{"Name":""}]', '{"# row":2,"# fault":"Name: must not be empty","Name":""}'],
+    ["xml", "<Results><Brand><Name>A</Name></Brand><Brand/></Results>", "<!-- row 2: Name: is required -->\n<Brand/>"],
+  ];
+  test.each(
+    faulty,
+  )("the refused rows of a %s file can be had as a file of that format", async (format, content, row) => {
+    await newSite();
+    const path = await upload(bytes(content));
+    expect((await act(path, "check", { format })).hasRejects).toBe(true);
+    await act(path, "run", {});
+    const file = await anna.call("GET", `${path}/refused`);
+    expect(file.headers.get("Content-Disposition")).toBe(`attachment; filename="refused.${format}"`);
+    expect(file.text).toContain(row);
   });
 });
 

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { toCsvRow } from "../../src/formats/csv-rows.ts";
+import { xml } from "../../src/formats/xml.ts";
 import { openRejects } from "../../src/operator/rejects.ts";
-import { type CsvOptions, readRows } from "../../src/operator/rows.ts";
+import { type CsvOptions, type FileFormat, readRows } from "../../src/operator/rows.ts";
 import { brand } from "../../src/resources/brand.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-rejects-"));
@@ -13,11 +14,26 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 type Row = Awaited<ReturnType<typeof read>>[number];
 
-async function read(content: string | Uint8Array, options: CsvOptions = {}) {
+async function read(content: string | Uint8Array, options: CsvOptions = {}, format: FileFormat = "csv") {
   const bytes = (async function* () {
     yield Buffer.from(content);
   })();
-  return Array.fromAsync(readRows(brand, bytes, "csv", options));
+  return Array.fromAsync(readRows(brand, bytes, format, options));
+}
+
+/** Writes all rows of `content` as refused ones to `file`. */
+async function reject(
+  file: string,
+  content: string | Uint8Array,
+  options: CsvOptions,
+  format?: FileFormat,
+  detail = 'is "refused", here',
+) {
+  const rows = await read(content, options, format);
+  const rejects = openRejects(file);
+  for (const row of rows) await rejects.add(row, [{ field: "Name", detail }]);
+  await rejects.close();
+  return rows;
 }
 
 const cell = fc.string({ unit: fc.constantFrom('"', ",", ";", "\t", "\r", "\n", " ", "a", "é", "😀", "=", "\ufeff") });
@@ -29,26 +45,64 @@ const anyText = cell.map((text) => () => text);
 
 test("all rows, faulty ones too, are read back from the file as they were, and again from the file of that import", async () => {
   const file = join(folder, "rejects.csv");
-  const reject = async (content: string | Uint8Array, options: CsvOptions) => {
-    const rows = await read(content, options);
-    const rejects = openRejects(file);
-    for (const row of rows) await rejects.add(row, [{ field: "Name", detail: 'is "refused", here' }]);
-    await rejects.close();
-    return rows;
-  };
   await fc.assert(
     fc.asyncProperty(fc.oneof(written, anyText), fc.constantFrom(",", ";", "\t"), async (text, delimiter) => {
-      const rows = await reject(toCsvRow(header, delimiter) + text(delimiter), { delimiter });
+      const rows = await reject(file, toCsvRow(header, delimiter) + text(delimiter), { delimiter });
       const first = readFileSync(file);
       if (rows.length === 0) return expect(first.length).toBe(0);
       // The encoding does not matter: the file has a byte order mark.
-      const again = await reject(first, { encoding: "windows-1252" });
-      const readable = (all: Row[]) => all.filter(({ source }) => source?.text === undefined);
-      expect(readable(again).map(({ source }) => source?.cells)).toEqual(
-        readable(rows).map(({ number, source }) => [`${number}`, 'Name: is "refused", here', ...(source?.cells ?? [])]),
+      const again = await reject(file, first, { encoding: "windows-1252" });
+      const readable = (all: Row[]) =>
+        all.flatMap(({ number, source }) =>
+          source.format === "csv" && source.text === undefined ? [{ number, cells: source.cells }] : [],
+        );
+      expect(readable(again).map(({ cells }) => cells)).toEqual(
+        readable(rows).map(({ number, cells }) => [`${number}`, 'Name: is "refused", here', ...cells]),
       );
       expect(again).toHaveLength(rows.length);
     }),
     { numRuns: 300 },
+  );
+});
+
+const awkward = fc.string({
+  unit: fc.constantFrom('"', "\\", "{", "}", "]", "<", ">", "&", "--", "-", "# row", "\n", "\u0001", "é", "😀"),
+});
+const items = fc.array(fc.record({ ID: fc.integer({ min: 1 }), Name: awkward }, { requiredKeys: [] }), {
+  minLength: 1,
+  maxLength: 5,
+});
+const contents: Record<"json" | "xml", (list: object[]) => string> = {
+  json: (list) => JSON.stringify(list),
+  xml: (list) => xml.listStart + list.map((item) => xml.part(brand, { ID: 1, ...item })).join("") + xml.listEnd,
+};
+
+test.each([
+  "json",
+  "xml",
+] as const)("refused records of %s are read back as they were, and again from the file of that import", async (format) => {
+  const file = join(folder, `rejects.${format}`);
+  await fc.assert(
+    fc.asyncProperty(items, awkward, async (list, detail) => {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML cannot contain it
+      const content = contents[format](list).replaceAll(format === "xml" ? /\u0001/g : "\n", "");
+      const rows = await reject(file, content, {}, format, detail);
+      const first = readFileSync(file, "utf8");
+      const again = await reject(file, first, {}, format, detail);
+      expect(again.map(({ decoded }) => decoded)).toEqual(rows.map(({ decoded }) => decoded));
+      expect(readFileSync(file, "utf8").replaceAll(/row"?:? [0-9]+/g, "")).toBe(
+        first.replaceAll(/row"?:? [0-9]+/g, ""),
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("what a refused record has in its file is kept, also what is not read of it", async () => {
+  const file = join(folder, "kept.json");
+  await reject(file, '[{"Name":"A","Name":"B","ID":12345678901234567890},{},5,{ "# fault": "mine" }]', {}, "json", "x");
+  expect(readFileSync(file, "utf8")).toBe(
+    '[\n{"# row":1,"# fault":"Name: x","Name":"A","Name":"B","ID":12345678901234567890},\n' +
+      '{"# row":2,"# fault":"Name: x"},\n5,\n{ "# fault": "mine" }\n]\n',
   );
 });

@@ -106,9 +106,10 @@ async function listRows({ query }: Call, { job }: BegunImport) {
 const maxDownload = 64 * 1024 * 1024;
 
 async function refusedRows({ job }: BegunImport): Promise<Response> {
-  const file = Bun.file(job.rejectsPath);
+  const { path, format } = job.rejects;
+  const file = Bun.file(path);
   if (file.size > maxDownload) throw tooLarge("the file of refused rows");
-  return toFile(await file.bytes(), "text/csv; charset=utf-8", "refused.csv");
+  return toFile(await file.bytes(), `${types[format]}; charset=utf-8`, `refused.${format}`);
 }
 
 const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };

@@ -1,0 +1,141 @@
+// The items of a JSON list, one after the other, so that the list can have any size. Each is read as one value (json-reader.ts); here only its
+// end is found.
+
+import { Refusal } from "../model/errors.ts";
+import { type FileItem, maxItemLength, tooLong } from "./file-items.ts";
+import { parseFaultless } from "./json-parse.ts";
+import { hintAt, readJson } from "./json-reader.ts";
+import { firstPosition, malformed, positionOf, shownAt } from "./malformed.ts";
+
+/**
+ * The items of the list that a text is, or its only value.
+ * @throws Refusal `bad-request` where the text is malformed, empty, or has an item longer than `maxItemLength`
+ */
+export async function* readJsonItems(chunks: AsyncIterable<string>): AsyncGenerator<FileItem> {
+  const text = new ArrivingText(chunks);
+  await text.skipSpace();
+  if (text.next === undefined) throw new Refusal("bad-request", "the file is empty");
+  if (text.isAt("{")) while (await text.more());
+  if (!text.isAt("[")) return yield text.read();
+  text.at++;
+  await text.skipSpace();
+  let separator = text.isAt("]") ? await text.separator() : ",";
+  while (separator === ",") {
+    yield text.read(await text.endOfItem());
+    separator = await text.separator();
+  }
+  await text.skipSpace();
+  if (text.next !== undefined) text.refuse(`${text.shown} follows the end of the value`);
+}
+
+/** What has arrived of a text and has not been read, from the index `at` on. */
+class ArrivingText {
+  at = 0;
+  readonly #chunks: AsyncIterator<string>;
+  #text = "";
+  /** The position of the beginning of `#text` in the file. */
+  #from = firstPosition;
+  #count = 0;
+
+  constructor(chunks: AsyncIterable<string>) {
+    this.#chunks = chunks[Symbol.asyncIterator]();
+  }
+
+  get next(): string | undefined {
+    return this.#text[this.at];
+  }
+
+  isAt(character: string): boolean {
+    return this.next === character;
+  }
+
+  /** The next character, for a message. */
+  get shown(): string {
+    return shownAt(this.#text, this.at);
+  }
+
+  /** Whether there was more of the text. */
+  async more(): Promise<boolean> {
+    if (this.#text.length - this.at > maxItemLength) throw tooLong(this.#count + 1);
+    const { done, value } = await this.#chunks.next();
+    if (done) return false;
+    this.#from = positionOf(this.#text, this.at, this.#from);
+    this.#text = this.#text.slice(this.at) + value;
+    this.at = 0;
+    return true;
+  }
+
+  async skipSpace(): Promise<void> {
+    do {
+      while (this.next !== undefined && " \n\r\t".includes(this.next)) this.at++;
+    } while (this.next === undefined && (await this.more()));
+  }
+
+  /** The index after the item that begins here; undefined when the text ends in it. */
+  async endOfItem(): Promise<number | undefined> {
+    for (;;) {
+      const end = endOfItem(this.#text, this.at);
+      if (end !== undefined || !(await this.more())) return end;
+    }
+  }
+
+  /** Reads the item up to `end`, or to the end of the text. @throws Refusal `bad-request` */
+  read(end = this.#text.length): FileItem {
+    const text = this.#text.slice(this.at, end).trim();
+    if (text.length > maxItemLength) throw tooLong(this.#count + 1);
+    const input = parseFaultless(text, Number.POSITIVE_INFINITY);
+    const decoded = input === undefined ? this.#readSlowly(end) : { input, faults: [] };
+    this.at = end;
+    this.#count++;
+    return { text, decoded };
+  }
+
+  /** Also finds out what is wrong, and where. */
+  #readSlowly(end: number) {
+    const text = this.#text.slice(this.at, end);
+    const separator = this.#text[end];
+    if (separator !== undefined && /^[ \t\r\n]*$/.test(text)) {
+      this.at = end;
+      this.refuse(`expected a value, not ${this.shown}${hintAt(separator)}`);
+    }
+    return readJson(text, Number.POSITIVE_INFINITY, positionOf(this.#text, this.at, this.#from));
+  }
+
+  /** Reads the `,` before the next item, or the `]` of the list. */
+  async separator(): Promise<string> {
+    await this.skipSpace();
+    const { next } = this;
+    if (next !== "," && next !== "]") this.refuse(`expected \`,\` or \`]\`, not ${this.shown}`);
+    this.at++;
+    return next;
+  }
+
+  refuse(detail: string): never {
+    throw malformed("valid JSON", this.#text, this.at, detail, this.#from);
+  }
+}
+
+/** The index after the object or list that begins at `start`, or that of the `,` or bracket after another value. */
+function endOfItem(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) {
+      at = endOfString(text, at + 1);
+      if (at === -1) return undefined;
+    } else if (code === 0x7b || code === 0x5b) depth++;
+    else if (depth === 0 && (code === 0x2c || code === 0x7d || code === 0x5d)) return at;
+    else if ((code === 0x7d || code === 0x5d) && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+/** The index of the quote that ends the string whose content begins at `start`; -1 when there is none. */
+function endOfString(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) return at;
+    if (code === 0x5c) at++;
+  }
+  return -1;
+}
