@@ -1,11 +1,12 @@
 import { useCallback, useEffect, useState } from "react";
-import { HashRouter } from "react-router-dom";
+import { RouterProvider } from "react-router-dom";
 import type { SessionInfo } from "./api.ts";
 import { type Declared, loadDeclared } from "./declarations.ts";
 import { Plain } from "./plain.tsx";
+import { openRouter } from "./router.tsx";
 import { currentSession, redeemLink, takeLink } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
-import { Sites } from "./sites.tsx";
+import { Sites, SitesContext } from "./sites.tsx";
 import { texts } from "./texts.ts";
 
 type State =
@@ -49,9 +50,9 @@ export function App() {
     return <Plain title={texts.app.unreachable} detail={state.fault} action={texts.app.retry} onAction={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return (
-    <HashRouter>
-      <Sites session={state.session} declared={state.declared} reload={reload} />
-    </HashRouter>
+    <SitesContext value={{ session: state.session, declared: state.declared, reload }}>
+      <RouterProvider router={openRouter(<Sites />)} />
+    </SitesContext>
   );
 }
 

@@ -1,12 +1,15 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack } from "@mui/material";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useId, useState } from "react";
 import { useTranslate } from "react-admin";
+import { askToLose, useUnsaved } from "./shell/unsaved.ts";
 
 interface ConfirmProps {
   readonly title: string;
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean | undefined;
+  /** Whether something was typed or chosen, so that the dialog asks before it is closed without its action. */
+  readonly isEdited?: boolean;
   readonly onConfirm: () => Promise<unknown>;
   readonly onClose: () => void;
   readonly children: ReactNode;
@@ -18,6 +21,7 @@ export function Confirm({
   action,
   isDangerous = false,
   isDisabled = false,
+  isEdited = false,
   onConfirm,
   onClose,
   children,
@@ -25,12 +29,17 @@ export function Confirm({
   const translate = useTranslate();
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const titleId = useId();
+  const forget = useUnsaved(isEdited);
+  const cancel = () => (isEdited ? askToLose(onClose) : onClose());
 
   async function submit(event: FormEvent) {
     event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
     try {
       await onConfirm();
+      forget();
       onClose();
     } catch (error) {
       setFault((error as Error).message);
@@ -39,9 +48,9 @@ export function Confirm({
   }
 
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="xs" aria-labelledby="confirm">
+    <Dialog open onClose={cancel} fullWidth maxWidth="xs" aria-labelledby={titleId}>
       <form onSubmit={submit}>
-        <DialogTitle id="confirm">{title}</DialogTitle>
+        <DialogTitle id={titleId}>{title}</DialogTitle>
         <DialogContent>
           <Stack spacing={2}>
             {children}
@@ -49,7 +58,7 @@ export function Confirm({
           </Stack>
         </DialogContent>
         <DialogActions>
-          <Button onClick={onClose}>{translate("keys.cancel")}</Button>
+          <Button onClick={cancel}>{translate("keys.cancel")}</Button>
           <Button
             type="submit"
             variant="contained"

@@ -10,6 +10,7 @@ import { FindButton, FindDialog } from "./find/find-dialog.tsx";
 import { ConnectionNotices } from "./shell/connection-notices.tsx";
 import { Shortcuts } from "./shell/shortcuts.tsx";
 import { SiteChoice } from "./shell/site-choice.tsx";
+import { UnsavedGuard } from "./shell/unsaved-guard.tsx";
 import { ConsoleUserMenu } from "./shell/user-menu.tsx";
 import { useDeclared, useSession, useSite } from "./site-context.ts";
 import { texts } from "./texts.ts";
@@ -32,6 +33,7 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
       </Portal>
       <FindDialog />
       <Shortcuts />
+      <UnsavedGuard />
     </Layout>
   );
 }

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { createContext, useContext, useMemo } from "react";
 import { Admin, CustomRoutes, Resource } from "react-admin";
 import { Navigate, Route, Routes, useParams } from "react-router-dom";
 import type { SessionInfo } from "./api.ts";
@@ -29,8 +29,13 @@ interface SitesProps {
   readonly reload: () => Promise<void>;
 }
 
+/** What the router, which is made once, cannot hand over. */
+export const SitesContext = createContext<SitesProps | undefined>(undefined);
+
 /** The site that the address names, or the first one. */
-export function Sites(props: SitesProps) {
+export function Sites() {
+  const props = useContext(SitesContext);
+  if (!props) return null;
   const [first] = props.declared.sites;
   if (!first) return <FirstSite session={props.session} reload={props.reload} />;
   return (

@@ -1,6 +1,7 @@
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useSite } from "../site-context.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { type ImportKind, type ImportState, importKinds, runImport } from "./imports.ts";
@@ -34,6 +35,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
   const chosen = chosenRows(counts, choice);
+  useUnsaved(useEdited([[...choice.rows.keys()], [...choice.kinds]]));
   const run = async () => {
     setBusy(true);
     try {

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ResourceDeclaration } from "../declarations.ts";
+import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useDeclared, useSite } from "../site-context.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
@@ -78,6 +79,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
   const match = usableMatch(resource, mapping, isCsv, chosenMatch);
   const [fault, setFault] = useState("");
   const [isBusy, setBusy] = useState(false);
+  useUnsaved(useEdited([mapping, chosenMatch]));
   const check = async () => {
     const { format, encoding, delimiter } = look;
     const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
@@ -107,7 +109,7 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
         >
           {translate("import.check")}
         </Button>
-        <Button onClick={onAgain}>{translate("import.again")}</Button>
+        <Button onClick={() => askToLose(onAgain)}>{translate("import.again")}</Button>
         {isCsv && <MappingFile mapping={mapping} onLoad={setMapping} />}
       </Stack>
     </>

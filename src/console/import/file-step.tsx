@@ -1,7 +1,8 @@
 import UploadIcon from "@mui/icons-material/UploadFile";
 import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/material";
-import { type DragEvent, useRef, useState } from "react";
+import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useTranslate } from "react-admin";
+import { useUnsaved } from "../shell/unsaved.ts";
 import { useDeclared, useSite } from "../site-context.ts";
 import { upload } from "./imports.ts";
 import { ResourceChoice } from "./resource-choice.tsx";
@@ -25,12 +26,16 @@ export function FileStep({ onSent }: FileStepProps) {
   const [resource, setResource] = useState(resources[0]?.path ?? "");
   const [sending, setSending] = useState<Sending>();
   const [fault, setFault] = useState("");
+  const forget = useUnsaved(sending !== undefined);
+  const left = useLeft();
   const send = async (file: File | null | undefined) => {
     if (!file) return;
     setFault("");
     setSending({ name: file.name, share: 0 });
     try {
-      onSent(await upload(site, resource, file, (share) => setSending({ name: file.name, share })));
+      const id = await upload(site, resource, file, (share) => setSending({ name: file.name, share }), left);
+      forget();
+      onSent(id);
     } catch (error) {
       setFault((error as Error).message);
       setSending(undefined);
@@ -57,6 +62,17 @@ export function FileStep({ onSent }: FileStepProps) {
       )}
     </Stack>
   );
+}
+
+/** A signal for when the step is left. */
+function useLeft(): AbortSignal {
+  const [controller, setController] = useState(() => new AbortController());
+  useEffect(() => {
+    // React may run an effect twice.
+    if (controller.signal.aborted) setController(new AbortController());
+    return () => controller.abort();
+  }, [controller]);
+  return controller.signal;
 }
 
 function DropZone({ onFile }: { readonly onFile: (file: File | null | undefined) => void }) {

@@ -74,20 +74,23 @@ function pathOf(site: string, id = ""): string {
   return `/sites/${encodeURIComponent(site)}/imports${id && `/${id}`}`;
 }
 
-/** Begins an import and sends its file. @param onProgress is called with the share that has arrived, 0 to 1 */
+/** Begins an import and sends its file. @param onProgress is called with the share that has arrived, 0 to 1 @param signal stops it */
 export async function upload(
   site: string,
   resource: string,
   file: File,
   onProgress: (share: number) => void,
+  signal: AbortSignal,
 ): Promise<string> {
   const { id } = await callApi<ImportState>("POST", pathOf(site), { resource, name: file.name });
   try {
     for (let part = 0; part * partSize < file.size; part++) {
+      signal.throwIfAborted();
       const bytes = await file.slice(part * partSize, (part + 1) * partSize).arrayBuffer();
       await sendBytes("PUT", `${pathOf(site, id)}/parts/${part}`, bytes);
       onProgress(Math.min(1, ((part + 1) * partSize) / file.size));
     }
+    signal.throwIfAborted();
     return id;
   } catch (error) {
     await discardImport(site, id).catch(() => {});

@@ -2,6 +2,7 @@ import { MenuItem, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
+import { useEdited } from "../shell/unsaved.ts";
 import type { ApiKey, KeyValues } from "./keys.ts";
 
 interface KeyFormProps {
@@ -24,11 +25,13 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
     rate: rate === "" ? null : Number(rate),
     expires: expires === "" ? null : new Date(`${expires}T23:59:59`).toISOString(),
   };
+  const isEdited = useEdited([label, scope, rate, expires]);
   const title = translate(apiKey ? "keys.edit" : "keys.make");
   return (
     <Confirm
       title={title}
       action={translate(apiKey ? "keys.save" : "keys.create")}
+      isEdited={isEdited}
       onConfirm={() => onSubmit(settings)}
       onClose={onClose}
     >

@@ -2,6 +2,7 @@ import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Ty
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
+import { useEdited } from "../shell/unsaved.ts";
 import { useDeclared, useSession } from "../site-context.ts";
 import type { Operator } from "./operators.ts";
 
@@ -20,6 +21,7 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
     <Confirm
       title={translate("operators.add")}
       action={translate("keys.create")}
+      isEdited={useEdited([name, isForAll, sites])}
       isDisabled={!isForAll && sites.length === 0}
       onConfirm={() => onSubmit(name.trim(), isForAll ? null : sites)}
       onClose={onClose}

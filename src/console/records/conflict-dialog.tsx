@@ -1,53 +1,63 @@
-import {
-  Alert,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  Table,
-  TableBody,
-  TableCell,
-  TableHead,
-  TableRow,
-  Typography,
-} from "@mui/material";
-import { useEffect, useState } from "react";
+import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Typography } from "@mui/material";
+import { useCallback, useEffect, useState } from "react";
 import { useDataProvider, useRefresh, useTranslate } from "react-admin";
-import { labelOf, type ResourceDeclaration } from "../declarations.ts";
-import { differences, type RecordValues } from "../history/history.ts";
+import type { ResourceDeclaration } from "../declarations.ts";
+import type { RecordValues } from "../history/history.ts";
+import { ConflictTable } from "./conflict-table.tsx";
+import { type DifferingField, differingFields, mergedValues, type Side } from "./merge.ts";
+
+/** A change that was refused, since someone else has changed the record. */
+export interface Conflict {
+  /** The record as it was when the form was opened. */
+  readonly base: RecordValues;
+  /** The values that could not be saved. */
+  readonly mine: RecordValues;
+}
 
 interface ConflictDialogProps {
   readonly resource: ResourceDeclaration;
   readonly id: string;
-  /** The values that could not be saved. */
-  readonly mine: object;
+  readonly conflict: Conflict;
+  /** Back to the form, as it is. */
   readonly onClose: () => void;
+  /** Discards what was typed. */
+  readonly onDiscard: () => void;
   readonly onDone: () => void;
 }
 
-/** Shows what someone else has saved meanwhile beside what was typed here, and asks which of them is to stay. */
-export function ConflictDialog({ resource, id, mine, onClose, onDone }: ConflictDialogProps) {
+/** Shows what someone else has saved meanwhile beside what was typed here, and asks for each field which of them is to stay. */
+export function ConflictDialog({ resource, id, conflict, onClose, onDiscard, onDone }: ConflictDialogProps) {
   const translate = useTranslate();
   const provider = useDataProvider();
   const refresh = useRefresh();
-  const [stored, setStored] = useState<{ readonly version: string }>();
-  const [fault, setFault] = useState("");
-  // biome-ignore lint/correctness/useExhaustiveDependencies: read once
+  const { stored, fault, read, setFault } = useStored(resource.path, id);
+  const [choices, setChoices] = useState<Readonly<Record<string, Side>>>({});
+  const [isBusy, setBusy] = useState(false);
+  const fields = stored && differingFields(conflict.base, stored, conflict.mine);
+  const chosen = ({ path, suggested }: DifferingField) => choices[path] ?? suggested;
+  const isSame = fields?.length === 0;
+  // The change was stored, and only the response was lost.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once
   useEffect(() => {
-    provider.getOne(resource.path, { id }).then(
-      ({ data }) => setStored(data),
-      (error) => setFault(error.message),
-    );
-  }, []);
+    if (isSame) finish();
+  }, [isSame]);
 
-  async function keepMine() {
+  function finish() {
+    refresh();
+    onDone();
+  }
+
+  async function save() {
+    if (!fields || isBusy) return;
+    setBusy(true);
     try {
-      await provider.update(resource.path, { id, data: mine, previousData: stored as never });
-      refresh();
-      onDone();
+      const data = mergedValues(conflict.mine, fields, chosen);
+      await provider.update(resource.path, { id, data, previousData: stored as never });
+      finish();
     } catch (error) {
+      if ((error as { readonly status?: number }).status === 412) await read();
       setFault((error as Error).message);
+      setBusy(false);
     }
   }
 
@@ -57,52 +67,37 @@ export function ConflictDialog({ resource, id, mine, onClose, onDone }: Conflict
       <DialogContent>
         <Typography sx={{ mb: 1 }}>{translate("record.conflict")}</Typography>
         {fault && <Alert severity="error">{fault}</Alert>}
-        {stored && <Differences theirs={stored as unknown as RecordValues} mine={mine as RecordValues} />}
+        {fields && (
+          <ConflictTable
+            fields={fields}
+            chosen={chosen}
+            onChoose={(path, side) => setChoices({ ...choices, [path]: side })}
+          />
+        )}
       </DialogContent>
       <DialogActions>
-        <Button
-          onClick={() => {
-            refresh();
-            onClose();
-          }}
-        >
-          {translate("record.take_theirs")}
-        </Button>
-        <Button variant="contained" onClick={keepMine} disabled={!stored}>
-          {translate("record.keep_mine")}
+        <Button onClick={onDiscard}>{translate("record.take_theirs")}</Button>
+        <Button variant="contained" onClick={save} disabled={!stored || isBusy}>
+          {translate("record.save_chosen")}
         </Button>
       </DialogActions>
     </Dialog>
   );
 }
 
-const notFields = new Set(["id", "version"]);
-
-function Differences({ theirs, mine }: { readonly theirs: RecordValues; readonly mine: RecordValues }) {
-  const translate = useTranslate();
-  const shown = (text: string) => text || <em>{translate("record.empty_value")}</em>;
-  return (
-    <Table size="small">
-      <TableHead>
-        <TableRow>
-          <TableCell component="td" />
-          <TableCell>{translate("record.theirs")}</TableCell>
-          <TableCell>{translate("record.mine")}</TableCell>
-        </TableRow>
-      </TableHead>
-      <TableBody>
-        {differences(theirs, mine)
-          .filter(({ path }) => !notFields.has(path))
-          .map(({ path, before, after }) => (
-            <TableRow key={path}>
-              <TableCell component="th" scope="row">
-                {labelOf(path)}
-              </TableCell>
-              <TableCell sx={{ overflowWrap: "anywhere" }}>{shown(before)}</TableCell>
-              <TableCell sx={{ overflowWrap: "anywhere" }}>{shown(after)}</TableCell>
-            </TableRow>
-          ))}
-      </TableBody>
-    </Table>
+/** The record as it is stored now, read again on request. */
+function useStored(resource: string, id: string) {
+  const provider = useDataProvider();
+  const [stored, setStored] = useState<RecordValues>();
+  const [fault, setFault] = useState("");
+  const read = useCallback(
+    () =>
+      provider.getOne(resource, { id }).then(
+        ({ data }) => setStored(data),
+        (error) => setFault(error.message),
+      ),
+    [provider, resource, id],
   );
+  useEffect(() => void read(), [read]);
+  return { stored, fault, read, setFault };
 }

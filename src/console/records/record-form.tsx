@@ -21,6 +21,8 @@ export function RecordFields({ resource }: { readonly resource: ResourceDeclarat
   ));
 }
 
+const asTyped = (text: string) => text;
+
 function FieldInput({ field }: { readonly field: FieldDeclaration }) {
   const translate = useTranslate();
   const { path, required: isRequired, max, pattern } = field;
@@ -32,6 +34,15 @@ function FieldInput({ field }: { readonly field: FieldDeclaration }) {
     ...(pattern ? [regex(new RegExp(pattern.source, "u"), pattern.fault)] : []),
   ];
   return (
-    <TextInput source={path} label={labelOf(path)} validate={checks} helperText={false} defaultValue="" fullWidth />
+    <TextInput
+      source={path}
+      label={labelOf(path)}
+      validate={checks}
+      helperText={false}
+      defaultValue=""
+      // An input that was emptied is as one that was empty, for which react-admin would have null.
+      parse={asTyped}
+      fullWidth
+    />
   );
 }

@@ -8,15 +8,16 @@ import {
   SaveButton,
   SimpleForm,
   Toolbar,
+  useFormIsDirty,
   useNotify,
   useRecordContext,
   useTranslate,
 } from "react-admin";
-import { useFormState } from "react-hook-form";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { HistoryList } from "../history/history-list.tsx";
+import { useUnsaved } from "../shell/unsaved.ts";
 import { AddressBlock } from "./address.tsx";
-import { ConflictDialog } from "./conflict-dialog.tsx";
+import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { ContactLinks } from "./contact-links.tsx";
 import { RecordFields } from "./record-form.tsx";
 
@@ -24,47 +25,57 @@ interface RecordPageProps {
   readonly resource: ResourceDeclaration;
   /** Closes the form after it was saved. */
   readonly onClose: () => void;
-  /** Closes the form, and asks first when there are changes that were not saved. */
+  /** Leaves the form, which is asked about when there are changes that were not saved. */
   readonly onLeave: () => void;
-  /** Is called with whether there are such changes. */
-  readonly onEdited: (isEdited: boolean) => void;
 }
 
 /** A form for a new record. */
-export function RecordCreate({ resource, onClose, onLeave, onEdited }: RecordPageProps) {
+export function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
   const translate = useTranslate();
   return (
     <Create title=" " resource={resource.path} mutationOptions={{ onSuccess: onClose }} component={Box}>
       <FormHeader title={translate("record.new", { name: resource.singular })} onLeave={onLeave} />
       <SimpleForm toolbar={<FormToolbar />}>
         <RecordFields resource={resource} />
-        <EditedNote onEdited={onEdited} />
+        <EditedNote />
       </SimpleForm>
     </Create>
   );
 }
 
 /** A form for a record that exists, and its history. */
-export function RecordEdit({ resource, id, onClose, onLeave, onEdited }: RecordPageProps & { readonly id: string }) {
+export function RecordEdit({ resource, id, onClose, onLeave }: RecordPageProps & { readonly id: string }) {
   const translate = useTranslate();
   const notify = useNotify();
   const [tab, setTab] = useState(0);
-  const [conflict, setConflict] = useState<object>();
-  const onError = (error: unknown, variables: { readonly data?: object }) => {
-    if ((error as { readonly status?: number }).status === 412) setConflict(variables.data);
+  const [conflict, setConflict] = useState<Conflict>();
+  const [isEdited, setEdited] = useState(false);
+  const [attempt, setAttempt] = useState(0);
+  const onError = (
+    error: unknown,
+    { previousData, data }: { readonly previousData?: object; readonly data?: object },
+  ) => {
+    if ((error as { readonly status?: number }).status === 412)
+      setConflict({ base: previousData, mine: data } as Conflict);
     else notify((error as Error).message, { type: "error" });
+  };
+  const discard = () => {
+    setConflict(undefined);
+    setEdited(false);
+    setAttempt(attempt + 1);
   };
   return (
     <Edit
       id={id}
-      key={id}
+      key={`${id} ${attempt}`}
       resource={resource.path}
       mutationMode="pessimistic"
       title=" "
       component={Box}
       actions={false}
       mutationOptions={{ onSuccess: onClose, onError }}
-      queryOptions={{ refetchOnWindowFocus: false }}
+      // The record is not read again under what is typed.
+      queryOptions={{ refetchOnWindowFocus: false, enabled: !isEdited }}
     >
       <RecordTitle resource={resource} onLeave={onLeave} />
       <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1 }}>
@@ -74,7 +85,7 @@ export function RecordEdit({ resource, id, onClose, onLeave, onEdited }: RecordP
       <Box hidden={tab !== 0}>
         <SimpleForm toolbar={<FormToolbar onDeleted={onClose} />} warnWhenUnsavedChanges={false}>
           <RecordFields resource={resource} />
-          <EditedNote onEdited={onEdited} />
+          <EditedNote onEdited={setEdited} />
         </SimpleForm>
       </Box>
       {tab === 1 && <HistoryList filter={{ resource: resource.path, id: Number(id) }} isOfRecord />}
@@ -82,8 +93,9 @@ export function RecordEdit({ resource, id, onClose, onLeave, onEdited }: RecordP
         <ConflictDialog
           resource={resource}
           id={id}
-          mine={conflict}
+          conflict={conflict}
           onClose={() => setConflict(undefined)}
+          onDiscard={discard}
           onDone={onClose}
         />
       )}
@@ -123,12 +135,10 @@ function FormHeader({ title, onLeave }: { readonly title: string; readonly onLea
 }
 
 /** Says whether the form around it has changes that were not saved. */
-function EditedNote({ onEdited }: Pick<RecordPageProps, "onEdited">) {
-  const { isDirty } = useFormState();
-  useEffect(() => {
-    onEdited(isDirty);
-    return () => onEdited(false);
-  }, [isDirty, onEdited]);
+function EditedNote({ onEdited }: { readonly onEdited?: (isEdited: boolean) => void }) {
+  const isDirty = useFormIsDirty();
+  useUnsaved(isDirty);
+  useEffect(() => onEdited?.(isDirty), [isDirty, onEdited]);
   return null;
 }
 

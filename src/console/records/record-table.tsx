@@ -1,5 +1,4 @@
-import { Drawer, type Theme, Typography, useMediaQuery } from "@mui/material";
-import { useState } from "react";
+import { Drawer, type Theme, useMediaQuery } from "@mui/material";
 import {
   BulkDeleteButton,
   ColumnsButton,
@@ -11,11 +10,10 @@ import {
   TopToolbar,
   useListContext,
   useRedirect,
-  useTranslate,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
-import { Confirm } from "../confirm.tsx";
 import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { forgetUnsaved } from "../shell/unsaved.ts";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 
 const searchFilters = [<SearchInput key="q" source="q" alwaysOn />];
@@ -103,12 +101,12 @@ function FormBeside({ resource }: RecordTableProps) {
   const { pathname } = useLocation();
   const redirect = useRedirect();
   const { path } = resource;
-  const translate = useTranslate();
-  const [isEdited, setEdited] = useState(false);
-  const [isAsking, setAsking] = useState(false);
-  const close = () => redirect("list", path);
-  const leave = () => (isEdited ? setAsking(true) : close());
-  const form = { resource, onClose: close, onLeave: leave, onEdited: setEdited };
+  const leave = () => redirect("list", path);
+  const close = () => {
+    forgetUnsaved();
+    leave();
+  };
+  const form = { resource, onClose: close, onLeave: leave };
   const id = matchPath(`/:site/${path}/:id/*`, pathname)?.params.id;
   // The list stays readable beside the form.
   const drawer = {
@@ -119,17 +117,6 @@ function FormBeside({ resource }: RecordTableProps) {
     <Drawer anchor="right" open={id !== undefined} onClose={leave} slotProps={drawer}>
       {id === "create" && <RecordCreate {...form} />}
       {id !== undefined && id !== "create" && <RecordEdit {...form} id={id} />}
-      {isAsking && (
-        <Confirm
-          title={translate("record.discard_title")}
-          action={translate("record.discard")}
-          isDangerous
-          onConfirm={async () => close()}
-          onClose={() => setAsking(false)}
-        >
-          <Typography>{translate("record.discard_explain")}</Typography>
-        </Confirm>
-      )}
     </Drawer>
   );
 }

@@ -8,6 +8,7 @@ import { UserMenu, useTranslate, useUserMenu } from "react-admin";
 import { leave } from "../session.ts";
 import { useSession } from "../site-context.ts";
 import { openPanel } from "./panel.ts";
+import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
 /** Who is signed in, and how to sign out. */
 export function ConsoleUserMenu() {
@@ -26,8 +27,12 @@ export function ConsoleUserMenu() {
         </ListItemIcon>
         <ListItemText>{translate("session.licences")}</ListItemText>
       </MenuItem>
-      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => signOut(false)} />
-      <Entry icon={DevicesIcon} text="session.sign_out_everywhere" onChoose={() => signOut(true)} />
+      <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => askToLose(() => void signOut(false))} />
+      <Entry
+        icon={DevicesIcon}
+        text="session.sign_out_everywhere"
+        onChoose={() => askToLose(() => void signOut(true))}
+      />
     </UserMenu>
   );
 }
@@ -57,6 +62,7 @@ function Entry({ icon: Icon, text, onChoose }: EntryProps) {
 }
 
 async function signOut(everywhere: boolean) {
+  forgetUnsaved();
   await leave(everywhere).catch(() => {});
   location.hash = "";
   location.reload();

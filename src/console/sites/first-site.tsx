@@ -5,6 +5,7 @@ import type { SessionInfo } from "../api.ts";
 import { i18nProvider } from "../i18n.ts";
 import { NewSecret } from "../keys/new-secret.tsx";
 import { Plain } from "../plain.tsx";
+import { useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { texts } from "../texts.ts";
 import { type NewSiteText, SiteFields, toNewSite } from "./site-form.tsx";
 import { type AddedSite, addSite } from "./sites.ts";
@@ -32,6 +33,7 @@ function FirstSiteForm({ reload }: Pick<FirstSiteProps, "reload">) {
   const [values, setValues] = useState<NewSiteText>({ name: "", hostnames: "", isDefault: true, withKey: true });
   const [added, setAdded] = useState<AddedSite>();
   const [fault, setFault] = useState("");
+  useUnsaved(useEdited(values) && !added);
 
   async function submit(event: FormEvent) {
     event.preventDefault();

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import type { SiteInfo } from "../declarations.ts";
+import { useEdited } from "../shell/unsaved.ts";
 import { type NewSite, type SiteChange, toHostnames } from "./sites.ts";
 
 interface FieldsProps {
@@ -71,6 +72,7 @@ export function AddSite({ onSubmit, onClose }: AddSiteProps) {
     <Confirm
       title={translate("sites.add")}
       action={translate("keys.create")}
+      isEdited={useEdited(values)}
       onConfirm={() => onSubmit(toNewSite(values))}
       onClose={onClose}
     >
@@ -99,6 +101,7 @@ export function ChangeSite({ site, hasDefault, onSubmit, onClose }: ChangeSitePr
     <Confirm
       title={translate("sites.edit_title", { name })}
       action={translate("keys.save")}
+      isEdited={useEdited(values)}
       onConfirm={() => onSubmit(toChange(site, values))}
       onClose={onClose}
     >

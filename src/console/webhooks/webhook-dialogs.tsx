@@ -2,6 +2,7 @@ import { Checkbox, FormControl, FormControlLabel, FormGroup, FormLabel, TextFiel
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
+import { useEdited } from "../shell/unsaved.ts";
 import { useDeclared } from "../site-context.ts";
 
 interface AddWebhookProps {
@@ -20,6 +21,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
     <Confirm
       title={translate("webhooks.add")}
       action={translate("keys.create")}
+      isEdited={useEdited([url, chosen])}
       onConfirm={() => onAdd(url, chosen)}
       onClose={onClose}
     >
@@ -64,6 +66,7 @@ export function RewindWebhook({ onRewind, onClose }: RewindProps) {
     <Confirm
       title={translate("webhooks.rewind_title")}
       action={translate("webhooks.rewind")}
+      isEdited={useEdited(since)}
       onConfirm={() => onRewind(new Date(since).toISOString())}
       onClose={onClose}
     >

@@ -1,0 +1,101 @@
+// Changes that were not saved: every form asks before they are lost, and only then.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
+
+let server: Awaited<ReturnType<typeof startShop>>;
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
+  view = await openConsole(browser, server);
+  page = view.page;
+});
+afterAll(async () => {
+  await view.finish();
+  await browser.close();
+  await server.stop();
+});
+
+const question = () => page.getByRole("dialog", { name: "Discard your changes?" });
+const answer = (name: string) => question().getByRole("button", { name }).click();
+
+/** A form: its page, the button that opens it, and a field. */
+const forms: [name: string, path: string, opener: string | undefined, field: RegExp][] = [
+  ["a record", "shop/brands/3", undefined, /^Name/],
+  ["a new record", "shop/locations/create", undefined, /^Name/],
+  ["a new key", "shop/keys", "New key", /^Purpose/],
+  ["a key", "shop/keys", "Change", /^Purpose/],
+  ["a new shop", "shop/sites", "New shop", /^Hostnames/],
+  ["a shop", "shop/sites", "Change outlet", /^Hostnames/],
+  ["a new operator", "shop/operators", "New operator", /^Name/],
+  ["a new webhook", "shop/webhooks", "New webhook", /^URL/],
+];
+
+describe.each(forms)("the form of %s", (_, path, opener, field) => {
+  const open = async () => {
+    await view.show("shop/history");
+    await view.show(path);
+    if (opener) await page.getByRole("button", { name: opener }).first().click();
+    await view.field(field).waitFor();
+  };
+
+  test("closes at once when nothing was changed, or what was is as before", async () => {
+    await open();
+    const before = await view.field(field).inputValue();
+    await view.field(field).fill("something");
+    await view.field(field).fill(before);
+    await page.keyboard.press("Escape");
+    await view.field(field).waitFor({ state: "hidden" });
+    expect(await question().count()).toBe(0);
+  });
+
+  test("asks before Escape, the back button and closing the tab", async () => {
+    await open();
+    const url = page.url();
+    await view.field(field).fill("typed.example");
+    await page.keyboard.press("Escape");
+    await answer("Cancel");
+    await page.goBack();
+    await answer("Cancel");
+    const [closing] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
+    expect(closing.type()).toBe("beforeunload");
+    await closing.dismiss();
+    expect([page.url(), await view.field(field).inputValue()]).toEqual([url, "typed.example"]);
+    await page.goBack();
+    await answer("Discard");
+    await page.waitForURL(/#\/shop\/history$/);
+  });
+});
+
+test("a saved form asks nothing", async () => {
+  await view.show("shop/brands/4");
+  await view.field(/^Name/).fill("Dunmore");
+  await view.button("Save").click();
+  await page.getByRole("alert").getByText("Saved").waitFor();
+  await view.field(/^Name/).waitFor({ state: "hidden" });
+  expect(await question().count()).toBe(0);
+  await view.follow("History");
+  expect(await question().count()).toBe(0);
+});
+
+test("the columns that were chosen for an import are not left by the menu unasked", async () => {
+  await view.show("shop/import");
+  const buffer = Buffer.from("Vendor;Town\r\nAcme;Oslo\r\n");
+  await page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });
+  const column = page.getByLabel("Name *", { exact: true });
+  await column.selectOption("Vendor");
+  await page.getByRole("menuitem", { name: "Keys" }).click();
+  await answer("Cancel");
+  expect(await column.inputValue()).toBe("Vendor");
+  await page.getByRole("button", { name: "anna" }).click();
+  await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await answer("Cancel");
+  await page.getByRole("menuitem", { name: "Keys" }).click();
+  await answer("Discard");
+  await page.waitForURL(/#\/shop\/keys$/);
+});
