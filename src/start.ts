@@ -1,6 +1,5 @@
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
-import { serveAdmin } from "./admin/server.ts";
 import { readBuild } from "./build.ts";
 import type { AdminAddress, Config } from "./config.ts";
 import { type HttpServer, serveHttp } from "./http/server.ts";
@@ -110,13 +109,15 @@ interface AdminParts extends Pick<Running, "engine" | "snapshots"> {
   readonly now?: () => number;
 }
 
-/** Starts the admin listener at `address`. Throws when the port is taken. */
-export function startAdmin(
+/** Starts the admin listener at `address`. Rejects when the port is taken. */
+export async function startAdmin(
   config: Config,
   { host, port }: AdminAddress,
   certificate: Certificate | undefined,
   parts: AdminParts,
-): Listener {
+): Promise<Listener> {
+  // It is large, and workers do without it.
+  const { serveAdmin } = await import("./admin/server.ts");
   // Prometheus and a tunnel connect to a loopback address, for which no certificate is made.
   const isLocal = isLoopback(host);
   const tls = isLocal ? undefined : certificate;

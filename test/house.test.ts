@@ -225,6 +225,22 @@ describe("the source layout", () => {
     expect(cycles).toEqual([]);
   });
 
+  test("only `serve` loads the servers, so that other commands start quickly", () => {
+    const loads = (file: string, text: string) => importsOf(file, withoutTypes(text).replaceAll("import(", "("));
+    const graph = new Map(sources.map(({ file, text }) => [file, loads(file, text)]));
+    const partsOf = (files: readonly string[]): string[] => {
+      const loaded = new Set(files);
+      for (const file of loaded) for (const next of graph.get(file) ?? []) loaded.add(next);
+      return [...loaded].map(partOf);
+    };
+    const definitions = sources.find(({ file }) => file === "commands/load.ts")?.imports ?? [];
+    const others = definitions.filter((file) => !["commands/serve.ts"].includes(file));
+    expect(definitions.length).toBe(others.length + 1);
+    expect(partsOf(["commands/serve.ts"])).toContain("http");
+    const heavy = ["http", "admin", "start", "store/sqlite", "store/postgres"];
+    expect(partsOf(["main.ts", ...others]).filter((part) => heavy.includes(part))).toEqual([]);
+  });
+
   test("nothing is exported as default", () => {
     expect(
       sources.filter(({ text }) => /^export default|export \{[^}]*\bas default\b/m.test(text)).map(({ file }) => file),

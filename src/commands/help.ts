@@ -22,7 +22,7 @@ const groups: Record<string, readonly string[]> = {
   "Help:": ["help"],
 };
 
-/** Examples for each command, without the name of the program. */
+/** Examples for each command and group of commands, without the name of the program. */
 const examples: Record<string, readonly string[]> = {
   serve: ["serve --demo", "serve --host 0.0.0.0 --port 443 --tls-cert chain.pem --tls-key key.pem --workers 4"],
   health: ["health --url http://127.0.0.1:8080"],
@@ -80,7 +80,7 @@ const examples: Record<string, readonly string[]> = {
   check: ["check --database sqlite:./data/storefront.db"],
 };
 
-/** Adds groups, examples and suggestions for unknown commands to `program`, which has all its commands. */
+/** Adds groups, examples and suggestions for unknown commands to `program`, which has its commands. */
 export function completeHelp(program: Command): void {
   program.helpCommand(false).addCommand(helpCommand(program));
   // Without their arguments, so that the descriptions have room beside the names on a terminal of 80 columns.
@@ -89,7 +89,7 @@ export function completeHelp(program: Command): void {
   for (const [heading, names] of Object.entries(groups))
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   for (const command of program.commands) addExamples(command, []);
-  suggestInstead(program, program, []);
+  suggestInstead(program, []);
 }
 
 function helpCommand(program: Command): Command {
@@ -100,7 +100,7 @@ function helpCommand(program: Command): Command {
       let command = program;
       for (const [index, name] of names.entries()) {
         const child = command.commands.find((one) => one.name() === name);
-        if (!child) throw unknownCommand(program, names.slice(0, index), names.slice(index));
+        if (!child) throw unknownCommand(names.slice(0, index), names.slice(index));
         command = child;
       }
       command.help();
@@ -117,17 +117,16 @@ function addExamples(command: Command, above: readonly string[]): void {
 }
 
 /** Makes the commands below `command` report an unknown one with the commands that were probably meant. */
-function suggestInstead(program: Command, command: Command, path: readonly string[]): void {
+function suggestInstead(command: Command, path: readonly string[]): void {
   command.on("command:*", (operands: readonly string[]) => {
-    throw unknownCommand(program, path, operands);
+    throw unknownCommand(path, operands);
   });
-  for (const child of command.commands)
-    if (child.commands.length > 0) suggestInstead(program, child, [...path, child.name()]);
+  for (const child of command.commands) if (child.commands.length > 0) suggestInstead(child, [...path, child.name()]);
 }
 
 /** @param operands what follows the group of commands at `path`; the first is unknown */
-function unknownCommand(program: Command, path: readonly string[], operands: readonly string[]): UsageError {
-  const meant = suggestCommands(program, [...path, ...operands]).map((one) => `\`${one}\``);
+function unknownCommand(path: readonly string[], operands: readonly string[]): UsageError {
+  const meant = suggestCommands(Object.keys(examples), [...path, ...operands]).map((one) => `\`${one}\``);
   const hint = meant.length > 0 ? `did you mean ${meant.join(" or ")}?` : "`storefront --help` lists all commands";
   return new UsageError(`unknown command \`${[...path, operands[0]].join(" ").slice(0, 200)}\`: ${hint}`);
 }

@@ -17,7 +17,7 @@ export async function serveAlone(
   const server = await listenOnPort(config, certificate);
   const { engine, snapshots } = server;
   const samples = async () => [await server.sample()];
-  const openAdmin = async (at: AdminAddress) =>
+  const openAdmin = (at: AdminAddress) =>
     startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: server.url });
   const opening = address && withListenErrors(address, () => openAdmin(address));
   const admin = await opening?.catch(async (error) => {

@@ -3,7 +3,6 @@ import { type Config, type ConfigSources, environment, toEnvironment } from "../
 import { createLog } from "../start.ts";
 import { readCertificate } from "./certificate.ts";
 import { type CommonOptions, printResult, toConfig, withCommonOptions } from "./common.ts";
-import { prepareDemo, printDemo } from "./demo.ts";
 import { claimAdmin } from "./listen-on-port.ts";
 import { serveAlone } from "./serve-alone.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
@@ -108,7 +107,8 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   const onReload = reloadSignal();
   const certificate = config.tls && readCertificate(config.tls);
   const admin = await claimAdmin(config);
-  const sample = config.demo ? await prepareDemo(config, options.as) : undefined;
+  const demo = config.demo ? await import("./demo.ts") : undefined;
+  const sample = await demo?.prepareDemo(config, options.as);
   const server =
     config.workers > 1
       ? await runWorkers(config, admin, certificate, toEnvironment(settings))
@@ -117,7 +117,7 @@ async function serve(settings: ConfigSources, options: CommonOptions): Promise<v
   const lines = [`Storefront listens on ${server.url}`];
   if (server.adminUrl) lines.push(`The admin listener is at ${server.adminUrl}`);
   printResult(options, { url: server.url, adminUrl: server.adminUrl, key: sample?.key }, lines);
-  if (sample && !options.json) printDemo(server, config, sample, options.database);
+  if (demo && sample && !options.json) demo.printDemo(server, config, sample, options.database);
   await end;
   await server.stop();
 }

@@ -1,6 +1,5 @@
 // The commands that are probably meant by an unknown one: `site add` for `create-site`, `add site` or `site ad`.
 
-import type { Command } from "commander";
 import { nearest } from "../lib/nearest.ts";
 
 /** Words for the same thing in other programs. */
@@ -32,15 +31,17 @@ const synonyms: readonly (readonly string[])[] = [
 /** Suggestions that are listed. */
 const maxSuggestions = 3;
 
-/** The commands whose words are most similar to the first words of a wrong call, the best first; at most 3. */
-export function suggestCommands(program: Command, operands: readonly string[]): string[] {
+/**
+ * The commands whose words are most similar to the first words of a wrong call, the best first; at most 3.
+ * @param paths all commands and groups of commands: `site`, `site add`
+ */
+export function suggestCommands(paths: readonly string[], operands: readonly string[]): string[] {
   const words = operands.slice(0, 2).flatMap((operand) =>
     operand
       .toLowerCase()
       .slice(0, 40)
       .split(/[-_:./]/),
   );
-  const paths = pathsOf(program);
   const vocabulary = [...new Set(paths.flatMap(wordsOf))];
   const scored = paths.map((path) => ({ path, score: scoreOf(wordsOf(path), words, vocabulary) }));
   const best = Math.max(...scored.map(({ score }) => score));
@@ -50,14 +51,6 @@ export function suggestCommands(program: Command, operands: readonly string[]): 
         .map(({ path }) => path)
         .slice(0, maxSuggestions)
     : [];
-}
-
-/** The commands that do something, and the groups of commands: `site`, `site add`. */
-function pathsOf(command: Command, above = ""): string[] {
-  return command.commands.flatMap((child) => {
-    const path = above + child.name();
-    return [path, ...pathsOf(child, `${path} `)];
-  });
 }
 
 function wordsOf(path: string): string[] {

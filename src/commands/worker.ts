@@ -50,7 +50,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   const certificate = await certificateOfParent();
   const { engine, snapshots } = await openStore(config, allResources, createLog(config));
   const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
-  const listener = await withListenErrors(admin, async () => startAdmin(config, admin, certificate, parts));
+  const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
   await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, end);
   await engine.close();

@@ -3,7 +3,6 @@ import { withoutPassword } from "../lib/without-password.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { openReadableSqlite, openSqlite } from "./sqlite/engine.ts";
 
 export interface OpenOptions {
   /** Whether a file that cannot be written is opened read-only. */
@@ -23,10 +22,13 @@ export async function openEngine(
   resources: readonly Resource[],
   { orReadOnly = false, timeout, clock }: OpenOptions = {},
 ): Promise<Engine> {
+  // An engine is loaded only when it is needed, because that takes a while.
   const path = sqlitePath(url);
-  if (path) return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeout: timeout, clock });
+  if (path) {
+    const { openReadableSqlite, openSqlite } = await import("./sqlite/engine.ts");
+    return (orReadOnly ? openReadableSqlite : openSqlite)(path, resources, { busyTimeout: timeout, clock });
+  }
   if (/^postgres(ql)?:\/\//.test(url)) {
-    // Loaded only when needed: the driver takes a while to load.
     const { openPostgres } = await import("./postgres/engine.ts");
     return openPostgres(url, resources, timeout);
   }

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
+import { loadCommands } from "../../src/commands/load.ts";
+import { createProgram } from "../../src/commands/program.ts";
 import { openWorkshop, type Workshop } from "../support/command.ts";
 
 const { commit } = readBuild();
@@ -14,12 +17,22 @@ beforeAll(() => {
 });
 afterAll(() => shop.close());
 
-/** The names that the help of a command lists, in its groups of commands. */
-async function listed(...command: string[]): Promise<string[]> {
-  const help = await shop.must([...command, "--help"]);
-  const groups = help.split("\n\n").filter((part) => !/^(?:Usage|Options|Arguments|Examples?|To begin)/.test(part));
-  return groups.flatMap((part) => [...part.matchAll(/^ {2}([a-z][a-z-]+) /gm)].map(([, name]) => name as string));
+/** Every command and group of commands, with its path. */
+function commandsOf(parent: Command, above: readonly string[] = []): { path: string[]; command: Command }[] {
+  return parent.commands.flatMap((command) => {
+    const path = [...above, command.name()];
+    return [{ path, command }, ...commandsOf(command, path)];
+  });
 }
+
+/** The help of a command as it is printed. */
+function helpOf(command: Command): string {
+  let help = "";
+  command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 80 }).outputHelp();
+  return help;
+}
+
+const all = commandsOf(await createProgram(undefined));
 
 describe("help", () => {
   test("groups all commands, on stdout", async () => {
@@ -34,30 +47,41 @@ describe("help", () => {
       "History and the whole database",
       "Help",
     ]);
+    for (const { path } of all.filter(({ path }) => path.length === 1))
+      expect(stdout).toMatch(new RegExp(`^ {2}${path[0]} `, "m"));
   });
 
-  test("of every command is on stdout, fits a terminal, and ends with an example that has only options of the command", async () => {
-    const names = await listed();
-    expect(names.length).toBeGreaterThan(10);
-    const parents = ["site", "key", "webhook"];
-    const inside = await Promise.all(parents.map(async (group) => [group, await listed(group)] as const));
-    const nested = inside.flatMap(([group, all]) => all.filter((name) => name !== "help").map((name) => [group, name]));
-    expect(nested.length).toBeGreaterThan(8);
-    for (const path of [...names.map((name) => [name]), ...nested]) {
-      const { code, stdout, stderr } = await shop.run([...path, "--help"]);
-      expect([path, code, stderr]).toEqual([path, 0, ""]);
-      expect([path, stdout.split("\n").filter((line) => line.length > 120)]).toEqual([path, []]);
-      const last = stdout.trimEnd().split("\n\n").at(-1) ?? "";
-      expect(last).toMatch(new RegExp(`^Examples?:(?:\\n {2}storefront ${path.join(" ")}\\b.*)+$`));
-      if (path.length > 1 || !parents.includes(path[0] as string))
-        expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !stdout.includes(` ${option}`))).toEqual([]);
-    }
-  }, 60_000);
+  test.each(
+    all.map(({ path, command }) => [path.join(" "), command] as const),
+  )("of `%s` fits a terminal, and ends with an example that has only options of the command", (path, command) => {
+    const help = helpOf(command);
+    expect(help.split("\n").filter((line) => line.length > 120)).toEqual([]);
+    const last = help.trimEnd().split("\n\n").at(-1) ?? "";
+    expect(last).toMatch(new RegExp(`^Examples?:(?:\\n {2}storefront ${path}\\b.*)+$`));
+    if (command.commands.length > 0) return;
+    expect((last.match(/ --[a-z-]+/g) ?? []).filter((option) => !help.includes(` ${option}`))).toEqual([]);
+  });
+
+  test("of a command is on stdout, with the command's own options and example", async () => {
+    const { code, stdout, stderr } = await shop.run(["site", "add", "--help"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toBe(helpOf(all.find(({ path }) => path.join(" ") === "site add")?.command as Command));
+  });
 
   test("is also the command `help`", async () => {
     expect(await shop.must(["help"])).toBe(await shop.must(["--help"]));
     expect(await shop.must(["help", "site", "add"])).toBe(await shop.must(["site", "add", "--help"]));
   });
+});
+
+test("a call loads the file of its command, and no other", async () => {
+  const top = all.filter(({ path: [name, ...inside] }) => name !== "help" && inside.length === 0);
+  for (const { command } of top) {
+    const loaded = (await loadCommands(command.name())).map((each) => each.name());
+    expect(loaded).toContain(command.name());
+    expect(loaded.length).toBeLessThan(6);
+  }
+  expect((await loadCommands("unknown")).length).toBe(top.length);
 });
 
 describe("a wrong call ends with 2, nothing on stdout and a hint", () => {

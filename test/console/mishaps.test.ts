@@ -138,7 +138,7 @@ test("a server that is gone for a while loses nothing that was typed", async () 
   const restart = await server.stopAdmin();
   await view.button("Save").click();
   await view.page.getByRole("alert").getByText("cannot be reached").waitFor();
-  restart();
+  await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
   await view.button("Save").click();
   await view.page.getByRole("alert").getByText("Saved").waitFor();

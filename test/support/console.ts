@@ -26,7 +26,7 @@ export interface TestConsole extends TestServer {
   /** Adds an operator. @param sites names of the sites that it may manage; none for all */
   addOperator(name: string, sites?: readonly string[]): Promise<void>;
   /** Stops the admin listener alone. The function that is returned starts it again on the same address. */
-  stopAdmin(): Promise<() => void>;
+  stopAdmin(): Promise<() => Promise<void>>;
   /** A link to sign in with. */
   link(name: string): Promise<string>;
   /** Signs an operator in, who is added if there is none of this name. */
@@ -47,7 +47,7 @@ export async function startTestConsole(options: TestServerOptions = {}): Promise
       now,
       publicUrl: server.url,
     });
-  let admin = open(0);
+  let admin = await open(0);
   const secretOf = async (name: string) => makeLink(engine, name, now());
   const add = async (name: string, sites: readonly string[] = []) =>
     void (await addOperator(engine, name, sites, now()));
@@ -57,8 +57,8 @@ export async function startTestConsole(options: TestServerOptions = {}): Promise
     addOperator: add,
     async stopAdmin() {
       await admin.stop(0);
-      return () => {
-        admin = open(Number(new URL(admin.url).port));
+      return async () => {
+        admin = await open(Number(new URL(admin.url).port));
       };
     },
     link: async (name) => `${admin.url}/#sign-in=${await secretOf(name)}`,
