@@ -36,7 +36,7 @@ const sizes: Size[] = flags.smoke
 const rounds = flags.smoke ? 5 : 50;
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-scale-"));
-const server = await startPostgres();
+const server = await startPostgres({ isDurable: true });
 const lines: string[] = [];
 try {
   for (const [name, newDatabase] of Object.entries({

@@ -16,7 +16,8 @@ else run(process.argv.slice(2));
 /** Runs the tests with `args`, and exits with their status. */
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
-  const command = [bun, "test", "--parallel=3", "--timeout", "30000", ...args];
+  const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
+  const command = [bun, runner, "--parallel=3", "--timeout", "30000", ...args];
   const tests = spawn(process.execPath, command, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
   const watchdog = spawn(process.execPath, [fileURLToPath(import.meta.url), "--watch", String(tests.pid)], {
     detached: true,

@@ -13,18 +13,18 @@ import { allResources } from "../src/resources/all.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
 import { runOnTerminal, runProgram, startProcess } from "./support/processes.ts";
 import { type CallOptions, call, startTestServer } from "./support/server.ts";
 
 setDefaultTimeout(60_000);
 
 let folder: string;
-let server: TestPostgres;
+let server: OpenedDatabases;
 let files = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-copy-"));
-  server = await startPostgres();
+  server = await openDatabases();
 });
 afterAll(async () => {
   await server.remove();

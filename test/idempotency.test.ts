@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Idempotencies } from "../src/http/idempotency.ts";
 import type { Outcome } from "../src/model/intent.ts";
 import { createIntent } from "./support/intents.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "./support/server.ts";
 
@@ -24,10 +24,10 @@ interface Sent {
 }
 
 let folder: string;
-let postgres: TestPostgres;
+let postgres: OpenedDatabases;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-idempotency-"));
-  postgres = await startPostgres();
+  postgres = await openDatabases();
 });
 afterAll(async () => {
   await postgres.remove();

@@ -10,17 +10,17 @@ import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { isLinearizable, type Operation } from "./support/linearizable.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
 import { call } from "./support/server.ts";
 
 setDefaultTimeout(60_000);
 
 let folder: string;
-let server: TestPostgres;
+let server: OpenedDatabases;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-linear-"));
-  server = await startPostgres();
+  server = await openDatabases();
 });
 afterAll(async () => {
   await server.remove();

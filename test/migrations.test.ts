@@ -12,7 +12,7 @@ import { migrate as migratePostgres } from "../src/store/postgres/migrate.ts";
 import { Pool } from "../src/store/postgres/pool.ts";
 import { createPrimary } from "../src/store/postgres/primary.ts";
 import { migrate as migrateSqlite } from "../src/store/sqlite/database.ts";
-import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
 
 const latest: Addition[] = [
   { file: "002-added-columns.sql", table: "sites", column: "live_revision", sql: "this must not run again" },
@@ -21,10 +21,10 @@ const latest: Addition[] = [
 ];
 
 let folder: string;
-let server: TestPostgres;
+let server: OpenedDatabases;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-migrations-"));
-  server = await startPostgres();
+  server = await openDatabases();
 });
 afterAll(async () => {
   await server.remove();

@@ -57,7 +57,7 @@ export async function benchFeed({ rounds, smoke, only }: FeedBenchOptions, folde
   };
   await run("SQLite", async () => `sqlite:${join(folder, `feed-${databases++}.db`)}`);
   if ("PostgreSQL".includes(only)) {
-    const postgres = await startPostgres();
+    const postgres = await startPostgres({ isDurable: true });
     await run("PostgreSQL", postgres.createDatabase).finally(postgres.remove);
   }
   await receiver.stop(true);

@@ -37,7 +37,7 @@ export async function benchStalls({ brands, only, smoke }: StallOptions, folder:
   };
   let databases = 0;
   await add("SQLite", async () => `sqlite:${join(folder, `stall-${databases++}.db`)}`);
-  const postgres = await startPostgres();
+  const postgres = await startPostgres({ isDurable: true });
   try {
     await add("PostgreSQL", postgres.createDatabase);
   } finally {

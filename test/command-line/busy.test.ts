@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
 import { openWorkshop, type Workshop } from "../support/command.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
 
 setDefaultTimeout(60_000);
 
@@ -12,7 +12,7 @@ setDefaultTimeout(60_000);
 const busy = 6000;
 
 let workshop: Workshop;
-let server: TestPostgres | undefined;
+let server: OpenedDatabases | undefined;
 beforeEach(() => {
   workshop = openWorkshop();
 });
@@ -39,7 +39,7 @@ test("a command waits for a transaction of others, with SQLite", async () => {
 });
 
 test("a command waits for a transaction of others, with PostgreSQL", async () => {
-  server = await startPostgres();
+  server = await openDatabases();
   const env = { STOREFRONT_DATABASE: await server.createDatabase() };
   await workshop.must(["site", "add", "shop"], { env });
   const sql = postgres(env.STOREFRONT_DATABASE, { max: 1, onnotice: () => {} });

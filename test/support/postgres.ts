@@ -1,21 +1,11 @@
 // A real PostgreSQL server for the tests, with its own data.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import postgres from "postgres";
+import { homeOfData, newData, password, standbyData, user } from "./postgres-data.ts";
+import { databasesAt, type PostgresDatabases } from "./postgres-databases.ts";
 import { postgresPrograms } from "./postgres-programs.ts";
 
 export interface PostgresOptions {
@@ -23,19 +13,15 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** The primary of this standby; it must not run yet. */
   readonly standbyOf?: TestPostgres;
+  /** Whether a commit waits for the disk. By default it does not: the tests kill processes, and no machine. */
+  readonly isDurable?: boolean;
   /** The folder for its data; a new one by default. */
   readonly folder?: string;
 }
 
-export interface TestPostgres {
+export interface TestPostgres extends PostgresDatabases {
   readonly port: number;
   readonly folder: string;
-  /** The address of a database on this server, or on `hosts`. */
-  url(database: string, hosts?: string): string;
-  /** Creates an empty database and returns its address. */
-  createDatabase(): Promise<string>;
-  /** Runs statements as the superuser. */
-  run(text: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Starts or restarts it. `settings` are in force until the next start. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Stops it with SIGINT, which disconnects all clients. */
@@ -48,34 +34,14 @@ export interface TestPostgres {
   remove(): Promise<void>;
 }
 
-export const user = "storefront";
-export const password = "only for these tests";
-
 /** Creates a server on 127.0.0.1 without starting it. */
 export async function makePostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
-  const { postgres: program, initdb, runAs } = postgresPrograms();
+  const { postgres: program, runAs } = postgresPrograms();
   const port = await freePort();
-  const folder = options.folder ?? mkdtempSync(join(tmpdir(), "storefront-pg-"));
-  const data = join(folder, "data");
-  if (runAs.uid !== undefined) chownSync(folder, runAs.uid, runAs.gid as number);
-  if (options.standbyOf) copyData(join(options.standbyOf.folder, "data"), data);
-  else initialise();
+  const folder = options.folder ?? mkdtempSync(join(homeOfData(options.isDurable ?? false), "storefront-pg-"));
+  const data = options.standbyOf ? standbyData(join(options.standbyOf.folder, "data"), folder) : newData(folder);
   let child: ChildProcess | undefined;
   let said = "";
-  let databases = 0;
-
-  function initialise(): void {
-    const passwordFile = join(folder, "password");
-    writeFileSync(passwordFile, password);
-    chmodSync(passwordFile, 0o644);
-    const auth = ["--username", user, "--auth", "scram-sha-256", "--pwfile", passwordFile];
-    const made = spawnSync(
-      initdb,
-      ["-D", data, ...auth, "--encoding", "UTF8", "--locale", "C", "--no-sync", "--no-instructions"],
-      { ...runAs, cwd: folder, encoding: "utf8" },
-    );
-    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`);
-  }
 
   /** Starts the server; again while processes of one that was killed have not ended, for at most 10 s. */
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -93,6 +59,7 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
     const all = {
       listen_addresses: "127.0.0.1",
       unix_socket_directories: "",
+      ...(options.isDurable ? {} : { fsync: "off", full_page_writes: "off" }),
       ...(options.standbyOf ? { primary_conninfo: followed(options.standbyOf) } : {}),
       ...options.settings,
       ...settings,
@@ -128,24 +95,10 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
 
   process.on("exit", () => child && killAll(child.pid as number, "SIGKILL"));
 
-  const server: TestPostgres = {
+  return {
+    ...databasesAt(port),
     port,
     folder,
-    url: (database, hosts = `127.0.0.1:${port}`) =>
-      `postgres://${user}:${encodeURIComponent(password)}@${hosts}/${database}`,
-    async createDatabase() {
-      const name = `test_${++databases}`;
-      await server.run(`create database ${name}`);
-      return server.url(name);
-    },
-    async run(text, database = "postgres") {
-      const sql = postgres(server.url(database), { max: 1, fetch_types: false, onnotice: () => {} });
-      try {
-        return [...(await sql.unsafe(text))];
-      } finally {
-        await sql.end();
-      }
-    },
     start,
     halt: () => end("SIGINT"),
     async signal(signal) {
@@ -158,7 +111,6 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
       rmSync(folder, { recursive: true, force: true });
     },
   };
-  return server;
 }
 
 /** Makes a server and starts it. */
@@ -218,14 +170,6 @@ export function freePort(): Promise<number> {
       probe.close(() => resolve(port));
     });
   });
-}
-
-/** The npm package has no pg_basebackup; the data of a server that does not run can be copied as it is. */
-function copyData(from: string, to: string): void {
-  const { runAs } = postgresPrograms();
-  cpSync(from, to, { recursive: true });
-  writeFileSync(join(to, "standby.signal"), "");
-  if (runAs.uid !== undefined) spawnSync("chown", ["-R", `${runAs.uid}:${runAs.gid}`, to]);
 }
 
 /** A server is a parent with children; each is a process. */

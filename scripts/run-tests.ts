@@ -1,0 +1,15 @@
+// Runs Bun's test runner with these arguments, beside a PostgreSQL server that the test files share.
+
+import { startPostgres } from "../test/support/postgres.ts";
+import { sharedPort } from "../test/support/postgres-databases.ts";
+
+const server = await startPostgres({ settings: { max_connections: "500" } });
+try {
+  const tests = Bun.spawn([process.execPath, "test", ...process.argv.slice(2)], {
+    env: { ...process.env, [sharedPort]: String(server.port) },
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  process.exitCode = await tests.exited;
+} finally {
+  await server.remove();
+}
