@@ -21,7 +21,7 @@ export async function claimAdmin({ admin }: Config): Promise<AdminAddress | unde
   } catch (error) {
     if (!admin.isDefault) throw error;
     printMessage(
-      `storefront: ${messageOf(error)}; there is no admin listener. Choose another address with --admin, or none with \`--admin none\``,
+      `storefront: ${messageOf(error)}; there is no admin listener and no console. Choose another address with --admin, or none with \`--admin none\``,
     );
     return undefined;
   }

@@ -1,6 +1,4 @@
 import { Command } from "commander";
-import { environment, toAdminText } from "../config.ts";
-import { isLoopback } from "../lib/loopback.ts";
 import { Refusal } from "../model/errors.ts";
 import {
   addOperator,
@@ -15,14 +13,14 @@ import {
   collected,
   printMessage,
   printResult,
-  toConfig,
   toMinute,
   toTable,
-  UsageError,
   withCommonOptions,
   withEngine,
   withNewEngine,
 } from "./common.ts";
+import { consoleUrl, isListening, signInLink } from "./console-address.ts";
+import { commandLine } from "./shell.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];
@@ -57,7 +55,8 @@ function addCommand(): Command {
     .action(async (name: string, options: AddOptions) => {
       const added = await withNewEngine(options, (engine) => addOperator(engine, name, options.site ?? [], Date.now()));
       printResult(options, toShown(added), [String(added.ID)]);
-      printMessage(`added the operator ${added.Name}; to sign in: storefront operator link ${added.Name}`);
+      const link = commandLine(["operator", "link", added.Name], options.database);
+      printMessage(`added the operator ${added.Name}; to sign in: ${link}`);
     });
 }
 
@@ -72,7 +71,7 @@ function listCommand(): Command {
 
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
-    .description("remove an operator and end its sessions")
+    .description("remove an operator and end their sessions")
     .argument("<name>", "name of the operator, see `operator list`")
     .option("--yes", "remove also the last operator of all websites")
     .action(async (name: string, options: RemoveOptions) => {
@@ -96,13 +95,18 @@ function linkCommand(): Command {
   return withCommonOptions(new Command("link"))
     .description("print a link that signs an operator in to the console, once and within 10 minutes")
     .argument("<name>", "name of the operator, see `operator list`")
-    .option("--url <url>", "address of the console for the operator's browser (default: that of --admin of the server)")
+    .option(
+      "--url <url>",
+      "address of the console for the operator's browser (default: STOREFRONT_ADMIN, else http://127.0.0.1:8081)",
+    )
     .action(async (name: string, options: LinkOptions) => {
       const url = consoleUrl(options.url);
       const secret = await withEngine(options, (engine) => makeLink(engine, name, Date.now()));
       const link = signInLink(url, secret);
       printResult(options, { link }, [link]);
       printMessage("the link works once, within 10 minutes");
+      if (options.url === undefined && !(await isListening(url)))
+        printMessage(`nothing listens at ${url}: start the server, or name the address of its console with --url`);
     });
 }
 
@@ -115,27 +119,6 @@ function signOutCommand(): Command {
       printResult(options, {}, []);
       printMessage(`signed out ${name}`);
     });
-}
-
-/** A link to the console. The secret is in the fragment, which browsers do not send: a proxy or a log cannot have it. */
-export function signInLink(url: string, secret: string): string {
-  return `${url}/#sign-in=${secret}`;
-}
-
-/** The address of the console, as `--url` or the settings of the server give it. @throws UsageError */
-function consoleUrl(given: string | undefined): string {
-  if (given !== undefined) {
-    const url = URL.parse(given);
-    if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search && !url.hash && !url.username)
-      return url.origin;
-    throw new UsageError(`invalid --url \`${given}\`: it is an address such as https://console.example`);
-  }
-  const { admin, tls } = toConfig(environment());
-  if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there is no console; name its address with --url");
-  const reachable = toAdminText(admin)
-    .replace(/^0\.0\.0\.0:/, "127.0.0.1:")
-    .replace(/^\[::\]:/, "[::1]:");
-  return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${reachable}`;
 }
 
 function toShown({ siteNames, Sites: _, ...operator }: ListedOperator) {

@@ -13,6 +13,9 @@ const synonyms: readonly (readonly string[])[] = [
   ["serve", "start", "run", "server"],
   ["site", "shop", "website", "tenant"],
   ["key", "token", "apikey"],
+  ["operator", "user", "admin", "account", "console"],
+  ["link", "login", "signin", "invite"],
+  ["signout", "logout"],
   ["webhook", "hook", "callback", "subscription"],
   ["pause", "disable", "stop"],
   ["resume", "enable", "start"],
@@ -42,8 +45,11 @@ export function suggestCommands(paths: readonly string[], operands: readonly str
       .slice(0, 40)
       .split(/[-_:./]/),
   );
-  const vocabulary = [...new Set(paths.flatMap(wordsOf))];
-  const scored = paths.map((path) => ({ path, score: scoreOf(wordsOf(path), words, vocabulary) }));
+  const vocabulary = [...new Set(paths.flatMap((path) => [...wordsOf(path), ...joinedWordsOf(path)]))];
+  const scored = paths.map((path) => {
+    const scores = [wordsOf(path), joinedWordsOf(path)].map((known) => scoreOf(known, words, vocabulary));
+    return { path, score: Math.max(...scores) };
+  });
   const best = Math.max(...scored.map(({ score }) => score));
   return best > 0
     ? scored
@@ -55,6 +61,11 @@ export function suggestCommands(paths: readonly string[], operands: readonly str
 
 function wordsOf(path: string): string[] {
   return path.split(/[- ]/);
+}
+
+/** Those that have a hyphen, as people write them without: `signout`. */
+function joinedWordsOf(path: string): string[] {
+  return path.replaceAll("-", "").split(" ");
 }
 
 /** How well the words of a command are found among those that were written: 0 if the last of them is not. */

@@ -70,6 +70,22 @@ describe.each(engines)("storefront operator on $name", (kind) => {
     expect([await sites(), (await signIn(unused)).status]).toEqual([401, 401]);
   });
 
+  test("prints a link for the address of the settings, and says when nothing listens there", async () => {
+    const { stderr: added } = await shop.run(["operator", "add", "o'neil b"]);
+    expect(added).toContain("operator link 'o'\\''neil b'");
+    const server = await shop.serve(["--admin", "127.0.0.1:0"]);
+    const { host } = new URL(server.adminUrl ?? "");
+    const link = () => shop.run(["operator", "link", "o'neil b"], { env: { STOREFRONT_ADMIN: host } });
+    const running = await link();
+    expect(running.stdout).toStartWith(`http://${host}/#sign-in=`);
+    expect(running.stderr).not.toContain("nothing listens");
+    server.kill();
+    await server.exited;
+    const stopped = await link();
+    expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringContaining(`http://${host}/#sign-in=`)]);
+    expect(stopped.stderr).toContain(`nothing listens at http://${host}: start the server`);
+  });
+
   const bad: [string, string[], number, RegExp][] = [
     [
       "a link for an unknown operator",

@@ -89,6 +89,7 @@ describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
     ["no command", [], /Usage: storefront/],
     ["a misspelt command", ["serv"], /^storefront: unknown command `serv`: did you mean `serve`\?\n$/],
     ["a misspelt command of a group", ["site", "ad"], /unknown command `site ad`: did you mean `site add`\?/],
+    ["a command without its hyphen", ["operator", "sigout", "x"], /did you mean `operator sign-out`\?/],
     ["a command by another word", ["start"], /did you mean `serve`\?/],
     ["a command of a group by another word", ["key", "delete", "x"], /did you mean `key revoke`\?/],
     ["a command with a hyphen for a space", ["create-site", "x"], /did you mean `site add`\?/],
