@@ -2,14 +2,25 @@
 // Bun. Run it with `npm run check:package`.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../package.json" with { type: "json" };
 import { readBuild } from "../src/build.ts";
 import { openWorkshop } from "../test/support/command.ts";
+import { expectConsole } from "../test/support/console-sign-in.ts";
 import { documentsThatDiffer } from "../test/support/documents.ts";
-import { knownLicences, pack, packagesIn, runOutside } from "../test/support/packing.ts";
+import { knownLicences, pack, packagesIn, runOutside, unpack } from "../test/support/packing.ts";
 
 const root = join(import.meta.dir, "..");
 const place = mkdtempSync(join(tmpdir(), "storefront-install-"));
@@ -60,6 +71,19 @@ test("works without install scripts", async () => {
   await expectWhole(join(project, "node_modules/.bin/storefront"), []);
 });
 
+test("is packed from a source tree without a repository, too, and then does not know its commit", async () => {
+  const source = join(place, "source");
+  mkdirSync(source);
+  await runOutside(["sh", "-c", `git archive HEAD | tar -x -C "${source}"`], root);
+  // npm would pack the paths that symbolic links lead to.
+  const copy = (option: string) => `cp ${option} "${root}/node_modules" "${source}/node_modules"`;
+  await runOutside(["sh", "-c", `${copy("-al")} || { rm -rf "${source}/node_modules"; ${copy("-a")}; }`], root);
+  const packed = await pack(source, source);
+  const unpacked = join(place, "unpacked");
+  await unpack(packed, unpacked);
+  expect(readFileSync(join(unpacked, "dist/commit"), "utf8")).toBe("unknown\n");
+});
+
 describe.each([
   ["this user", []],
   // `nobody`, with the group that belongs to it.
@@ -83,14 +107,15 @@ test.skipIf(!isRoot)("installed globally by root, it works for an unprivileged u
   await expectWhole(program, ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
 });
 
-/** Runs the command line and a demo of an installed package. @param as what runs a command as another user */
+/** Runs the command line, a demo and its console of an installed package. @param as what runs a command as another user */
 async function expectWhole(program: string, as: readonly string[]): Promise<void> {
   const shop = openWorkshop(undefined, [...as, "env", `PATH=${process.env.PATH}`, program]);
   chmodSync(shop.folder, 0o777);
   try {
     expect(await shop.must(["--version"])).toBe(`${version} (${readBuild().commit})\n`);
-    const server = await shop.serve(["--demo", "--workers", "2"]);
+    const server = await shop.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"]);
     expect(await documentsThatDiffer(server.url)).toEqual([]);
+    await expectConsole(shop, server, "demo");
     server.kill();
     expect(await server.exited).toBe(0);
     await shop.must(["check"]);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { childrenOf, fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
-import { differsFromSource } from "../support/console-script.ts";
+import { expectConsole } from "../support/console-sign-in.ts";
 import { documentsThatDiffer } from "../support/documents.ts";
 import { engines } from "../support/engines.ts";
 
@@ -58,7 +58,7 @@ describe.each(engines)("the executable on $name", (kind) => {
     const found = await fetchWithKey(`${server.url}/restapi/brands/${ID}.xml`, key, once);
     expect(await found.text()).toContain("<Name>Acme</Name>");
     expect(await documentsThatDiffer(server.url)).toEqual([]);
-    expect(await differsFromSource(server.adminUrl)).toBe(false);
+    await expectConsole(shop, server, "demo", bare);
     const before = childrenOf(server.pid);
     await reload(server, /replaced 3 processes/);
     expect(childrenOf(server.pid).filter((pid) => before.includes(pid))).toEqual([]);

@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { differsFromSource } from "../support/console-script.ts";
+import { expectConsole } from "../support/console-sign-in.ts";
 import { documentsThatDiffer } from "../support/documents.ts";
 import { knownLicences, pack, packagesIn, runOutside, unpack } from "../support/packing.ts";
 
@@ -58,7 +58,7 @@ test("serves a demo with several workers, every document included, and names the
 
 test("serves the console, without its source and the packages that it is made of", async () => {
   const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
-  expect(await differsFromSource(server.adminUrl)).toBe(false);
+  await expectConsole(shop, server, "demo");
   expect(existsSync(join(home, "src/console"))).toBe(false);
   expect(readdirSync(join(home, "dist/console")).sort()).toEqual(["console.js.LICENSE.txt", "console.js.br"]);
   expect(packagesIn(home).filter(({ name }) => /^(react|ra-|@mui|@emotion|@tanstack)/.test(name))).toEqual([]);
