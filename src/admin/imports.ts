@@ -19,6 +19,8 @@ export interface BegunImport {
   readonly job: ImportJob;
   /** The ID in the journal of what it stores, once it was run. */
   run: string | undefined;
+  /** Whether it goes on although the session in which it was started has ended. */
+  outlivesSession: boolean;
   /** When the operator last asked for it, in milliseconds since 1970. */
   usedAt: number;
 }
@@ -55,7 +57,16 @@ export class Imports {
     this.#makeRoom(operator);
     const id = randomText(16);
     const job = keeping(() => new ImportJob(join(this.#openFolder(), id), resource, this.#onError));
-    const begun: BegunImport = { id, operator, site, name, job, run: undefined, usedAt: this.#now() };
+    const begun: BegunImport = {
+      id,
+      operator,
+      site,
+      name,
+      job,
+      run: undefined,
+      outlivesSession: false,
+      usedAt: this.#now(),
+    };
     this.#imports.set(id, begun);
     return begun;
   }
@@ -92,10 +103,16 @@ export class Imports {
     await job.remove();
   }
 
-  /** Removes the imports of an operator, all but those that are being stored. */
-  async removeOf(operator: string): Promise<void> {
-    for (const one of [...this.#imports.values()])
-      if (one.operator === operator && one.job.state !== "running") await this.remove(one);
+  /**
+   * Removes the imports of an operator who signs out, or is signed out. One that is being stored goes on if that was in one browser only;
+   * otherwise it ends by itself, see import-guard.ts.
+   */
+  async leave(operator: string, isEverywhere: boolean): Promise<void> {
+    for (const one of [...this.#imports.values()]) {
+      if (one.operator !== operator) continue;
+      if (one.job.state !== "running") await this.remove(one);
+      else one.outlivesSession = !isEverywhere;
+    }
   }
 
   /** Stops all imports and removes all files. */

@@ -56,7 +56,7 @@ function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHist
   return new Map([
     metricsRoute(dependencies.samples),
     ...consoleRoutes(),
-    ...sessionRoutes(dependencies, (operator) => imports.removeOf(operator)),
+    ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.leave(operator, isEverywhere)),
     ...toRoutes(allActions(traffic, imports), dependencies),
   ]);
 }

@@ -39,11 +39,11 @@ const failures: Limit = { rate: 0.2, burst: 20 };
 
 /**
  * The path with which sessions begin and end, and that of all sessions of an operator.
- * @param onSignOut is called with the name of an operator who signs out
+ * @param onSignOut is called with the name of an operator who signs out in one browser, or everywhere
  */
 export function sessionRoutes(
   dependencies: SessionDependencies,
-  onSignOut: (operator: string) => Promise<void>,
+  onSignOut: (operator: string, isEverywhere: boolean) => Promise<void>,
 ): [path: string, route: AdminRoute][] {
   const { engine, now } = dependencies;
   const buckets = new Buckets<"sign-in">();
@@ -63,7 +63,7 @@ export function sessionRoutes(
         async DELETE({ request }) {
           const session = await findOwn(request, dependencies);
           await endSession(engine, secretIn(request.headers) ?? "");
-          if (session) await onSignOut(session.operator.Name);
+          if (session) await onSignOut(session.operator.Name, false);
           return ended(request);
         },
       },
@@ -74,7 +74,7 @@ export function sessionRoutes(
         async DELETE({ request }) {
           const { operator } = await sessionOf(request, dependencies);
           await signOutEverywhere(engine, operator.Name);
-          await onSignOut(operator.Name);
+          await onSignOut(operator.Name, true);
           return ended(request);
         },
       },
@@ -98,7 +98,7 @@ async function findOwn(
 }
 
 /** The records of the system site, as new as the store. */
-async function currentSystem(snapshots: Snapshots): Promise<Pick<System, "records">> {
+export async function currentSystem(snapshots: Snapshots): Promise<Pick<System, "records">> {
   return systemOf((await snapshots.fresh(systemSite)) as Snapshot);
 }
 

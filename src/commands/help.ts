@@ -57,6 +57,7 @@ const examples: Record<string, readonly string[]> = {
   operator: ["operator add anna", "operator link anna"],
   "operator add": ["operator add anna", "operator add ben --site garden --site toys"],
   "operator list": ["operator list"],
+  "operator set": ["operator set ben --site garden", "operator set ben --all-sites"],
   "operator remove": ["operator remove ben"],
   "operator link": ["operator link anna", "operator link anna --url https://console.example"],
   "operator sign-out": ["operator sign-out anna"],

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { Refusal } from "../model/errors.ts";
+import { setOperatorSites } from "../operator/operator-sites.ts";
 import {
   addOperator,
   type ListedOperator,
@@ -15,6 +16,7 @@ import {
   printResult,
   toMinute,
   toTable,
+  UsageError,
   withCommonOptions,
   withEngine,
   withNewEngine,
@@ -24,6 +26,11 @@ import { commandLine } from "./shell.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];
+}
+
+interface SetOptions extends AddOptions {
+  readonly allSites?: true;
+  readonly yes?: true;
 }
 
 interface RemoveOptions extends CommonOptions {
@@ -38,7 +45,7 @@ const header = ["ID", "NAME", "SITES", "CREATED (UTC)"];
 
 export function operatorCommand(): Command {
   const operator = new Command("operator").description("manage the people who may use the console");
-  for (const command of [addCommand(), listCommand(), removeCommand(), linkCommand(), signOutCommand()])
+  for (const command of [addCommand(), listCommand(), setCommand(), removeCommand(), linkCommand(), signOutCommand()])
     operator.addCommand(command);
   return operator;
 }
@@ -69,6 +76,30 @@ function listCommand(): Command {
     });
 }
 
+function setCommand(): Command {
+  return withCommonOptions(new Command("set"))
+    .description("change which websites an operator may manage; sessions have the change from the next request on")
+    .argument("<name>", "name of the operator, see `operator list`")
+    .option(
+      "--site <name>",
+      "website that the operator may manage, and no other; may be given several times",
+      collected,
+    )
+    .option("--all-sites", "let the operator manage all websites")
+    .option("--yes", "limit also the last operator of all websites")
+    .action(async (name: string, options: SetOptions) => {
+      const { site: sites = [], allSites, yes: isLast = false } = options;
+      if (sites.length > 0 === (allSites === true)) throw new UsageError("give either --site or --all-sites");
+      const changed = await withEngine(options, (engine) =>
+        setOperatorSites(engine, name, sites, Date.now(), { isLast }).catch((error) => {
+          throw isLast ? error : withAdvice(error, "limit");
+        }),
+      );
+      printResult(options, toShown(changed), []);
+      printMessage(`the operator ${changed.Name} may manage ${changed.siteNames?.join(", ") ?? "all websites"}`);
+    });
+}
+
 function removeCommand(): Command {
   return withCommonOptions(new Command("remove"))
     .description("remove an operator and end their sessions")
@@ -78,7 +109,7 @@ function removeCommand(): Command {
       const isLast = options.yes ?? false;
       const removed = await withEngine(options, (engine) =>
         removeOperator(engine, name, Date.now(), { isLast }).catch((error) => {
-          throw isLast ? error : withAdvice(error);
+          throw isLast ? error : withAdvice(error, "remove");
         }),
       );
       printResult(options, toShown(removed), []);
@@ -86,9 +117,9 @@ function removeCommand(): Command {
     });
 }
 
-function withAdvice(error: unknown): unknown {
+function withAdvice(error: unknown, action: string): unknown {
   if (!(error instanceof Refusal) || error.code !== "conflict") return error;
-  return new Refusal("conflict", `${error.message}; add --yes to remove it all the same`);
+  return new Refusal("conflict", `${error.message}; add --yes to ${action} it all the same`);
 }
 
 function linkCommand(): Command {

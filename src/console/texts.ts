@@ -143,6 +143,12 @@ export const texts = {
     link_title: "A link for %{name}",
     link_label: "Link",
     link_once: "Send it to %{name} now. It signs in once, within 10 minutes, and cannot be shown again.",
+    change_sites: "Change shops",
+    sites_title: "The shops of %{name}",
+    sites_explain:
+      "Their sessions have the change at once. An import into a shop that they may no longer manage stops.",
+    limit_self: "This is you: you will no longer be able to manage shops and operators.",
+    limit_last_confirm: "Limit all the same",
     sign_out: "Sign out",
     sign_out_title: "Sign out %{name}?",
     sign_out_explain: "All of their sessions end at once, and links that were not used no longer work.",

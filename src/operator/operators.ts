@@ -19,7 +19,7 @@ const secretLength = 32;
 /** Operators of a database. */
 const maxOperators = 1000;
 
-interface OperatorRecord {
+export interface OperatorRecord {
   readonly ID: number;
   readonly Name: string;
   /** IDs of sites, separated by spaces; empty for all. */
@@ -63,9 +63,8 @@ export async function addOperator(
     if (present.some(({ Name }) => Name === name))
       throw new Refusal("conflict", `the operator \`${name}\` exists already`);
     if (present.length >= maxOperators) throw new Refusal("conflict", `there are ${maxOperators} operators already`);
-    const known = system.records<SiteRecord>(siteResource);
-    const ids = [...new Set(sites.map((site) => requireSite(known, site).ID))];
-    const intent = toCreate(operatorResource, { Name: name, Sites: ids.join(" "), Created: toInstant(now) }, now);
+    const values = { Name: name, Sites: toSiteIds(sites, system), Created: toInstant(now) };
+    const intent = toCreate(operatorResource, values, now);
     listed = toListed({ ...JSON.parse(intent.text), ID: 0 }, system);
     return [intent];
   });
@@ -94,8 +93,14 @@ export async function removeOperator(
   return removed as ListedOperator;
 }
 
-/** @throws Refusal `conflict` when no operator of all sites would be left */
-function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
+/** The value of `Sites` for the sites with these names; none for all. @throws Refusal `not-found` */
+export function toSiteIds(names: readonly string[], system: System): string {
+  const known = system.records<SiteRecord>(siteResource);
+  return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
+}
+
+/** @throws Refusal `conflict` when no operator of all sites other than this one is left */
+export function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.records<OperatorRecord>(operatorResource).filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
   throw new Refusal(
@@ -164,12 +169,13 @@ function digestOfSecret(secret: string): string {
   return Bun.SHA256.hash(secret, "hex");
 }
 
-function operatorOf(system: Pick<System, "records">, id: number): ListedOperator | undefined {
+/** The operator with this ID. @param system as new as the store */
+export function operatorOf(system: Pick<System, "records">, id: number): ListedOperator | undefined {
   const found = system.records<OperatorRecord>(operatorResource).find(({ ID }) => ID === id);
   return found && toListed(found, system);
 }
 
-function requireOperator(system: System, name: string): ListedOperator {
+export function requireOperator(system: System, name: string): ListedOperator {
   const operators = system.records<OperatorRecord>(operatorResource);
   const found = operators.find(({ Name }) => Name === name);
   if (found) return toListed(found, system);
@@ -178,7 +184,7 @@ function requireOperator(system: System, name: string): ListedOperator {
   throw new Refusal("not-found", `unknown operator \`${name}\`: ${hint}`);
 }
 
-function toListed(operator: OperatorRecord, system: Pick<System, "records">): ListedOperator {
+export function toListed(operator: OperatorRecord, system: Pick<System, "records">): ListedOperator {
   if (operator.Sites === "") return { ...operator, siteNames: undefined };
   const ids = new Set(operator.Sites.split(" ").map(Number));
   const sites = system.records<SiteRecord>(siteResource).filter(({ ID }) => ids.has(ID));

@@ -38,6 +38,27 @@ describe.each(engines)("storefront operator on $name", (kind) => {
     expect(await json("operator", "list")).toHaveLength(1);
   });
 
+  test("changes the sites of an operator, also of the last one of all sites with --yes", async () => {
+    await shop.must(["site", "add", "garden"]);
+    await shop.must(["site", "add", "toys"]);
+    await shop.must(["operator", "add", "anna"]);
+    await shop.must(["operator", "add", "ben", "--site", "garden"]);
+    const set = (...args: string[]) => json("operator", "set", ...args);
+    expect(await set("ben", "--site", "toys")).toMatchObject({ Name: "ben", Sites: ["toys"] });
+    expect(await set("ben", "--all-sites")).toMatchObject({ Sites: null });
+    expect(await set("ben", "--site", "toys", "--site", "garden")).toMatchObject({ Sites: ["garden", "toys"] });
+    const { code, stderr } = await refused("operator", "set", "anna", "--site", "garden");
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/`anna` is the last operator of all sites.*add --yes to limit it/),
+    ]);
+    expect(await set("anna", "--site", "garden", "--yes")).toMatchObject({ Sites: ["garden"] });
+    const journal = await shop.must(["journal", "--system"]);
+    expect(journal.match(/\tupdate\toperator\t/g)).toHaveLength(4);
+    const { stdout, stderr: said } = await refused("operator", "set", "anna", "--all-sites");
+    expect([stdout, said]).toEqual(["", expect.stringContaining("the operator anna may manage all websites")]);
+  });
+
   test("removes the last operator of all sites only with --yes", async () => {
     await shop.must(["site", "add", "garden"]);
     await shop.must(["operator", "add", "anna"]);
@@ -93,6 +114,15 @@ describe.each(engines)("storefront operator on $name", (kind) => {
       1,
       /unknown operator `nobody`: known operators: anna/,
     ],
+    ["changing nothing", ["set", "anna"], 2, /either --site or --all-sites/],
+    [
+      "changing to some sites and all",
+      ["set", "anna", "--site", "x", "--all-sites"],
+      2,
+      /either --site or --all-sites/,
+    ],
+    ["changing an unknown operator", ["set", "nobody", "--all-sites"], 1, /unknown operator `nobody`/],
+    ["changing to an unknown site", ["set", "anna", "--site", "nowhere"], 1, /unknown site `nowhere`/],
     ["signing out an unknown one", ["sign-out", "nobody"], 1, /unknown operator `nobody`/],
     ["removing an unknown one", ["remove", "nobody"], 1, /unknown operator `nobody`/],
     ["a name that is taken", ["add", "anna"], 1, /operator `anna` exists already/],

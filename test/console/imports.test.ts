@@ -5,6 +5,8 @@ import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportRecords } from "../../src/operator/export.ts";
+import { setOperatorSites } from "../../src/operator/operator-sites.ts";
+import { removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite, findSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
@@ -187,6 +189,58 @@ describe.each(engines)("imports on $name", (kind) => {
     expect((await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total).toBe(counts.created);
     const undone = await anna.call("POST", `/sites/${site}/undo`, { since: revisions.first - 1, run });
     expect(undone.json.deleted).toBe(counts.created);
+  });
+
+  const ends: [string, boolean, (ben: ConsoleClient) => Promise<unknown>][] = [
+    ["stops when its operator is removed", true, () => removeOperator(server.engine, "ben", Date.now())],
+    ["stops when its operator is signed out everywhere", true, () => signOutEverywhere(server.engine, "ben")],
+    ["stops when all sessions of its operator end in the console", true, (ben) => ben.call("DELETE", "/sessions")],
+    [
+      "stops when its operator may no longer manage the site",
+      true,
+      () => setOperatorSites(server.engine, "ben", ["shop"], Date.now()),
+    ],
+    ["goes on when its operator signs out in one browser", false, (ben) => ben.call("DELETE", "/session")],
+  ];
+  test.each(ends)("an import %s", async (_, isStopped, end) => {
+    await newSite();
+    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
+    const ben = await server.signIn("ben", [site]);
+    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
+    await ben.call("POST", `${path}/check`, { format: "csv" });
+    await ended(path, ben);
+    await ben.call("POST", `${path}/run`, {});
+    const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
+    while ((await stored()) === 0) await Bun.sleep(1);
+    await end(ben);
+    if (!isStopped) {
+      while ((await stored()) < 30_000) await Bun.sleep(5);
+      return;
+    }
+    let [before, after] = [-1, await stored()];
+    while (before !== after) {
+      await Bun.sleep(200);
+      [before, after] = [after, await stored()];
+    }
+    expect(after).toBeLessThan(30_000);
+  });
+
+  test("an import that was stopped for its operator says so, and what it has stored", async () => {
+    await newSite();
+    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
+    const ben = await server.signIn("ben");
+    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
+    await ben.call("POST", `${path}/check`, { format: "csv" });
+    await ended(path, ben);
+    await ben.call("POST", `${path}/run`, {});
+    while ((await ben.call("GET", path)).json.rows === 0) await Bun.sleep(1);
+    await signOutEverywhere(server.engine, "ben");
+    const { state, error, revisions } = await ended(path, await server.signIn("ben"));
+    expect([state, error.detail]).toEqual([
+      "failed",
+      expect.stringMatching(/stopped, because ben was signed out or removed; \d+ records were created/),
+    ]);
+    expect(revisions.last).toBeGreaterThan(0);
   });
 
   test("a file that cannot be read says why, and can be read in another way", async () => {

@@ -1,6 +1,7 @@
 // Sites and operators in the API of the console.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { systemSite } from "../../src/model/system-site.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -112,6 +113,57 @@ describe.each(engines)("the console on $name", (kind) => {
   ];
   test.each(badOperators)("does not add an operator with %s", async (_, body, status) => {
     expect((await anna.call("POST", "/operators", body)).status).toBe(status);
+  });
+
+  test("changes the sites of an operator, whose sessions have that at the next request", async () => {
+    await addSite(server.engine, "toys", {}, 1);
+    const ben = await server.signIn("ben", ["shop"]);
+    const { operators } = (await anna.call("GET", "/operators")).json;
+    const path = `/operators/${operators.find(({ name }: { name: string }) => name === "ben").id}`;
+    const changes: [string[] | null, string[]][] = [
+      [["toys"], ["toys"]],
+      [null, ["shop", "toys"]],
+      [
+        ["toys", "shop", "toys"],
+        ["shop", "toys"],
+      ],
+    ];
+    for (const [sites, reached] of changes) {
+      const { json } = await anna.call("PATCH", path, { sites });
+      expect([json.operator.sites?.toSorted() ?? null, await namesOf(ben)]).toEqual([
+        sites === null ? null : reached,
+        reached,
+      ]);
+      expect((await ben.call("GET", "/operators")).status).toBe(sites === null ? 200 : 403);
+    }
+    expect((await ben.call("PATCH", path, { sites: null })).status).toBe(403);
+    const last = (await server.engine.journal(systemSite, 0, 100)).entries.at(-1);
+    expect([last?.actor, last?.resource, last?.operation]).toEqual(["console:anna", "operator", "update"]);
+  });
+
+  const badChanges: [string, unknown, number][] = [
+    ["an empty list of sites", { sites: [] }, 400],
+    ["no sites", {}, 400],
+    ["an unknown site", { sites: ["nowhere"] }, 404],
+    ["some sites for the last operator of all", { sites: ["shop"] }, 409],
+  ];
+  test.each(badChanges)("does not change an operator to %s", async (_, body, status) => {
+    expect((await anna.call("PATCH", "/operators/1", body)).status).toBe(status);
+    expect((await anna.call("PATCH", "/operators/99", body)).status).toBe(404);
+    expect((await anna.call("GET", "/operators")).json.operators[0].sites).toBeNull();
+  });
+
+  test("limits the last operator of all sites only on purpose, and one of two at the same time", async () => {
+    const ben = await server.signIn("ben");
+    const limit = (client: ConsoleClient, id: number, body = {}) =>
+      client.call("PATCH", `/operators/${id}`, { sites: ["shop"], ...body });
+    const both = await Promise.all([limit(anna, 2), limit(ben, 1)]);
+    // Who was limited first may then no longer limit the other.
+    expect(both.filter(({ status }) => status === 200)).toHaveLength(1);
+    const [left, own] = both[0]?.status === 200 ? [anna, 1] : [ben, 2];
+    expect((await limit(left, own)).status).toBe(409);
+    expect((await limit(left, own, { isLast: true })).status).toBe(200);
+    expect((await left.call("GET", "/operators")).status).toBe(403);
   });
 
   test("removes the last operator of all sites only on purpose", async () => {

@@ -24,7 +24,7 @@ export function allActions(traffic: TrafficHistory, imports: Imports): readonly 
     ...keyActions,
     ...historyActions,
     ...webhookActions,
-    ...operatorActions,
+    ...operatorActions(imports),
     ...findActions,
     ...overviewActions(traffic),
   ];

@@ -1,6 +1,7 @@
 // The people who may use the console. Operators of all sites manage them.
 
 import { Refusal } from "../../model/errors.ts";
+import { setOperatorSites } from "../../operator/operator-sites.ts";
 import {
   addOperator,
   type ListedOperator,
@@ -10,19 +11,23 @@ import {
   signOutEverywhere,
 } from "../../operator/operators.ts";
 import type { Action, Call } from "../actions.ts";
+import type { Imports } from "../imports.ts";
 import { readBoolean, readTexts } from "../input.ts";
 import { readText } from "../json-body.ts";
 
 const list = "/operator/operators";
 const one = `${list}/{id}`;
 
-export const operatorActions: readonly Action[] = [
-  ["GET", list, listAll, "all"],
-  ["POST", list, add, "all"],
-  ["DELETE", one, remove, "all"],
-  ["POST", `${one}/link`, link, "all"],
-  ["POST", `${one}/sign-out`, signOut, "all"],
-];
+export function operatorActions(imports: Imports): readonly Action[] {
+  return [
+    ["GET", list, listAll, "all"],
+    ["POST", list, add, "all"],
+    ["PATCH", one, change, "all"],
+    ["DELETE", one, (call) => remove(call, imports), "all"],
+    ["POST", `${one}/link`, link, "all"],
+    ["POST", `${one}/sign-out`, (call) => signOut(call, imports), "all"],
+  ];
+}
 
 async function listAll({ engine }: Call) {
   return { operators: (await listOperators(engine)).map(toShown) };
@@ -31,22 +36,34 @@ async function listAll({ engine }: Call) {
 /** The body has `name`, and `sites`: the names of the sites that the operator may manage, or null for all. */
 async function add(call: Call) {
   const input = await call.input();
-  const isForAll = Object(input).sites === null;
-  const sites = isForAll ? [] : readTexts(input, "sites");
+  const added = await addOperator(call.engine, readText(input, "name"), sitesIn(input), call.now());
+  return { operator: toShown(added), run: call.run };
+}
+
+/** The body has `sites` as for `add`, and may have `isLast`: true to limit the last operator of all sites, too. */
+async function change(call: Call) {
+  const { Name } = await operatorOf(call);
+  const input = await call.input();
+  const isLast = readBoolean(input, "isLast") ?? false;
+  const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
+  return { operator: toShown(changed), run: call.run };
+}
+
+/** Names of sites; none for all. @throws Refusal `bad-request` */
+function sitesIn(input: unknown): readonly string[] {
+  if (Object(input).sites === null) return [];
+  const sites = readTexts(input, "sites");
   // An empty list must not become all sites.
-  if (!sites || (!isForAll && sites.length === 0))
-    throw new Refusal("bad-request", "`sites` must have a name of a site, or be null for all sites");
-  return {
-    operator: toShown(await addOperator(call.engine, readText(input, "name"), sites, call.now())),
-    run: call.run,
-  };
+  if (sites && sites.length > 0) return sites;
+  throw new Refusal("bad-request", "`sites` must have a name of a site, or be null for all sites");
 }
 
 /** The body may have `isLast`: true to remove the last operator of all sites, too. */
-async function remove(call: Call) {
+async function remove(call: Call, imports: Imports) {
   const { Name } = await operatorOf(call);
   const isLast = readBoolean(await call.input(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
+  await imports.leave(Name, true);
   return { operator: toShown(removed), run: call.run };
 }
 
@@ -56,9 +73,10 @@ async function link(call: Call) {
   return { secret: await makeLink(call.engine, Name, call.now()) };
 }
 
-async function signOut(call: Call) {
+async function signOut(call: Call, imports: Imports) {
   const { Name } = await operatorOf(call);
   await signOutEverywhere(call.engine, Name);
+  await imports.leave(Name, true);
   return {};
 }
 

@@ -1,10 +1,11 @@
-import { Alert, Autocomplete, FormControlLabel, Radio, RadioGroup, TextField, Typography } from "@mui/material";
+import { Alert, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import { useDeclared, useSession } from "../site-context.ts";
+import { useSession } from "../site-context.ts";
 import type { Operator } from "./operators.ts";
+import { type ManagedSites, SitesChoice, sitesOf } from "./sites-choice.tsx";
 
 interface AddOperatorProps {
   readonly onSubmit: (name: string, sites: readonly string[] | null) => Promise<unknown>;
@@ -13,17 +14,16 @@ interface AddOperatorProps {
 
 export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
   const translate = useTranslate();
-  const { sites: known } = useDeclared();
   const [name, setName] = useState("");
-  const [isForAll, setForAll] = useState(false);
-  const [sites, setSites] = useState<readonly string[]>([]);
+  const [managed, setManaged] = useState<ManagedSites>({ isForAll: false, sites: [] });
+  const sites = sitesOf(managed);
   return (
     <Confirm
       title={translate("operators.add")}
       action={translate("keys.create")}
-      isEdited={useEdited([name, isForAll, sites])}
-      isDisabled={!isForAll && sites.length === 0}
-      onConfirm={() => onSubmit(name.trim(), isForAll ? null : sites)}
+      isEdited={useEdited([name, managed])}
+      isDisabled={sites?.length === 0}
+      onConfirm={() => onSubmit(name.trim(), sites)}
       onClose={onClose}
     >
       <TextField
@@ -35,27 +35,43 @@ export function AddOperator({ onSubmit, onClose }: AddOperatorProps) {
         onChange={({ target }) => setName(target.value)}
         slotProps={{ htmlInput: { maxLength: 64, autoComplete: "off" } }}
       />
-      <RadioGroup
-        aria-label={translate("operators.sites")}
-        value={isForAll ? "all" : "some"}
-        onChange={({ target }) => setForAll(target.value === "all")}
-      >
-        <FormControlLabel value="some" control={<Radio />} label={translate("operators.some_sites")} />
-        <FormControlLabel value="all" control={<Radio />} label={translate("operators.every_site")} />
-      </RadioGroup>
-      {!isForAll && (
-        <Autocomplete
-          multiple
-          disableCloseOnSelect
-          options={known.map((site) => site.name)}
-          value={[...sites]}
-          onChange={(_event, chosen) => setSites(chosen)}
-          filterOptions={(options, { inputValue }) =>
-            options.filter((option) => option.includes(inputValue.trim().toLowerCase())).slice(0, 50)
-          }
-          renderInput={(parameters) => <TextField {...parameters} label={translate("operators.sites")} />}
-        />
-      )}
+      <SitesChoice value={managed} onChange={setManaged} />
+    </Confirm>
+  );
+}
+
+interface ChangeSitesProps {
+  readonly operator: Operator;
+  /** Whether no other operator manages all sites. */
+  readonly isLast: boolean;
+  readonly onSubmit: (sites: readonly string[] | null) => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+export function ChangeSites({ operator, isLast, onSubmit, onClose }: ChangeSitesProps) {
+  const translate = useTranslate();
+  const { operator: own } = useSession();
+  const [managed, setManaged] = useState<ManagedSites>({
+    isForAll: operator.sites === null,
+    sites: operator.sites ?? [],
+  });
+  const sites = sitesOf(managed);
+  const isLimited = operator.sites === null && sites !== null;
+  const { name } = operator;
+  return (
+    <Confirm
+      title={translate("operators.sites_title", { name })}
+      action={translate(isLimited && isLast ? "operators.limit_last_confirm" : "ra.action.save")}
+      isDangerous={isLimited}
+      isEdited={useEdited(managed)}
+      isDisabled={sites?.length === 0}
+      onConfirm={() => onSubmit(sites)}
+      onClose={onClose}
+    >
+      <Typography>{translate("operators.sites_explain")}</Typography>
+      <SitesChoice value={managed} onChange={setManaged} />
+      {isLimited && name === own && <Alert severity="warning">{translate("operators.limit_self")}</Alert>}
+      {isLimited && isLast && <Alert severity="error">{translate("operators.remove_last", { name })}</Alert>}
     </Confirm>
   );
 }

@@ -17,13 +17,13 @@ import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
 import { useSession } from "../site-context.ts";
 import { toDay } from "../times.ts";
-import { AddOperator, RemoveOperator } from "./operator-dialogs.tsx";
+import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
 import { type Operator, useOperatorActions, useOperators } from "./operators.ts";
 
 /** What is open over the list. */
 type Open =
   | { readonly kind: "new" }
-  | { readonly kind: "link" | "sign_out" | "remove"; readonly operator: Operator }
+  | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: Operator }
   | { readonly kind: "secret"; readonly operator: Operator; readonly link: string };
 
 /** The people who may use the console. */
@@ -99,7 +99,7 @@ function OperatorRow({ operator, onOpen }: { readonly operator: Operator; readon
       <TableCell sx={{ overflowWrap: "anywhere", minWidth: 100 }}>{shown}</TableCell>
       <TableCell sx={onDesktop}>{toDay(created)}</TableCell>
       <TableCell align="right" sx={{ whiteSpace: { sm: "nowrap" } }}>
-        {(["link", "sign_out", "remove"] as const).map((kind) => (
+        {(["link", "change_sites", "sign_out", "remove"] as const).map((kind) => (
           <Button
             key={kind}
             size="small"
@@ -138,8 +138,12 @@ function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {
         onClose={close}
       />
     );
+  const isLast = operator.sites === null && operators.every((one) => one.id === id || one.sites !== null);
+  if (open.kind === "change_sites") {
+    const change = (sites: readonly string[] | null) => actions.change(id, sites, isLast);
+    return <ChangeSites operator={operator} isLast={isLast} onSubmit={change} onClose={close} />;
+  }
   if (open.kind === "remove") {
-    const isLast = operator.sites === null && operators.every((one) => one.id === id || one.sites !== null);
     const remove = () => actions.remove(id, isLast);
     return <RemoveOperator operator={operator} isLast={isLast} onRemove={remove} onClose={close} />;
   }

@@ -29,6 +29,9 @@ export function useOperatorActions() {
   }
   return {
     add: (name: string, sites: readonly string[] | null) => done(callApi("POST", "/operators", { name, sites })),
+    /** @param isLast whether the operator is limited although it is the last one of all sites */
+    change: (id: number, sites: readonly string[] | null, isLast: boolean) =>
+      done(callApi("PATCH", `/operators/${id}`, { sites, isLast })),
     /** @param isLast whether the operator is removed although it is the last one of all sites */
     remove: (id: number, isLast: boolean) => done(callApi("DELETE", `/operators/${id}`, { isLast })),
     /** Makes a link to this page that signs the operator in. */

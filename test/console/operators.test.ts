@@ -1,0 +1,59 @@
+// The page of the operators in a real browser.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { listOperators } from "../../src/operator/operators.ts";
+import { addSite } from "../../src/operator/sites.ts";
+import { openBrowser } from "../support/browser.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { desktop, openConsole, phone } from "../support/console-page.ts";
+
+let server: TestConsole;
+let browser: Browser;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
+  await addSite(server.engine, "toys", {}, Date.now());
+});
+afterAll(async () => {
+  await browser.close();
+  await server.stop();
+});
+
+const sitesOf = async (name: string) =>
+  (await listOperators(server.engine)).find((operator) => operator.Name === name)?.siteNames;
+
+test.each([
+  ["at a desk", desktop],
+  ["on a phone", phone],
+])("the shops of an operator are changed %s, who has them at the next request", async (place, size) => {
+  const name = `ben ${place}`;
+  const ben = await server.signIn(name, ["shop"]);
+  const view = await openConsole(browser, server, size);
+  await view.show("shop/operators");
+  await view.button(`Change shops: ${name}`).click();
+  const dialog = view.page.getByRole("dialog");
+  await dialog.getByRole("combobox").fill("toy");
+  await view.page.getByRole("option", { name: "toys" }).click();
+  await dialog.getByText(`The shops of ${name}`).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await view.page.getByRole("row").filter({ hasText: name }).getByText("shop, toys").waitFor();
+  expect((await ben.call("GET", "/sites/toys/records/brands")).status).toBe(200);
+  await view.finish();
+});
+
+test("the last operator of all shops is warned before limiting themself", async () => {
+  const view = await openConsole(browser, server, desktop);
+  await view.show("shop/operators");
+  await view.button("Change shops: anna").click();
+  const dialog = view.page.getByRole("dialog");
+  await dialog.getByRole("radio", { name: "Only these shops" }).check();
+  await dialog.getByText("This is you").waitFor();
+  await dialog.getByText("last operator of all shops").waitFor();
+  await dialog.getByRole("combobox").fill("toy");
+  await view.page.getByRole("option", { name: "toys" }).click();
+  await dialog.getByText("The shops of anna").click();
+  await dialog.getByRole("button", { name: "Limit all the same" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  expect(await sitesOf("anna")).toEqual(["toys"]);
+  await view.finish(/403|404|Forbidden|Not Found/);
+});
