@@ -13,6 +13,6 @@ export function requireSameOrigin(headers: RequestHeaders): void {
   if (url && /^https?:$/.test(url.protocol) && url.origin === origin && url.host === host) return;
   throw new Refusal(
     "forbidden",
-    "a change must come from a page of this address: send `Origin` with the scheme and host of the request",
+    "a change must come from a page of this address: send `Origin` with the scheme and host of the request; a proxy must pass on `Host`",
   );
 }
