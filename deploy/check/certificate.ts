@@ -1,4 +1,4 @@
-// A certificate for shop.example by a certificate authority of the checks.
+// A certificate for shop.example and console.example by a certificate authority of the checks.
 
 import { join } from "node:path";
 import { run } from "./tools.ts";
@@ -13,7 +13,7 @@ export interface TestCertificate {
 /** @throws if openssl is missing or fails */
 export async function makeAuthority(folder: string): Promise<TestCertificate> {
   const file = (name: string) => join(folder, name);
-  await Bun.write(file("leaf.ext"), "subjectAltName=DNS:shop.example\nbasicConstraints=CA:FALSE\n");
+  await Bun.write(file("leaf.ext"), "subjectAltName=DNS:shop.example,DNS:console.example\nbasicConstraints=CA:FALSE\n");
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
   openssl(
     "req",

@@ -1,4 +1,4 @@
-// A client of the proxies: HTTP/2, and HTTP/1.1 as raw text, over TLS for shop.example.
+// A client of the proxies: HTTP/2, and HTTP/1.1 as raw text, over TLS.
 
 import { readFileSync } from "node:fs";
 import { type ClientHttp2Session, connect } from "node:http2";
@@ -28,29 +28,29 @@ export interface ProxyClient {
   close(): void;
 }
 
-export async function connectClient(port: number, authority: string): Promise<ProxyClient> {
+export async function connectClient(port: number, authority: string, host = "shop.example"): Promise<ProxyClient> {
   const ca = readFileSync(authority, "utf8");
-  const session = await openSession(port, ca);
+  const session = await openSession(port, ca, host);
   return {
-    request: (request) => send(session, request),
+    request: (request) => send(session, request, host),
     raw: (text) => sendRaw(port, ca, text),
     protocol: () => session.alpnProtocol,
     close: () => session.destroy(),
   };
 }
 
-function openSession(port: number, ca: string): Promise<ClientHttp2Session> {
+function openSession(port: number, ca: string, servername: string): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
-    const session = connect(`https://127.0.0.1:${port}`, { ca, servername: "shop.example" });
+    const session = connect(`https://127.0.0.1:${port}`, { ca, servername });
     session.once("connect", () => resolve(session));
     session.on("error", reject);
   });
 }
 
-function send(session: ClientHttp2Session, request: ClientRequest): Promise<ClientResponse> {
+function send(session: ClientHttp2Session, request: ClientRequest, host: string): Promise<ClientResponse> {
   const { method = "GET", path, headers = {}, body } = request;
   return new Promise((resolve, reject) => {
-    const names = { ":method": method, ":path": path, ":authority": "shop.example", ...headers };
+    const names = { ":method": method, ":path": path, ":authority": host, ...headers };
     const stream = session.request(names, { endStream: body === undefined });
     let received: Record<string, string> = {};
     const chunks: Buffer[] = [];

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { runProgram, startProcess } from "../../test/support/processes.ts";
 import { makeAuthority, type TestCertificate } from "./certificate.ts";
 import { type ClientResponse, connectClient, type ProxyClient } from "./client.ts";
+import { checkConsole } from "./console.ts";
 import { type ProxyKind, proxyKinds, startProxy } from "./proxy.ts";
 import { startRecorder } from "./recorder.ts";
 import type { Report } from "./report.ts";
@@ -33,6 +34,7 @@ async function checkProxy(report: Report, folder: string, kind: ProxyKind, certi
   await Promise.all([
     checkHeaders(report, join(folder, `${kind.name}-recorder`), kind, program, certificate),
     checkRequests(report, join(folder, `${kind.name}-server`), kind, program, certificate),
+    checkConsole(report, join(folder, `${kind.name}-console`), kind, program, certificate),
   ]);
 }
 

@@ -11,8 +11,17 @@ export interface ProxyKind {
   /** The path of its program. Undefined if this machine has none. */
   find(folder: string): string | undefined;
   /** Writes the configuration into `folder`. Returns the commands that check it and that run it in the foreground. */
-  configure(program: string, folder: string, ports: ProxyPorts, certificate: TestCertificate): Promise<ProxyCommands>;
+  configure(
+    program: string,
+    folder: string,
+    ports: ProxyPorts,
+    certificate: TestCertificate,
+    site: ProxiedSite,
+  ): Promise<ProxyCommands>;
 }
+
+/** What is behind a proxy: the public listener, or the admin listener with the console. */
+type ProxiedSite = "shop" | "console";
 
 export interface ProxyPorts {
   readonly https: number;
@@ -33,19 +42,23 @@ export interface RunningProxy {
 
 const deploy = join(import.meta.dir, "..");
 
+/** Where the configurations say that the server listens. */
+const upstreams = { shop: "127.0.0.1:8080", console: "127.0.0.1:8081" };
+
 export const proxyKinds: readonly ProxyKind[] = [
   {
     name: "nginx",
     find: (folder) => findProgram("nginx", ["nginx", "nginx-common"], folder),
-    async configure(program, folder, ports, { cert, key }) {
-      const site = replaceAll(readFileSync(join(deploy, "nginx.conf"), "utf8"), {
-        "127.0.0.1:8080": `127.0.0.1:${ports.upstream}`,
+    async configure(program, folder, ports, { cert, key }, site) {
+      const file = site === "shop" ? "nginx.conf" : "nginx-console.conf";
+      const text = replaceAll(readFileSync(join(deploy, file), "utf8"), {
+        [upstreams[site]]: `127.0.0.1:${ports.upstream}`,
         "listen 443": `listen 127.0.0.1:${ports.https}`,
         "listen 80": `listen 127.0.0.1:${ports.http}`,
         "/etc/ssl/storefront/cert.pem": cert,
         "/etc/ssl/storefront/key.pem": key,
       });
-      await Bun.write(join(folder, "site.conf"), site);
+      await Bun.write(join(folder, "site.conf"), text);
       await Bun.write(join(folder, "nginx.conf"), nginxMain(folder));
       const command = [program, "-e", "stderr", "-p", folder, "-c", join(folder, "nginx.conf")];
       return { check: [...command, "-t"], serve: command };
@@ -54,15 +67,18 @@ export const proxyKinds: readonly ProxyKind[] = [
   {
     name: "caddy",
     find: (folder) => findProgram("caddy", ["caddy"], folder),
-    async configure(program, folder, ports, { cert, key }) {
-      const site = replaceAll(readFileSync(join(deploy, "Caddyfile"), "utf8"), {
-        "127.0.0.1:8080": `127.0.0.1:${ports.upstream}`,
+    async configure(program, folder, ports, { cert, key }, site) {
+      const read = (name: string) => readFileSync(join(deploy, name), "utf8");
+      // The file of the console has no options of Caddy itself: it is added to one that may have them.
+      const source = site === "shop" ? read("Caddyfile") : `\n{\n\tservers {\n\t}\n}\n${read("console.Caddyfile")}`;
+      const text = replaceAll(source, {
+        [upstreams[site]]: `127.0.0.1:${ports.upstream}`,
         "/etc/ssl/storefront/cert.pem": cert,
         "/etc/ssl/storefront/key.pem": key,
         "\n{\n\tservers": `\n{\n\tadmin off\n\thttp_port ${ports.http}\n\thttps_port ${ports.https}\n\tservers`,
       });
       const file = join(folder, "Caddyfile");
-      await Bun.write(file, site);
+      await Bun.write(file, text);
       const options = ["--config", file, "--adapter", "caddyfile"];
       return { check: [program, "validate", ...options], serve: [program, "run", ...options] };
     },
@@ -91,10 +107,11 @@ export async function startProxy(
   folder: string,
   upstream: number,
   certificate: TestCertificate,
+  site: ProxiedSite = "shop",
 ): Promise<RunningProxy> {
   mkdirSync(folder, { recursive: true });
   const ports = { https: await freePort(), http: await freePort(), upstream };
-  const { check, serve } = await kind.configure(program, folder, ports, certificate);
+  const { check, serve } = await kind.configure(program, folder, ports, certificate, site);
   const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const checked = run(check, { env });
   if (checked.status !== 0) throw new Error(checked.stderr + checked.stdout);

@@ -103,6 +103,8 @@ const archived = [
   "CHANGELOG.md",
   "LICENSE",
   "deploy/Caddyfile",
+  "deploy/console.Caddyfile",
+  "deploy/nginx-console.conf",
   "deploy/nginx.conf",
   "deploy/prometheus.yml",
   "deploy/storefront.service",
