@@ -9,6 +9,7 @@ import { actingAs } from "../operator/acting.ts";
 import { findSite, type SiteRecord } from "../operator/sites.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
 import { readJsonBody } from "./json-body.ts";
+import { Repeats } from "./repeats.ts";
 import { type Session, type SessionDependencies, sessionOf } from "./session.ts";
 
 export interface ActionDependencies extends SessionDependencies {
@@ -50,13 +51,17 @@ export type Action = readonly [
 /** The routes of `actions`, by path. */
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
+  const repeats = new Repeats(dependencies.now);
   for (const [method, path, run, scope] of actions) {
     const route = routes.get(path) ?? {};
     routes.set(path, route);
     route[method] = async (exchange) => {
       const call = await toCall(exchange, dependencies);
       if (scope === "all") requireAllSites(call.session);
-      return toContent(await run(call));
+      const respond = async () => toContent(await run(call));
+      const key = method === "GET" ? null : exchange.request.headers.get("idempotency-key");
+      if (key === null) return respond();
+      return repeats.once(call.session.operator.Name, key, `${method} ${exchange.request.target}`, respond);
     };
   }
   return routes;

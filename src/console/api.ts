@@ -1,6 +1,7 @@
 // Requests to the API of the console, `/operator`. See admin/ for what it offers.
 
 import { HttpError } from "react-admin";
+import { identityOf } from "./attempts.ts";
 import { noteGone, noteSignedOut, whenOpen } from "./connection.ts";
 import { texts } from "./texts.ts";
 
@@ -30,34 +31,41 @@ export async function callApi<T>(
   headers: Record<string, string> = {},
   signal?: AbortSignal,
 ): Promise<T> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const identity = method === "GET" ? undefined : identityOf([method, path, text, headers]);
   const request = {
     method,
     headers: {
       Accept: "application/json",
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(text === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(identity ? { "Idempotency-Key": identity.key } : {}),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(text === undefined ? {} : { body: text }),
     ...(signal ? { signal } : {}),
   };
   const response = path === sessionPath ? await sent(path, request) : await resent(path, request);
-  if (response.status === 204) return undefined as T;
-  if (response.ok) return response.json();
-  throw toHttpError(response.status, await response.json().catch(() => ({})));
+  identity?.noteResponse();
+  return resultOf(response);
 }
 
 /** Sends bytes, such as a part of a file. @throws HttpError */
 export async function sendBytes(method: string, path: string, bytes: ArrayBuffer): Promise<void> {
   const headers = { Accept: "application/json", "Content-Type": "application/octet-stream" };
-  const response = await resent(path, { method, headers, body: bytes });
-  if (!response.ok) throw toHttpError(response.status, await response.json().catch(() => ({})));
+  resultOf(await resent(path, { method, headers, body: bytes }));
 }
 
 /** Whether somebody is signed in, which must not wait for somebody to sign in. */
 const sessionPath = "/session";
 
+/** A response that has arrived as a whole. */
+interface Arrived {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** Sends a request until the server has responded to the operator. @throws HttpError with the status 0 */
-async function resent(path: string, request: RequestInit): Promise<Response> {
+async function resent(path: string, request: RequestInit): Promise<Arrived> {
   for (;;) {
     try {
       const response = await sent(path, request);
@@ -74,11 +82,28 @@ async function resent(path: string, request: RequestInit): Promise<Response> {
 }
 
 /** @throws HttpError with the status 0 when the server cannot be reached */
-async function sent(path: string, request: RequestInit): Promise<Response> {
+async function sent(path: string, request: RequestInit): Promise<Arrived> {
   try {
-    return await fetch(`/operator${path}`, { ...request, credentials: "same-origin" });
+    const response = await fetch(`/operator${path}`, { ...request, credentials: "same-origin" });
+    return { status: response.status, text: await response.text() };
   } catch {
     throw new HttpError(texts.app.unreachable_now, 0, {});
+  }
+}
+
+/** The JSON of a response. @throws HttpError */
+function resultOf<T>({ status, text }: Arrived): T {
+  const isGood = status >= 200 && status < 300;
+  if (status === 204) return undefined as T;
+  if (isGood) return JSON.parse(text);
+  throw toHttpError(status, problemIn(text));
+}
+
+function problemIn(text: string): Problem {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
   }
 }
 

@@ -55,3 +55,7 @@ export function labelOf(path: string): string {
 export function groupOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(".")));
 }
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -8,6 +8,7 @@ import { Box, Divider, Portal } from "@mui/material";
 import { AppBar, Layout, type LayoutProps, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "./find/find-dialog.tsx";
 import { ConnectionNotices } from "./shell/connection-notices.tsx";
+import { TitleAnnouncer } from "./shell/page-title.tsx";
 import { Shortcuts } from "./shell/shortcuts.tsx";
 import { SiteChoice } from "./shell/site-choice.tsx";
 import { UnsavedGuard } from "./shell/unsaved-guard.tsx";
@@ -28,6 +29,7 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
     >
       {children}
       <Portal>
+        <TitleAnnouncer />
         <UndoOffer />
         <ConnectionNotices />
       </Portal>

@@ -11,6 +11,11 @@ export function takeLink(): string | undefined {
   return secret;
 }
 
+/** Signs in with a link that is pasted as the address of this page, for which the browser does not load the page again. */
+window.addEventListener("hashchange", () => {
+  if (linkInHash.test(location.hash)) location.reload();
+});
+
 /** The secret in a link, or in the part of one that was pasted; undefined when there is none. */
 export function secretIn(text: string): string | undefined {
   return /(?:^|sign-in=)([0-9A-Za-z]{32})$/.exec(text.trim())?.[1];

@@ -4,7 +4,7 @@ import { Navigate, Route, Routes, useParams } from "react-router-dom";
 import type { SessionInfo } from "./api.ts";
 import { createAuthProvider } from "./auth-provider.ts";
 import { createDataProvider } from "./data-provider.ts";
-import type { Declared } from "./declarations.ts";
+import { capitalized, type Declared } from "./declarations.ts";
 import { HistoryPage } from "./history/history-page.tsx";
 import { i18nProvider } from "./i18n.ts";
 import { iconOf } from "./icons.ts";
@@ -89,13 +89,9 @@ function OneSite({ session, declared, reload }: SitesProps) {
           <Route path="/import" element={<ImportPage />} />
           <Route path="/history" element={<HistoryPage />} />
           <Route path="/sites" element={<SitesPage />} />
-          <Route path="/operators" element={<OperatorsPage />} />
+          {session.sites === null && <Route path="/operators" element={<OperatorsPage />} />}
         </CustomRoutes>
       </Admin>
     </SiteContext>
   );
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

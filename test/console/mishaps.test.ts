@@ -1,27 +1,34 @@
 // The console when something comes between: another's change, the end of a session, a server that is gone, hostile names.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { addSite } from "../../src/operator/sites.ts";
+import type { Browser, Page } from "playwright-core";
+import { signOutEverywhere } from "../../src/operator/operators.ts";
 import { openBrowser } from "../support/browser.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
-import { openConsole, phone } from "../support/console-page.ts";
+import type { ConsoleClient } from "../support/console.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
 
-let server: TestConsole;
+let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;
 let ben: ConsoleClient;
-const time = Date.now();
+/** The page of anna, which most tests share: opening one takes a second. */
+let view: ConsolePage;
+let page: Page;
 beforeAll(async () => {
-  [server, browser] = await Promise.all([startTestConsole({ now: () => time }), openBrowser()]);
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
   ben = await server.signIn("ben");
-  await addSite(server.engine, "toys", {}, time);
+  view = await openConsole(browser, server);
+  page = view.page;
 });
 afterAll(async () => {
+  // What the tests provoke: refused saves, an ended session, a server that is gone.
+  await view.finish(/412|401|ERR_|Failed to fetch/);
   await browser.close();
   await server.stop();
 });
 
 const brandsPath = "/sites/shop/records/brands";
+const locationsPath = "/sites/shop/records/locations";
 
 async function addBrand(name: string): Promise<number> {
   return (await ben.call("POST", brandsPath, { Name: name })).json.record.ID;
@@ -31,131 +38,294 @@ async function brandOf(id: number) {
   return (await ben.call("GET", `${brandsPath}/${id}`)).json.record;
 }
 
+async function numberOf(name: string): Promise<number> {
+  return (await ben.call("GET", `${brandsPath}?search=${encodeURIComponent(name)}`)).json.total;
+}
+
+const dialog = () => page.getByRole("dialog").last();
+const notice = (text: string) => page.getByRole("alert").getByText(text);
+
+/** Saves, and waits until the form has closed. */
+async function save(button = "Save"): Promise<void> {
+  await view.button(button).click();
+  await notice("Saved").waitFor();
+  await view.field(/^Name/).waitFor({ state: "hidden" });
+}
+
 describe("a change of someone else in between", () => {
-  test("is shown beside one's own, which can be saved all the same", async () => {
-    const id = await addBrand("Acme");
-    const view = await openConsole(browser, server);
+  const edit = async (name: string) => {
+    const id = await addBrand(name);
     await view.show(`shop/brands/${id}`);
-    await view.field(/^Name/).fill("Acme of anna");
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: "Acme of ben" });
+    await view.field(/^Name/).fill(`${name} of anna`);
+    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: `${name} of ben` });
+    return id;
+  };
+
+  test("is shown beside one's own, which can be saved all the same", async () => {
+    const id = await edit("Acme");
     await view.button("Save").click();
-    const row = view.page.getByRole("dialog").getByRole("row", { name: /Name/ });
+    const row = dialog().getByRole("row", { name: /Name/ });
     await row.waitFor();
     expect(await row.innerText()).toMatch(/Acme of ben\s+Acme of anna/);
     expect((await brandOf(id)).Name).toBe("Acme of ben");
-    await view.button("Save the chosen values").click();
-    await view.page.getByRole("alert").getByText("Saved").waitFor();
+    await save("Save the chosen values");
     expect((await brandOf(id)).Name).toBe("Acme of anna");
-    await view.finish(/412/);
   });
 
   test("is merged field by field, as is chosen", async () => {
-    const path = "/sites/shop/records/locations";
     const Telephone = { Daytime: "1", Evening: "2" };
-    const { ID: id } = (await ben.call("POST", path, { Name: "Mill", Code: "A", Manager: "Mr A", Telephone })).json
-      .record;
-    const view = await openConsole(browser, server);
+    const mill = { Name: "Mill", Code: "A", Manager: "Mr A", Telephone };
+    const { ID: id } = (await ben.call("POST", locationsPath, mill)).json.record;
     await view.show(`shop/locations/${id}`);
     await view.field(/^Name/).fill("Mill of anna");
     await view.field("Manager").fill("Ms A");
     await view.field("Evening").fill("22 of anna");
     const theirs = { Name: "Mill of ben", Code: "B", Telephone: { Daytime: "11", Evening: "22 of ben" } };
-    await ben.call("PATCH", `${path}/${id}`, theirs);
+    await ben.call("PATCH", `${locationsPath}/${id}`, theirs);
     await view.button("Save").click();
-    const choice = (name: string) => view.page.getByRole("radio", { name, exact: true });
+    const choice = (name: string) => page.getByRole("radio", { name, exact: true });
     await choice("Telephone: evening: Stored now").check();
     // What only the other has changed stays, unless I say otherwise; and someone else may be quicker once more.
     expect(await choice("Code: Stored now").isChecked()).toBe(true);
     await choice("Code: Yours").check();
-    await ben.call("PATCH", `${path}/${id}`, { Email: "mill@example.com" });
+    await ben.call("PATCH", `${locationsPath}/${id}`, { Email: "mill@example.com" });
     await view.button("Save the chosen values").click();
-    await view.page.getByRole("dialog").getByText("was changed by someone else").waitFor();
-    await view.button("Save the chosen values").click();
-    await view.page.getByRole("alert").getByText("Saved").waitFor();
-    expect((await ben.call("GET", `${path}/${id}`)).json.record).toMatchObject({
+    await dialog().getByText("was changed by someone else").waitFor();
+    await save("Save the chosen values");
+    expect((await ben.call("GET", `${locationsPath}/${id}`)).json.record).toMatchObject({
       Name: "Mill of anna",
       Code: "A",
       Manager: "Ms A",
       Email: "mill@example.com",
       Telephone: { Daytime: "11", Evening: "22 of ben" },
     });
-    await view.finish(/412/);
   });
 
   test("does not take away what one is typing, when the page is read again", async () => {
-    const id = await addBrand("Zeta");
-    const view = await openConsole(browser, server);
-    await view.show(`shop/brands/${id}`);
-    await view.field(/^Name/).fill("Zeta of anna");
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: "Zeta of ben" });
-    const read = view.page.waitForResponse(/brands\?/);
-    await view.page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
+    await edit("Zeta");
+    const read = page.waitForResponse(/brands\?/);
+    await page.evaluate("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'))");
     await read;
-    await view.page.getByRole("cell", { name: "Zeta of ben", includeHidden: true }).waitFor();
+    await page.getByRole("cell", { name: "Zeta of ben", includeHidden: true }).waitFor();
     expect(await view.field(/^Name/).inputValue()).toBe("Zeta of anna");
-    await view.page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
     await view.button("Discard").click();
-    await view.finish();
   });
 
   test("stays when one discards what one has typed", async () => {
-    const id = await addBrand("Beta");
-    const view = await openConsole(browser, server, phone);
-    await view.show(`shop/brands/${id}`);
-    await view.field(/^Name/).fill("Beta of anna");
-    await ben.call("PATCH", `${brandsPath}/${id}`, { Name: "Beta of ben" });
+    const id = await edit("Beta");
     await view.button("Save").click();
     await view.button("Discard mine").click();
-    await view.page.getByRole("heading", { name: "Beta of ben" }).waitFor();
+    await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     expect(await view.field(/^Name/).inputValue()).toBe("Beta of ben");
     expect((await brandOf(id)).Name).toBe("Beta of ben");
-    await view.finish(/412/);
   });
 });
 
-test("a session that ends loses nothing that was typed", async () => {
-  const id = await addBrand("Gamma");
-  const view = await openConsole(browser, server, { operator: "carla" });
-  await view.show(`shop/brands/${id}`);
-  await view.field(/^Name/).fill("Gamma of carla");
-  const { call } = await server.signIn("carla");
-  await call("DELETE", "/sessions");
-  await view.button("Save").click();
-  await view.page.getByText("Your session has ended").waitFor();
-  await view.field("Link").fill(await server.link("carla"));
+const supplier = {
+  name: "supplier.csv",
+  mimeType: "text/csv",
+  buffer: Buffer.from("Vendor;Town\r\nImported;Oslo\r\n"),
+};
+
+/** Something that is typed, what sends it, and what is there once it was done. */
+const edits: [name: string, edit: () => Promise<void>, send: string, done: () => Promise<void>][] = [
+  [
+    "a record",
+    async () => {
+      await view.show(`shop/brands/${await addBrand("Gamma")}`);
+      await view.field(/^Name/).fill("Gamma of anna");
+    },
+    "Save",
+    async () => {
+      await notice("Saved").waitFor();
+      expect(await numberOf("Gamma of anna")).toBe(1);
+    },
+  ],
+  [
+    "a new record",
+    async () => {
+      await view.show("shop/brands/create");
+      await view.field(/^Name/).fill("Theta");
+    },
+    "Save",
+    async () => {
+      await notice("Created").waitFor();
+      expect(await numberOf("Theta")).toBe(1);
+    },
+  ],
+  [
+    "a new key",
+    async () => {
+      await view.show("shop/keys");
+      await view.button("New key").click();
+      await view.field("Purpose").fill("after the session");
+    },
+    "Create",
+    async () => {
+      expect(await view.field("Key").inputValue()).toMatch(/^sfk_/);
+      await view.button("Done").click();
+      expect(await page.getByRole("cell", { name: "after the session" }).count()).toBe(1);
+    },
+  ],
+  [
+    "the columns of an import",
+    async () => {
+      await view.show("shop/import");
+      await page.locator("input[type=file]").setInputFiles(supplier);
+      await page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
+    },
+    "Check",
+    async () => {
+      await view.button("1 new").waitFor();
+    },
+  ],
+];
+
+test.each(edits)("a session that ends loses nothing of %s", async (_, edit, send, done) => {
+  await edit();
+  await signOutEverywhere(server.engine, "anna");
+  await view.button(send).click();
+  await page.getByText("Your session has ended").waitFor();
+  await view.field("Link").fill(await server.link("anna"));
   await view.button("Sign in").click();
-  await view.page.getByText("Your session has ended").waitFor({ state: "hidden" });
-  await view.page.getByRole("alert").getByText("Saved").waitFor();
-  expect((await brandOf(id)).Name).toBe("Gamma of carla");
-  await view.finish(/401/);
+  await page.getByText("Your session has ended").waitFor({ state: "hidden" });
+  await done();
 });
 
 test("a server that is gone for a while loses nothing that was typed", async () => {
   const id = await addBrand("Delta");
-  const view = await openConsole(browser, server);
   await view.show(`shop/brands/${id}`);
   await view.field(/^Name/).fill("Delta of anna");
   const restart = await server.stopAdmin();
   await view.button("Save").click();
-  await view.page.getByRole("alert").getByText("cannot be reached").waitFor();
+  await notice("cannot be reached").waitFor();
   await restart();
   expect(await view.field(/^Name/).inputValue()).toBe("Delta of anna");
-  await view.button("Save").click();
-  await view.page.getByRole("alert").getByText("Saved").waitFor();
+  await page.getByText("It is tried again by itself").waitFor({ state: "hidden" });
+  await save();
   expect((await brandOf(id)).Name).toBe("Delta of anna");
-  await view.finish(/ERR_|Failed to fetch/);
 });
 
-test("an operator of one site sees that one only", async () => {
-  await addBrand("Epsilon");
-  const view = await openConsole(browser, server, { operator: "dora", sites: ["toys"] });
-  expect(new URL(view.page.url()).hash).toStartWith("#/toys");
-  await view.page.getByRole("combobox").first().click();
-  expect(await view.page.getByRole("option").allInnerTexts()).toEqual(["toys"]);
-  await view.page.keyboard.press("Escape");
-  await view.show("shop/brands");
-  expect(await view.page.locator("body").innerText()).not.toContain("Epsilon");
-  await view.finish();
+test("every page waits for a server that is gone, and goes on when it is back", async () => {
+  const go = (path: string) => page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
+  await view.show("shop/sites");
+  const restart = await server.stopAdmin();
+  for (const path of Object.values(server.pages)) {
+    await go(path);
+    await page.getByText("It is tried again by itself").waitFor();
+  }
+  await go("shop/operators");
+  await restart();
+  await page.getByRole("cell", { name: "ben", exact: true }).waitFor();
+  for (const path of Object.values(server.pages)) {
+    await view.show(path);
+    await page.locator("main :is(table, article, form, h2, p)").first().waitFor();
+  }
+  expect(await page.getByText("It is tried again by itself").count()).toBe(0);
+});
+
+describe("a response that is lost", () => {
+  /** Lets requests with this method reach the server, but not their responses back. */
+  const lose = (method: string) =>
+    page.route("**/operator/sites/**", async (route) => {
+      if (route.request().method() !== method) return route.fallback();
+      await route.fetch();
+      await route.abort();
+    });
+  const backAgain = async () => {
+    await page.unroute("**/operator/sites/**");
+    await page.getByText("It is tried again by itself").waitFor({ state: "hidden" });
+  };
+
+  test("does not create a record twice when it is saved again", async () => {
+    await view.show("shop/brands/create");
+    await view.field(/^Name/).fill("Lost and found");
+    await lose("POST");
+    await view.button("Save").click();
+    await notice("cannot be reached").first().waitFor();
+    await backAgain();
+    await view.button("Save").click();
+    await notice("Created").waitFor();
+    expect(await numberOf("Lost and found")).toBe(1);
+  });
+
+  test("is no conflict with oneself, even if the server was started anew", async () => {
+    const id = await addBrand("Omega");
+    await view.show(`shop/brands/${id}`);
+    await view.field(/^Name/).fill("Omega of anna");
+    await lose("PATCH");
+    await view.button("Save").click();
+    await notice("cannot be reached").first().waitFor();
+    const restart = await server.stopAdmin();
+    await restart();
+    await backAgain();
+    await view.button("Save").click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
+    expect((await brandOf(id)).Name).toBe("Omega of anna");
+  });
+});
+
+test("a slow network shows that it is loading, and a second click sends nothing more", async () => {
+  const sent: string[] = [];
+  await page.route("**/operator/sites/**", async (route) => {
+    if (route.request().method() !== "GET") sent.push(route.request().method());
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    await route.continue();
+  });
+  await page.evaluate("location.assign('#/shop/history')");
+  await page.getByRole("progressbar").first().waitFor();
+  await view.show("shop/brands/create");
+  await view.field(/^Name/).fill("Twice clicked");
+  await view.button("Save").dblclick();
+  await notice("Created").waitFor();
+  await view.show("shop/keys");
+  await view.button("New key").click();
+  await view.field("Purpose").fill("twice");
+  await view.button("Create").dblclick();
+  await view.button("Done").click();
+  await page.unroute("**/operator/sites/**");
+  expect(sent).toEqual(["POST", "POST"]);
+  expect(await numberOf("Twice clicked")).toBe(1);
+});
+
+test("an operator who signs out in one tab is asked in the other, where what was typed stays", async () => {
+  await view.show("shop/brands/create");
+  await view.field(/^Name/).fill("In two tabs");
+  const other = await page.context().newPage();
+  await other.goto(`${server.adminUrl}/#/shop`);
+  await other.getByRole("button", { name: "anna", exact: true }).click();
+  await other.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
+  await view.button("Save").click();
+  await page.getByText("Your session has ended").waitFor();
+  await other.goto(await server.link("anna"));
+  await other.locator("#main-content").waitFor();
+  await other.close();
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await notice("Created").waitFor();
+  expect(await numberOf("In two tabs")).toBe(1);
+});
+
+test("an operator of one site sees that one only, also at addresses that are typed", async () => {
+  const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
+  expect(new URL(dora.page.url()).hash).toStartWith("#/outlet");
+  expect(await dora.page.getByRole("menuitem", { name: "Operators" }).count()).toBe(0);
+  await dora.page.getByRole("combobox", { name: "Shop" }).click();
+  expect(await dora.page.getByRole("option").allInnerTexts()).toEqual(["outlet"]);
+  await dora.page.keyboard.press("Escape");
+  for (const path of Object.values(server.pages)) {
+    await dora.show(path);
+    await dora.page.getByText("There is no shop shop").waitFor();
+  }
+  await dora.show("outlet/operators");
+  await dora.page.getByText("There is nothing at this address").waitFor();
+  await dora.show("outlet/sites");
+  expect(await dora.button(/New shop|Remove/).count()).toBe(0);
+  await dora.page.keyboard.press("Control+k");
+  await dora.page.getByLabel("Name, account number, code or ID").fill("Fernhill");
+  await dora.page.getByText("Nothing was found").waitFor();
+  await dora.finish();
 });
 
 describe.each([
@@ -165,24 +335,28 @@ describe.each([
 ])("a brand named %s", (name) => {
   test("is text everywhere", async () => {
     const id = await addBrand(name);
-    const view = await openConsole(browser, server, phone);
     let alerts = 0;
-    view.page.on("dialog", (dialog) => {
+    page.on("dialog", (opened) => {
       alerts++;
-      void dialog.dismiss();
+      void opened.dismiss();
     });
-    await view.page.getByText(`Created the brand ${name}`).waitFor();
+    await view.show("shop");
+    await page.getByText(`Created the brand ${name}`).waitFor();
     await view.show("shop/history");
-    await view.page.getByText(`Created the brand ${name}`).first().waitFor();
-    await view.show("shop/brands");
-    await view.page.getByText(name, { exact: true }).first().click();
-    await view.page.getByRole("heading", { name, exact: true }).waitFor();
+    await page.getByText(`Created the brand ${name}`).first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByLabel("Name, account number, code or ID").fill(name);
+    await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();
+    await page.getByRole("heading", { name, exact: true }).waitFor();
+    expect(await page.title()).toStartWith(name);
     expect(await view.field(/^Name/).inputValue()).toBe(name);
+    const file = await ben.call("GET", `${brandsPath}/export?format=csv`);
+    expect(file.text).toContain(name);
     await view.button("Delete").click();
-    await view.page.getByRole("button", { name: "Confirm" }).click();
-    await view.page.getByRole("alert").getByText("deleted").waitFor();
+    await dialog().getByText(name).first().waitFor();
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await notice("deleted").waitFor();
     expect((await ben.call("GET", `${brandsPath}/${id}`)).status).toBe(404);
     expect(alerts).toBe(0);
-    await view.finish();
   });
 });

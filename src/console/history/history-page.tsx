@@ -1,6 +1,7 @@
 import { Box, Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useDeclared } from "../site-context.ts";
 import { HistoryList } from "./history-list.tsx";
 
@@ -13,7 +14,7 @@ export function HistoryPage() {
   const filter = { ...(resource ? { resource } : {}), ...(actor ? { actor } : {}) };
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("history.title")} />
+      <PageTitle title={translate("history.title")} />
       <Stack direction="row" spacing={1} sx={{ mb: 1 }}>
         <TextField
           select

@@ -1,8 +1,9 @@
 import { Alert, Box, Button, Card, CardContent, Step, StepLabel, Stepper } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { type HttpError, Title, useTranslate } from "react-admin";
+import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useSite } from "../site-context.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
@@ -26,7 +27,7 @@ export function ImportPage() {
   };
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("import.title")} />
+      <PageTitle title={translate("import.title")} />
       {id ? (
         <BegunImport key={id} id={id} onAgain={again} />
       ) : (

@@ -1,8 +1,9 @@
 import { Box, Button, Stack, type Theme, Typography, useMediaQuery } from "@mui/material";
 import { useState } from "react";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import type { SiteInfo } from "../declarations.ts";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 import { toMoment } from "../times.ts";
 import { KeyForm, RotateKey } from "./key-dialogs.tsx";
@@ -25,7 +26,7 @@ export function KeysPage() {
   const KeyList = isSmall ? KeyCards : KeyTable;
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("keys.title")} />
+      <PageTitle title={translate("keys.title")} />
       <Stack
         direction={{ xs: "column", sm: "row" }}
         spacing={2}

@@ -12,9 +12,10 @@ import {
   Typography,
 } from "@mui/material";
 import { useState } from "react";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useSession } from "../site-context.ts";
 import { toDay } from "../times.ts";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
@@ -39,7 +40,7 @@ export function OperatorsPage() {
   }
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("operators.title")} />
+      <PageTitle title={translate("operators.title")} />
       <Stack
         direction={{ xs: "column", sm: "row" }}
         spacing={2}

@@ -1,8 +1,9 @@
 import { Alert, Box, Card, CardActionArea, CardContent, Stack, Typography } from "@mui/material";
 import type { ReactNode } from "react";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import { HistoryList } from "../history/history-list.tsx";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useDeclared, useSite } from "../site-context.ts";
 import { toDay, toMoment, withMoments } from "../times.ts";
 import { type SiteOverview, useOverview } from "./overview.ts";
@@ -17,7 +18,7 @@ export function OverviewPage() {
   const overview = useOverview();
   return (
     <Box sx={{ mt: 2 }}>
-      <Title title={translate("overview.title")} />
+      <PageTitle title={translate("overview.title")} />
       {overview && <Warnings overview={overview} />}
       {overview && <Counts overview={overview} />}
       <Traffic />

@@ -13,8 +13,10 @@ import {
   useRecordContext,
   useTranslate,
 } from "react-admin";
+import { useFormState } from "react-hook-form";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { HistoryList } from "../history/history-list.tsx";
+import { useDocumentTitle } from "../shell/page-title.tsx";
 import { useUnsaved } from "../shell/unsaved.ts";
 import { AddressBlock } from "./address.tsx";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
@@ -122,6 +124,7 @@ function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "
 
 function FormHeader({ title, onLeave }: { readonly title: string; readonly onLeave: () => void }) {
   const translate = useTranslate();
+  useDocumentTitle(title);
   return (
     <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
       <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
@@ -148,9 +151,10 @@ interface FormToolbarProps {
 
 function FormToolbar({ onDeleted }: FormToolbarProps) {
   const record = useRecordContext();
+  const { isSubmitting } = useFormState();
   return (
     <Toolbar sx={{ justifyContent: "space-between" }}>
-      <SaveButton alwaysEnable />
+      <SaveButton alwaysEnable={!isSubmitting} />
       {record && onDeleted && (
         <DeleteButton
           mutationMode="pessimistic"

@@ -12,7 +12,8 @@ import {
   useRedirect,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
-import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { capitalized, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 
@@ -24,6 +25,7 @@ interface RecordTableProps {
 
 /** The records of a resource as a table, with a form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
+  useDocumentTitle(capitalized(resource.plural));
   const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
   return (
     <>

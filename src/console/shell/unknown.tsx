@@ -1,9 +1,10 @@
 import { Button, Stack, Typography } from "@mui/material";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import { Plain } from "../plain.tsx";
 import { useSite } from "../site-context.ts";
 import { texts } from "../texts.ts";
+import { PageTitle } from "./page-title.tsx";
 
 /** What is shown for a site that does not exist, or that the operator may not manage. @param first the site to go to */
 export function UnknownSite({ site, first }: { readonly site: string; readonly first: string }) {
@@ -24,7 +25,7 @@ export function UnknownPage() {
   const site = useSite();
   return (
     <Stack spacing={2} sx={{ mt: 6, alignItems: "center", textAlign: "center" }}>
-      <Title title={translate("app.title")} />
+      <PageTitle title={translate("app.title")} />
       <Typography component="h1" variant="h6">
         {translate("app.unknown_page")}
       </Typography>

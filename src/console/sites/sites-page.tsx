@@ -1,6 +1,7 @@
 import { Box, Button, Stack, TextField, Typography } from "@mui/material";
 import { useState } from "react";
-import { Title, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
+import { PageTitle } from "../shell/page-title.tsx";
 import { useDeclared, useSession } from "../site-context.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
 import { SiteTable } from "./site-table.tsx";
@@ -20,7 +21,7 @@ export function SitesPage() {
   const found = sites.filter(({ name, hostnames }) => [name, ...hostnames].some((text) => text.includes(wanted)));
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("sites.title")} />
+      <PageTitle title={translate("sites.title")} />
       <Stack
         direction={{ xs: "column", sm: "row" }}
         spacing={2}

@@ -1,8 +1,9 @@
 import { Box, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
-import { Title, useNotify, useTranslate } from "react-admin";
+import { useNotify, useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
+import { PageTitle } from "../shell/page-title.tsx";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
@@ -21,7 +22,7 @@ export function WebhooksPage() {
   const onTask = useTasks(setOpen);
   return (
     <Box component="section" sx={{ mt: 2 }}>
-      <Title title={translate("webhooks.title")} />
+      <PageTitle title={translate("webhooks.title")} />
       <Stack
         direction={{ xs: "column", sm: "row" }}
         spacing={2}
