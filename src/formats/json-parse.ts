@@ -35,8 +35,12 @@ function count(value: unknown, depth: number, counts: Counts): boolean {
   if (typeof value === "string") counts.strings++;
   if (typeof value !== "object" || value === null) return true;
   if (depth > maxDepth) return false;
-  if (!Array.isArray(value)) counts.strings += Object.keys(value).length;
-  return Object.values(value).every((inner) => count(inner, depth + 1, counts));
+  const isNamed = !Array.isArray(value);
+  for (const name in value) {
+    if (isNamed) counts.strings++;
+    if (!count((value as Record<string, unknown>)[name], depth + 1, counts)) return false;
+  }
+  return true;
 }
 
 /** The number of quotes that begin or end a string in a valid JSON text. */

@@ -100,15 +100,12 @@ export function toId(digits: string): number | undefined {
 
 /** The ID that a write names (contract section 2). @throws Refusal `ambiguous-id` for none, or several that differ */
 export function oneId(candidates: readonly (number | undefined)[], hint: string): number {
-  const ids = new Set(candidates.filter((id) => id !== undefined));
+  const ids = candidates.filter((id) => id !== undefined);
   const [id] = ids;
   if (id === undefined) throw new Refusal("ambiguous-id", `which record? ${hint}`);
-  if (ids.size > 1)
-    throw new Refusal(
-      "ambiguous-id",
-      `the path, the query and the body name different records: ${[...ids].join(", ")}`,
-    );
-  return id;
+  if (ids.every((other) => other === id)) return id;
+  const named = [...new Set(ids)].join(", ");
+  throw new Refusal("ambiguous-id", `the path, the query and the body name different records: ${named}`);
 }
 
 function readId(id: unknown, faults: Fault[]): number | undefined {

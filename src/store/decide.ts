@@ -31,7 +31,7 @@ export function decide(intent: Intent, row: StoredRow | undefined, nextId: numbe
   if (id === undefined) throw new Error(`${operation} without an ID`);
   if (operation === "restore") return restore(id, intent, row, epoch);
   if (!row || row.body === null) return { kind: "refused", why: "not-found" };
-  if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
   if (operation === "delete") return { kind: "change", id, body: row.body };
   return update(id, intent.text, row.revision, row.body);
 }
@@ -41,7 +41,9 @@ export function withId(id: number, text: string): string {
   return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
 }
 
-function meetsConditions({ ifVersion, ifNotVersion }: Intent, version: string): boolean {
+function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: StoredRow, epoch: string): boolean {
+  if (!ifVersion && !ifNotVersion) return true;
+  const version = versionOf(epoch, revision);
   if (ifVersion && !ifVersion.includes(version)) return false;
   return !ifNotVersion?.some((excluded) => excluded === "*" || excluded === version);
 }
@@ -56,7 +58,7 @@ function update(id: number, changes: string, revision: number, body: string): De
 /** Conditions apply to deleted records too: their revision is that of the delete. */
 function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
   if (!row) return { kind: "refused", why: "not-found" };
-  if (!meetsConditions(intent, versionOf(epoch, row.revision))) return { kind: "refused", why: "precondition-failed" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
   const body = intent.text;
   if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
   return { kind: "change", id, body };

@@ -50,10 +50,9 @@ export class WriteQueue {
    */
   write(intent: Intent): Promise<Outcome> {
     if (this.#queue.length >= maxQueue) return Promise.reject(new TryAgain("too many writes are waiting"));
-    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-    this.#queue.push({ intent, resolve, reject });
+    const outcome = new Promise<Outcome>((resolve, reject) => void this.#queue.push({ intent, resolve, reject }));
     if (!this.#committing) void this.#commitAll();
-    return promise;
+    return outcome;
   }
 
   /** Counts a read, since reads go before writes. */

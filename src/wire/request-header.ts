@@ -25,11 +25,17 @@ interface HeaderSection {
   readonly framing: RequestFraming;
 }
 
-export interface RequestHeader {
+/** A parsed request line. */
+interface RequestLine {
+  /** As sent. */
+  readonly line: string;
   readonly method: string;
   /** As sent, one character per byte. */
   readonly target: string;
   readonly isHttp10: boolean;
+}
+
+export interface RequestHeader extends RequestLine {
   readonly section: HeaderSection;
   /** Length of the request line and the header section, with the empty line. */
   readonly bytes: number;
@@ -38,41 +44,46 @@ export interface RequestHeader {
 /** RFC 9112 section 3. */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
-/** Bytes of a header section that is kept parsed, which takes up to 15 times as much memory. */
-const maxKeptSection = 2 * 1024;
+/** Bytes of a header that is kept parsed, which takes up to 15 times as much memory. */
+const maxKept = 2 * 1024;
 
-/** Reads the header sections of one connection. Most clients send the same one again and again, which is parsed once. */
+/** Reads the headers of one connection. Most clients send the same header section again and again, which is parsed once, and so is the request line. */
 export class HeaderReader {
-  #last: HeaderSection | undefined;
+  #last: RequestHeader | undefined;
 
   /** Like `readRequestHeader`. */
   read(input: Buffer): RequestHeader | undefined {
     const header = readRequestHeader(input, this.#last);
-    if (header) this.#last = header.section.text.length <= maxKeptSection ? header.section : undefined;
+    if (header) this.#last = header.bytes <= maxKept ? header : undefined;
     return header;
   }
 }
 
 /**
  * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
- * @param before a parsed header section, which is reused for the same text
+ * @param before a parsed header, of which the request line and the header section are reused for the same texts
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
-function readRequestHeader(input: Buffer, before: HeaderSection | undefined): RequestHeader | undefined {
+function readRequestHeader(input: Buffer, before: RequestHeader | undefined): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
   // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
   const end = text.indexOf("\r\n\r\n", start);
   if (end === -1 || end + 4 > maxHeaderBytes) return checkIncomplete(text, start);
   const lineEnd = text.indexOf("\r\n", start);
-  const [, method, target, minor] = requestLine.exec(text.slice(start, lineEnd)) ?? [];
-  if (method === undefined || target === undefined) throw invalidRequestLine();
+  const line = text.slice(start, lineEnd);
+  const { method, target, isHttp10 } = before?.line === line ? before : readRequestLine(line);
   const sectionText = text.slice(lineEnd + 2, end + 2);
-  const section = before?.text === sectionText ? before : readHeaderSection(sectionText);
-  const isHttp10 = minor === "0";
+  const section = before?.section.text === sectionText ? before.section : readHeaderSection(sectionText);
   if (isHttp10 && section.framing.isChunked) throw new RequestError("malformed", "HTTP/1.0 has no Transfer-Encoding");
   if (!isHttp10 && !section.headers.has("host")) throw new RequestError("malformed", "the request has no Host header");
-  return { method, target, isHttp10, section, bytes: end + 4 };
+  return { line, method, target, isHttp10, section, bytes: end + 4 };
+}
+
+function readRequestLine(line: string): RequestLine {
+  const [, method, target, minor] = requestLine.exec(line) ?? [];
+  if (method === undefined || target === undefined) throw invalidRequestLine();
+  return { line, method, target, isHttp10: minor === "0" };
 }
 
 /** Length of the header section where much more may follow it; otherwise of the whole input. */
