@@ -5,7 +5,7 @@ import PeopleIcon from "@mui/icons-material/People";
 import StorefrontIcon from "@mui/icons-material/Storefront";
 import WebhookIcon from "@mui/icons-material/Webhook";
 import { Box, Divider, Portal } from "@mui/material";
-import { AppBar, Layout, type LayoutProps, Menu, Notification, TitlePortal } from "react-admin";
+import { AppBar, Layout, type LayoutProps, LoadingIndicator, Menu, Notification, TitlePortal } from "react-admin";
 import { FindButton, FindDialog } from "./find/find-dialog.tsx";
 import { ConnectionNotices } from "./shell/connection-notices.tsx";
 import { TitleAnnouncer } from "./shell/page-title.tsx";
@@ -23,7 +23,7 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
     // So that a wide table scrolls by itself, and not the page.
     <Layout
       {...rest}
-      sx={{ minWidth: 0, "& .RaLayout-content": { minWidth: 0 } }}
+      sx={{ minWidth: 0, "& .RaLayout-content": { minWidth: 0, px: { xs: 1.5, sm: 2 } } }}
       appBar={ConsoleAppBar}
       menu={ConsoleMenu}
     >
@@ -61,6 +61,7 @@ function ConsoleAppBar() {
     <AppBar
       color="default"
       elevation={0}
+      toolbar={<LoadingIndicator />}
       userMenu={<ConsoleUserMenu />}
       sx={{ borderBottom: 1, borderColor: "divider", bgcolor: "background.paper" }}
     >
@@ -77,15 +78,16 @@ function ConsoleMenu() {
   const { resources } = useDeclared();
   const { sites } = useSession();
   return (
-    <Menu>
+    <Menu sx={{ pt: 1 }}>
       <Menu.DashboardItem primaryText={texts.overview.title} />
       {resources.map(({ path }) => (
         <Menu.ResourceItem key={path} name={path} />
       ))}
-      <Menu.Item to={`/${site}/keys`} primaryText={texts.keys.title} leftIcon={<KeyIcon />} />
-      <Menu.Item to={`/${site}/webhooks`} primaryText={texts.webhooks.title} leftIcon={<WebhookIcon />} />
       <Menu.Item to={`/${site}/import`} primaryText={texts.import.title} leftIcon={<ImportIcon />} />
       <Menu.Item to={`/${site}/history`} primaryText={texts.history.title} leftIcon={<HistoryIcon />} />
+      <Divider sx={{ my: 1 }} />
+      <Menu.Item to={`/${site}/keys`} primaryText={texts.keys.title} leftIcon={<KeyIcon />} />
+      <Menu.Item to={`/${site}/webhooks`} primaryText={texts.webhooks.title} leftIcon={<WebhookIcon />} />
       <Divider sx={{ my: 1 }} />
       <Menu.Item to={`/${site}/sites`} primaryText={texts.sites.title} leftIcon={<StorefrontIcon />} />
       {sites === null && (

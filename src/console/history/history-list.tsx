@@ -1,7 +1,8 @@
-import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
+import ExpandIcon from "@mui/icons-material/ExpandMore";
+import { Accordion, AccordionDetails, AccordionSummary, Alert, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
-import { toMoment } from "../times.ts";
+import { When } from "../when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, type HistoryItem, useHistory, useRestore } from "./history.ts";
 import { useActorName, useSummary } from "./summary.ts";
@@ -21,11 +22,13 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
   const notify = useNotify();
   const { items, hasNextPage, fetchNextPage, isFetching, isSuccess, error } = useHistory(filter);
   const [undone, setUndone] = useState<HistoryItem>();
-  if (error) return <Typography color="error">{error.message}</Typography>;
+  if (error) return <Alert severity="error">{error.message}</Alert>;
   return (
     <>
       {isSuccess && items.length === 0 && !hasNextPage && (
-        <Typography sx={{ p: 2 }}>{translate("history.none")}</Typography>
+        <Typography color="textSecondary" sx={{ p: 2 }}>
+          {translate("history.none")}
+        </Typography>
       )}
       {items.slice(0, max).map((item) => (
         <Entry key={item.last} item={item} isOfRecord={isOfRecord} onUndo={() => setUndone(item)} />
@@ -58,16 +61,25 @@ function Entry({ item, isOfRecord, onUndo }: EntryProps) {
   const nameOfActor = useActorName();
   const isSingle = item.first === item.last;
   return (
-    <Accordion disableGutters slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h2" } }}>
-      <AccordionSummary>
-        <Stack sx={{ width: "100%" }} direction={{ xs: "column", sm: "row" }} spacing={1}>
+    <Accordion
+      disableGutters
+      elevation={0}
+      sx={{ "&:not(:last-child)": { borderBottom: 1, borderColor: "divider" }, "&::before": { display: "none" } }}
+      slotProps={{ transition: { unmountOnExit: true }, heading: { component: "h2" } }}
+    >
+      <AccordionSummary expandIcon={<ExpandIcon />}>
+        <Stack
+          direction={{ xs: "column", sm: "row" }}
+          spacing={{ xs: 0.25, sm: 2 }}
+          sx={{ width: "100%", pr: 1, alignItems: { sm: "center" } }}
+        >
           <Typography sx={{ flexGrow: 1, overflowWrap: "anywhere" }}>{summary}</Typography>
           <Typography
             variant="body2"
             color="textSecondary"
             sx={{ overflowWrap: "anywhere", flexShrink: 0, maxWidth: "100%" }}
           >
-            {nameOfActor(item.actor)} · {toMoment(item.at)}
+            {nameOfActor(item.actor)} · <When at={item.at} />
           </Typography>
         </Stack>
       </AccordionSummary>

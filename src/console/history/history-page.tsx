@@ -1,8 +1,9 @@
-import { Box, Card, MenuItem, Stack, TextField } from "@mui/material";
+import { Card, MenuItem, Stack, TextField } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { PageTitle } from "../shell/page-title.tsx";
+import { Page } from "../shell/page.tsx";
 import { useDeclared } from "../site-context.ts";
+import { ActorChoice } from "./actor-choice.tsx";
 import { HistoryList } from "./history-list.tsx";
 
 /** What changed in the site, when, and by whom. */
@@ -13,16 +14,19 @@ export function HistoryPage() {
   const [actor, setActor] = useState("");
   const filter = { ...(resource ? { resource } : {}), ...(actor ? { actor } : {}) };
   return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("history.title")} />
-      <Stack direction="row" spacing={1} sx={{ mb: 1 }}>
+    <Page title={translate("history.title")} explain={translate("history.explain")}>
+      <Stack
+        direction={{ xs: "column", sm: "row" }}
+        useFlexGap
+        spacing={1}
+        sx={{ mb: 1.5, "& > *": { maxWidth: { sm: 280 } } }}
+      >
         <TextField
           select
-          size="small"
           label={translate("history.resource")}
           value={resource}
           onChange={({ target }) => setResource(target.value)}
-          sx={{ minWidth: 160 }}
+          slotProps={{ select: { displayEmpty: true }, inputLabel: { shrink: true } }}
         >
           <MenuItem value="">{translate("history.all")}</MenuItem>
           {resources.map(({ path, plural }) => (
@@ -31,17 +35,11 @@ export function HistoryPage() {
             </MenuItem>
           ))}
         </TextField>
-        <TextField
-          size="small"
-          label={translate("history.actor")}
-          value={actor}
-          onChange={({ target }) => setActor(target.value)}
-          placeholder={translate("history.actor_help")}
-        />
+        <ActorChoice value={actor} onChange={setActor} />
       </Stack>
       <Card>
         <HistoryList filter={filter} />
       </Card>
-    </Box>
+    </Page>
   );
 }

@@ -17,11 +17,23 @@ export function useSummary({ counts, resources, change, first, last }: HistoryIt
       name: name === undefined ? `${change.id}` : String(name),
     });
   }
-  const parts = Object.entries(counts).map(([operation, count]) =>
-    translate(`history.many_${operation}`, { count: count.toLocaleString() }),
-  );
   const what = resources.map((path) => nameOf(path, true)).join(", ");
-  return translate("history.many", { what, parts: parts.join(", ") });
+  const parts = operations.flatMap((operation) => {
+    const count = counts[operation];
+    return count ? [translate(`history.many_${operation}`, { count: count.toLocaleString() })] : [];
+  });
+  return capitalized(`${joined(parts, translate("history.and"))} ${what}`);
+}
+
+const operations = ["create", "update", "delete"] as const;
+
+/** `created 3, changed 2 and deleted 1` */
+function joined(parts: readonly string[], and: string): string {
+  return parts.length < 2 ? parts.join("") : `${parts.slice(0, -1).join(", ")} ${and} ${parts.at(-1)}`;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Who made a change, as people say it: `console:anna` as `anna`, `operator:root` as `root (command line)`. */

@@ -32,7 +32,14 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
       {fault && <Alert severity="error">{fault}</Alert>}
       {nothing && <Typography>{translate("history.undo_nothing")}</Typography>}
       {plan && !nothing && (
-        <Typography>{translate("history.undo_plan", { deleted: plan.deleted, restored: plan.restored })}</Typography>
+        <Typography>
+          {(["restored", "deleted"] as const)
+            .filter((name) => plan[name] > 0)
+            .map((name) =>
+              translate(`history.undo_${name}`, { smart_count: plan[name], count: plan[name].toLocaleString() }),
+            )
+            .join(" ")}
+        </Typography>
       )}
       {plan && plan.left.length > 0 && <LeftRecords plan={plan} />}
     </Confirm>

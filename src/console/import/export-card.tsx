@@ -2,9 +2,9 @@ import DownloadIcon from "@mui/icons-material/Download";
 import { Button, Card, CardContent, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { useDeclared, useSite } from "../site-context.ts";
+import { useSite } from "../site-context.ts";
 import { exportUrl } from "./imports.ts";
-import { ResourceChoice } from "./resource-choice.tsx";
+import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 
 const formats = ["csv", "json", "xml"];
 
@@ -12,8 +12,7 @@ const formats = ["csv", "json", "xml"];
 export function ExportCard() {
   const translate = useTranslate();
   const site = useSite();
-  const { resources } = useDeclared();
-  const [resource, setResource] = useState(resources[0]?.path ?? "");
+  const [resource, setResource] = useState(useFirstResource());
   return (
     <Card>
       <CardContent>

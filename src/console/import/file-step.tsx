@@ -3,9 +3,9 @@ import { Alert, Box, Button, LinearProgress, Stack, Typography } from "@mui/mate
 import { type DragEvent, useEffect, useRef, useState } from "react";
 import { useTranslate } from "react-admin";
 import { useUnsaved } from "../shell/unsaved.ts";
-import { useDeclared, useSite } from "../site-context.ts";
+import { useSite } from "../site-context.ts";
 import { upload } from "./imports.ts";
-import { ResourceChoice } from "./resource-choice.tsx";
+import { ResourceChoice, useFirstResource } from "./resource-choice.tsx";
 
 interface FileStepProps {
   /** Called with the ID of the import when the file has arrived. */
@@ -22,8 +22,7 @@ interface Sending {
 export function FileStep({ onSent }: FileStepProps) {
   const translate = useTranslate();
   const site = useSite();
-  const { resources } = useDeclared();
-  const [resource, setResource] = useState(resources[0]?.path ?? "");
+  const [resource, setResource] = useState(useFirstResource());
   const [sending, setSending] = useState<Sending>();
   const [fault, setFault] = useState("");
   const forget = useUnsaved(sending !== undefined);

@@ -1,9 +1,9 @@
-import { Alert, Box, Button, Card, CardContent, Step, StepLabel, Stepper } from "@mui/material";
+import { Alert, Button, Card, CardContent, Step, StepLabel, Stepper } from "@mui/material";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
-import { PageTitle } from "../shell/page-title.tsx";
+import { Page } from "../shell/page.tsx";
 import { useSite } from "../site-context.ts";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
@@ -26,8 +26,7 @@ export function ImportPage() {
     setSearch({});
   };
   return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("import.title")} />
+    <Page title={translate("import.title")}>
       {id ? (
         <BegunImport key={id} id={id} onAgain={again} />
       ) : (
@@ -38,7 +37,7 @@ export function ImportPage() {
           <ExportCard />
         </>
       )}
-    </Box>
+    </Page>
   );
 }
 

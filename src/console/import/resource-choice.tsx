@@ -1,6 +1,15 @@
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
+import { useSearchParams } from "react-router-dom";
 import { useDeclared } from "../site-context.ts";
+
+/** The path of the resource that is chosen at first: the one in the address of the page, or the first. */
+export function useFirstResource(): string {
+  const { resources } = useDeclared();
+  const [search] = useSearchParams();
+  const wanted = search.get("resource");
+  return (resources.find(({ path }) => path === wanted) ?? resources[0])?.path ?? "";
+}
 
 interface ResourceChoiceProps {
   /** A path. */

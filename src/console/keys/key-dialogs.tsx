@@ -18,15 +18,15 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
   const [label, setLabel] = useState(apiKey?.label ?? "");
   const [scope, setScope] = useState<"read" | "write">(apiKey?.scope ?? "write");
   const [rate, setRate] = useState(String(apiKey?.rate ?? ""));
-  const [expires, setExpires] = useState(apiKey?.expires?.slice(0, 10) ?? "");
+  const [expires, setExpires] = useState(apiKey?.expires ? toInputDay(apiKey.expires) : "");
   const settings = {
     label,
     ...(apiKey ? {} : { scope }),
     rate: rate === "" ? null : Number(rate),
-    expires: expires === "" ? null : new Date(`${expires}T23:59:59`).toISOString(),
+    expires: toExpiry(expires, apiKey?.expires ?? null),
   };
   const isEdited = useEdited([label, scope, rate, expires]);
-  const title = translate(apiKey ? "keys.edit" : "keys.make");
+  const title = apiKey ? translate("keys.edit_title", { prefix: apiKey.prefix }) : translate("keys.make");
   return (
     <Confirm
       title={title}
@@ -57,12 +57,13 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
         label={translate("keys.rate")}
         type="number"
         value={rate}
-        placeholder={translate("keys.rate_default")}
+        helperText={translate("keys.rate_help")}
         onChange={({ target }) => setRate(target.value)}
         slotProps={{ htmlInput: { min: 1, max: 999_999 } }}
       />
       <TextField
         label={translate("keys.expires")}
+        helperText={translate("keys.expires_help")}
         type="date"
         value={expires}
         onChange={({ target }) => setExpires(target.value)}
@@ -70,6 +71,19 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
       />
     </Confirm>
   );
+}
+
+/** A day as an input of the type `date` has it, in the reader's zone. @param instant in ISO 8601 */
+function toInputDay(instant: string): string {
+  const at = new Date(instant);
+  const parts = [at.getFullYear(), at.getMonth() + 1, at.getDate()];
+  return parts.map((part) => String(part).padStart(2, "0")).join("-");
+}
+
+/** The end of a day; `before` when that is the day already, so that a key keeps its hour. */
+function toExpiry(day: string, before: string | null): string | null {
+  if (day === "") return null;
+  return before && toInputDay(before) === day ? before : new Date(`${day}T23:59:59`).toISOString();
 }
 
 interface RotateProps {

@@ -15,9 +15,11 @@ import {
   TableRow,
   Typography,
 } from "@mui/material";
+import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
-import { toDay, toMoment } from "../times.ts";
-import type { ApiKey, KeyTask } from "./keys.ts";
+import { toDay } from "../times.ts";
+import { When } from "../when.tsx";
+import { type ApiKey, isEndingSoon, type KeyTask } from "./keys.ts";
 
 interface KeyListProps {
   readonly keys: readonly ApiKey[];
@@ -26,15 +28,18 @@ interface KeyListProps {
 
 export function KeyTable({ keys, onTask }: KeyListProps) {
   const translate = useTranslate();
-  const columns = ["label", "key", "scope", "rate", "expires", "last_used", "state", "actions"];
+  const columns = ["label", "scope", "limit", "expires", "last_used", "state"];
   return (
     <TableContainer component={Card}>
       <Table size="small">
         <TableHead>
           <TableRow>
             {columns.map((name) => (
-              <TableCell key={name}>{translate(`keys.${name}`)}</TableCell>
+              <TableCell key={name} sx={{ whiteSpace: "nowrap" }}>
+                {translate(`keys.${name}`)}
+              </TableCell>
             ))}
+            <TableCell component="td" />
           </TableRow>
         </TableHead>
         <TableBody>
@@ -52,32 +57,49 @@ interface KeyProps {
   readonly onTask: KeyListProps["onTask"];
 }
 
+/** A key that has ended is paler. */
+const colorOf = ({ state }: ApiKey) => (state === "valid" ? "text.primary" : "text.secondary");
+
 function KeyRow({ apiKey, onTask }: KeyProps) {
-  const { label, prefix, rate, scope, expires, lastUsed } = useKeyTexts(apiKey);
+  const facts = useKeyFacts(apiKey);
   return (
-    <TableRow hover>
-      <TableCell sx={{ overflowWrap: "anywhere" }}>{label}</TableCell>
-      <TableCell>
-        <code>{prefix}</code>
+    <TableRow hover sx={{ "& > td": { color: colorOf(apiKey), whiteSpace: "nowrap" } }}>
+      <TableCell style={{ whiteSpace: "normal", minWidth: 180 }}>
+        <KeyName apiKey={apiKey} />
       </TableCell>
-      <TableCell>{scope}</TableCell>
-      <TableCell>{rate}</TableCell>
-      <TableCell>{expires}</TableCell>
-      <TableCell>{lastUsed}</TableCell>
+      {Object.entries(facts).map(([name, fact]) => (
+        <TableCell key={name}>{fact}</TableCell>
+      ))}
       <TableCell>
         <KeyState apiKey={apiKey} />
       </TableCell>
-      <TableCell sx={{ whiteSpace: "nowrap" }}>
+      <TableCell align="right">
         <KeyButtons apiKey={apiKey} onTask={onTask} />
       </TableCell>
     </TableRow>
   );
 }
 
+/** What it is for, above what identifies it. */
+function KeyName({ apiKey: { label, prefix } }: Pick<KeyProps, "apiKey">) {
+  return (
+    <>
+      {label && (
+        <Typography variant="body2" component="div" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
+          {label}
+        </Typography>
+      )}
+      <Typography variant="body2" component="code" sx={{ fontFamily: "monospace", color: "text.secondary" }}>
+        {prefix}…
+      </Typography>
+    </>
+  );
+}
+
 /** The same as the table on a narrow page. */
 export function KeyCards({ keys, onTask }: KeyListProps) {
   return (
-    <Stack spacing={2}>
+    <Stack spacing={1.5}>
       {keys.map((apiKey) => (
         <KeyCard key={apiKey.id} apiKey={apiKey} onTask={onTask} />
       ))}
@@ -87,41 +109,42 @@ export function KeyCards({ keys, onTask }: KeyListProps) {
 
 function KeyCard({ apiKey, onTask }: KeyProps) {
   const translate = useTranslate();
-  const { label, prefix, ...facts } = useKeyTexts(apiKey);
-  const named = {
-    scope: facts.scope,
-    rate: facts.rate,
-    expires: facts.expires,
-    last_used: facts.lastUsed,
-  };
+  const facts = useKeyFacts(apiKey);
   return (
-    <Card component="article" aria-label={label || prefix}>
-      <CardContent sx={{ pb: 0 }}>
-        <Stack direction="row" spacing={1} sx={{ justifyContent: "space-between", alignItems: "flex-start" }}>
-          <Typography component="h2" variant="subtitle1" sx={{ overflowWrap: "anywhere" }}>
-            {label || prefix}
-          </Typography>
+    <Card component="article" aria-label={apiKey.label || apiKey.prefix}>
+      <CardContent sx={{ pb: 1, color: colorOf(apiKey) }}>
+        <Stack direction="row" spacing={1} sx={{ mb: 1, justifyContent: "space-between", alignItems: "flex-start" }}>
+          <div>
+            <KeyName apiKey={apiKey} />
+          </div>
           <KeyState apiKey={apiKey} />
         </Stack>
-        <code>{prefix}</code>
-        {Object.entries(named).map(([name, text]) => (
-          <Typography key={name} variant="body2" color="textSecondary">
-            {translate(`keys.${name}`)}: {text}
-          </Typography>
+        {Object.entries(facts).map(([name, fact]) => (
+          <Stack key={name} direction="row" sx={{ justifyContent: "space-between" }}>
+            <Typography variant="body2" color="textSecondary">
+              {translate(`keys.${name}`)}
+            </Typography>
+            <Typography variant="body2">{fact}</Typography>
+          </Stack>
         ))}
       </CardContent>
-      <CardActions>
-        <KeyButtons apiKey={apiKey} onTask={onTask} />
-      </CardActions>
+      {apiKey.state === "valid" && (
+        <CardActions>
+          <KeyButtons apiKey={apiKey} onTask={onTask} />
+        </CardActions>
+      )}
     </Card>
   );
 }
 
 const colors = { valid: "success", expired: "default", revoked: "default" } as const;
 
-function KeyState({ apiKey: { state } }: Pick<KeyProps, "apiKey">) {
+function KeyState({ apiKey }: Pick<KeyProps, "apiKey">) {
   const translate = useTranslate();
-  return <Chip size="small" variant="outlined" color={colors[state]} label={translate(`keys.${state}`)} />;
+  const isEnding = isEndingSoon(apiKey);
+  const color = isEnding ? "warning" : colors[apiKey.state];
+  const label = translate(isEnding ? "keys.ending" : `keys.${apiKey.state}`);
+  return <Chip size="small" variant="outlined" color={color} label={label} />;
 }
 
 const tasks: readonly KeyTask[] = ["edit", "rotate", "revoke"];
@@ -143,15 +166,13 @@ function KeyButtons({ apiKey, onTask }: KeyProps) {
   ));
 }
 
-/** What is shown of a key. */
-function useKeyTexts({ label, prefix, scope, rate, expires, lastUsed }: ApiKey) {
+/** What is shown of a key beside its name. */
+function useKeyFacts({ scope, rate, expires, lastUsed }: ApiKey): Readonly<Record<string, ReactNode>> {
   const translate = useTranslate();
   return {
-    label,
-    prefix: `${prefix}…`,
     scope: translate(`keys.${scope}`),
-    rate: rate ?? translate("keys.rate_default"),
+    limit: rate ? translate("keys.per_second", { count: rate }) : translate("keys.rate_default"),
     expires: expires ? toDay(expires) : translate("keys.never"),
-    lastUsed: lastUsed ? toMoment(lastUsed) : translate("keys.never"),
+    last_used: lastUsed ? <When at={lastUsed} /> : translate("keys.never"),
   };
 }

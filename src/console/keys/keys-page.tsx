@@ -1,9 +1,12 @@
-import { Box, Button, Stack, type Theme, Typography, useMediaQuery } from "@mui/material";
+import KeyIcon from "@mui/icons-material/Key";
+import { Button, type Theme, Typography, useMediaQuery } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import type { SiteInfo } from "../declarations.ts";
-import { PageTitle } from "../shell/page-title.tsx";
+import { Empty } from "../shell/empty.tsx";
+import { Loaded } from "../shell/loaded.tsx";
+import { Page } from "../shell/page.tsx";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 import { toMoment } from "../times.ts";
 import { KeyForm, RotateKey } from "./key-dialogs.tsx";
@@ -20,27 +23,28 @@ type Open =
 /** The API keys of the site. */
 export function KeysPage() {
   const translate = useTranslate();
-  const { keys } = useKeys();
+  const query = useKeys();
   const [open, setOpen] = useState<Open>();
   const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("md"));
   const KeyList = isSmall ? KeyCards : KeyTable;
+  const make = (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
+      {translate("keys.make")}
+    </Button>
+  );
   return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("keys.title")} />
-      <Stack
-        direction={{ xs: "column", sm: "row" }}
-        spacing={2}
-        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
-      >
-        <Typography color="textSecondary">{translate("keys.explain")}</Typography>
-        <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
-          {translate("keys.make")}
-        </Button>
-      </Stack>
-      {keys?.length === 0 && <Typography>{translate("keys.none")}</Typography>}
-      {keys && keys.length > 0 && <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />}
+    <Page title={translate("keys.title")} explain={translate("keys.explain")} action={make}>
+      <Loaded query={query}>
+        {(keys) =>
+          keys.length === 0 ? (
+            <Empty icon={KeyIcon} title={translate("keys.none")} explain={translate("keys.none_explain")} />
+          ) : (
+            <KeyList keys={keys} onTask={(kind, apiKey) => setOpen({ kind, apiKey })} />
+          )
+        }
+      </Loaded>
       <OpenDialog open={open} onOpen={setOpen} />
-    </Box>
+    </Page>
   );
 }
 
@@ -68,7 +72,7 @@ function OpenDialog({
       [translate("keys.key")]: open.secret,
       [translate("keys.try_it")]: curlLine(site, publicUrl, open.secret),
     };
-    return <NewSecret title={translate("keys.make")} secrets={secrets} onClose={close} />;
+    return <NewSecret title={translate("keys.made")} secrets={secrets} onClose={close} />;
   }
   const { apiKey } = open;
   if (open.kind === "edit")

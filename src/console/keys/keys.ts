@@ -26,10 +26,26 @@ export interface KeyValues {
   readonly expires: string | null;
 }
 
+/** Milliseconds before its end from which on a key is marked. */
+const soon = 30 * 24 * 60 * 60_000;
+
+export function isEndingSoon({ state, expires }: ApiKey): boolean {
+  return state === "valid" && expires !== null && Date.parse(expires) - Date.now() < soon;
+}
+
+/** The valid ones first, and of both the latest. */
+function inOrder(keys: readonly ApiKey[]): ApiKey[] {
+  return [...keys].sort(
+    (one, other) => Number(other.state === "valid") - Number(one.state === "valid") || other.id - one.id,
+  );
+}
+
 export function useKeys() {
   const site = useSite();
-  const query = useQuery({ queryKey: ["keys", site], queryFn: () => callApi<{ keys: ApiKey[] }>("GET", pathOf(site)) });
-  return { keys: query.data?.keys, error: query.error };
+  return useQuery({
+    queryKey: ["keys", site],
+    queryFn: async () => inOrder((await callApi<{ keys: ApiKey[] }>("GET", pathOf(site))).keys),
+  });
 }
 
 /** What can be done with keys. The list is read again after each. */

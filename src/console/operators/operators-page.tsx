@@ -1,28 +1,16 @@
-import {
-  Box,
-  Button,
-  Card,
-  Stack,
-  Table,
-  TableBody,
-  TableCell,
-  TableContainer,
-  TableHead,
-  TableRow,
-  Typography,
-} from "@mui/material";
+import { Button, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
-import { PageTitle } from "../shell/page-title.tsx";
-import { useSession } from "../site-context.ts";
-import { toDay } from "../times.ts";
+import { Loaded } from "../shell/loaded.tsx";
+import { Page } from "../shell/page.tsx";
 import { AddOperator, ChangeSites, RemoveOperator } from "./operator-dialogs.tsx";
+import { OperatorList } from "./operator-list.tsx";
 import { type Operator, useOperatorActions, useOperators } from "./operators.ts";
 
 /** What is open over the list. */
-type Open =
+export type OpenOperator =
   | { readonly kind: "new" }
   | { readonly kind: "link" | "change_sites" | "sign_out" | "remove"; readonly operator: Operator }
   | { readonly kind: "secret"; readonly operator: Operator; readonly link: string };
@@ -30,96 +18,31 @@ type Open =
 /** The people who may use the console. */
 export function OperatorsPage() {
   const translate = useTranslate();
-  const operators = useOperators();
-  const [open, setOpen] = useState<Open>();
+  const query = useOperators();
+  const [open, setOpen] = useState<OpenOperator>();
   const { link } = useOperatorActions();
-  async function choose(chosen: Open) {
+  async function choose(chosen: OpenOperator) {
     if (chosen.kind !== "link") return setOpen(chosen);
     const { operator } = chosen;
     setOpen({ kind: "secret", operator, link: await link(operator.id) });
   }
-  return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("operators.title")} />
-      <Stack
-        direction={{ xs: "column", sm: "row" }}
-        spacing={2}
-        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
-      >
-        <Typography color="textSecondary">{translate("operators.explain")}</Typography>
-        <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
-          {translate("operators.add")}
-        </Button>
-      </Stack>
-      {operators && <OperatorTable operators={operators} onOpen={choose} />}
-      <OpenDialog open={open} operators={operators ?? []} onOpen={setOpen} />
-    </Box>
+  const add = (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
+      {translate("operators.add")}
+    </Button>
   );
-}
-
-const onDesktop = { display: { xs: "none", sm: "table-cell" } };
-
-interface TableProps {
-  readonly operators: readonly Operator[];
-  readonly onOpen: (open: Open) => void;
-}
-
-function OperatorTable({ operators, onOpen }: TableProps) {
-  const translate = useTranslate();
   return (
-    <TableContainer component={Card}>
-      <Table size="small">
-        <TableHead>
-          <TableRow>
-            <TableCell>{translate("operators.name")}</TableCell>
-            <TableCell>{translate("operators.sites")}</TableCell>
-            <TableCell sx={onDesktop}>{translate("operators.created")}</TableCell>
-            <TableCell component="td" />
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {operators.map((operator) => (
-            <OperatorRow key={operator.id} operator={operator} onOpen={onOpen} />
-          ))}
-        </TableBody>
-      </Table>
-    </TableContainer>
-  );
-}
-
-function OperatorRow({ operator, onOpen }: { readonly operator: Operator; readonly onOpen: (open: Open) => void }) {
-  const translate = useTranslate();
-  const { operator: own } = useSession();
-  const { name, sites, created } = operator;
-  const shown = sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.all_sites");
-  return (
-    <TableRow hover>
-      <TableCell sx={{ fontWeight: 600, overflowWrap: "anywhere", minWidth: 100 }}>
-        {name === own ? `${name} (${translate("operators.you")})` : name}
-      </TableCell>
-      <TableCell sx={{ overflowWrap: "anywhere", minWidth: 100 }}>{shown}</TableCell>
-      <TableCell sx={onDesktop}>{toDay(created)}</TableCell>
-      <TableCell align="right" sx={{ whiteSpace: { sm: "nowrap" } }}>
-        {(["link", "change_sites", "sign_out", "remove"] as const).map((kind) => (
-          <Button
-            key={kind}
-            size="small"
-            color={kind === "remove" ? "error" : "primary"}
-            onClick={() => onOpen({ kind, operator })}
-            aria-label={`${translate(`operators.${kind}`)}: ${name}`}
-          >
-            {translate(`operators.${kind}`)}
-          </Button>
-        ))}
-      </TableCell>
-    </TableRow>
+    <Page title={translate("operators.title")} explain={translate("operators.explain")} action={add}>
+      <Loaded query={query}>{(operators) => <OperatorList operators={operators} onOpen={choose} />}</Loaded>
+      <OpenDialog open={open} operators={query.data ?? []} onOpen={setOpen} />
+    </Page>
   );
 }
 
 interface OpenDialogProps {
-  readonly open: Open | undefined;
+  readonly open: OpenOperator | undefined;
   readonly operators: readonly Operator[];
-  readonly onOpen: (open: Open | undefined) => void;
+  readonly onOpen: (open: OpenOperator | undefined) => void;
 }
 
 function OpenDialog({ open, operators, onOpen }: OpenDialogProps) {

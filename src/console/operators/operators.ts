@@ -11,12 +11,11 @@ export interface Operator {
   readonly created: string;
 }
 
-export function useOperators(): readonly Operator[] | undefined {
-  const { data } = useQuery({
+export function useOperators() {
+  return useQuery({
     queryKey: ["operators"],
-    queryFn: () => callApi<{ operators: Operator[] }>("GET", "/operators"),
+    queryFn: async () => (await callApi<{ operators: Operator[] }>("GET", "/operators")).operators,
   });
-  return data?.operators;
 }
 
 /** What can be done with operators. The list is read again after each. */

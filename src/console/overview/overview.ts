@@ -50,12 +50,11 @@ export function useTraffic(): readonly TrafficPoint[] | undefined {
   return data?.points;
 }
 
-export function useOverview(): SiteOverview | undefined {
+export function useOverview() {
   const site = useSite();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["overview", site],
     queryFn: () => callApi<SiteOverview>("GET", `/sites/${encodeURIComponent(site)}/overview`),
     refetchInterval: interval,
   });
-  return data;
 }

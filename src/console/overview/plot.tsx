@@ -1,9 +1,14 @@
-import { Box, Card, CardContent, type Palette, Stack, Typography, useTheme } from "@mui/material";
+import { Card, CardContent, Stack, Typography, useTheme } from "@mui/material";
+import { PlotArea, toColor } from "./plot-area.tsx";
+import type { PlotPoint } from "./plot-scale.ts";
 
-interface PlotLine {
-  readonly label: string;
-  readonly values: readonly (number | null)[];
+export interface PlotLine {
+  /** Its name, where there are several; empty for one alone. */
+  readonly name: string;
+  readonly points: readonly PlotPoint[];
   readonly color: "primary" | "error" | "success" | "warning" | "grey";
+  /** What is shown of it as a number; by default the latest value. */
+  readonly figure?: string;
 }
 
 interface PlotProps {
@@ -12,85 +17,45 @@ interface PlotProps {
   readonly format: (value: number) => string;
 }
 
-/** The size of the drawing, which is stretched to the width that there is. */
-const [width, height] = [300, 80];
-
-/** Values over time as lines, with the latest as text. */
+/** Values over the last hour, with a number for each. */
 export function Plot({ title, lines, format }: PlotProps) {
   const { palette } = useTheme();
-  const max = Math.max(1e-9, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const figures = lines.map((line) => ({ ...line, figure: line.figure ?? latest(line, format) }));
+  const label = `${title}: ${figures.map(({ name, figure }) => `${name} ${figure}`.trim()).join(", ")}`;
   return (
-    <Card>
-      <CardContent>
+    <Card sx={{ minWidth: 0 }}>
+      <CardContent sx={{ p: 2, "&:last-child": { pb: 1.5 } }}>
         <Typography component="h3" variant="body2" color="textSecondary">
           {title}
         </Typography>
-        <Stack direction="row" spacing={2} sx={{ mb: 1, minHeight: 32 }}>
-          {lines.map(({ label, values, color }) => (
-            <Typography key={label} variant="h6" component="p" sx={{ color: toColor(palette, color) }}>
-              {latest(values, format)}{" "}
+        <Stack direction="row" useFlexGap sx={{ columnGap: 1.5, flexWrap: "wrap", mb: 0.5 }}>
+          {figures.map(({ name, figure, color }) => (
+            <Typography
+              key={name}
+              variant="h6"
+              component="p"
+              sx={{
+                color: toColor(palette, color),
+                fontSize: 18,
+                whiteSpace: "nowrap",
+                fontVariantNumeric: "tabular-nums",
+              }}
+            >
+              {figure}{" "}
               <Typography component="span" variant="body2" color="textSecondary">
-                {label}
+                {name}
               </Typography>
             </Typography>
           ))}
         </Stack>
-        <Box
-          component="svg"
-          role="img"
-          aria-label={title}
-          viewBox={`0 0 ${width} ${height}`}
-          preserveAspectRatio="none"
-          sx={{ width: "100%", height, display: "block" }}
-        >
-          <line
-            x1="0"
-            x2={width}
-            y1={height - 1}
-            y2={height - 1}
-            stroke={palette.divider}
-            vectorEffect="non-scaling-stroke"
-          />
-          {lines.map(({ label, values, color }) => (
-            <path
-              key={label}
-              d={toPath(values, max)}
-              fill="none"
-              stroke={toColor(palette, color)}
-              strokeWidth="2"
-              vectorEffect="non-scaling-stroke"
-              strokeLinejoin="round"
-            />
-          ))}
-        </Box>
+        <PlotArea label={label} lines={lines} format={format} />
       </CardContent>
     </Card>
   );
 }
 
-function toColor(palette: Palette, color: PlotLine["color"]): string {
-  return color === "grey" ? palette.text.secondary : palette[color].main;
-}
-
 /** The latest value as text; a dash while there is none. */
-function latest(values: readonly (number | null)[], format: (value: number) => string): string {
-  const value = values.findLast((one) => one !== null);
+function latest({ points }: PlotLine, format: (value: number) => string): string {
+  const value = points.findLast((point) => point.value !== null)?.value;
   return typeof value === "number" ? format(value) : "–";
-}
-
-/** A line through the values; a missing one is a gap. */
-function toPath(values: readonly (number | null)[], max: number): string {
-  const step = width / Math.max(1, values.length - 1);
-  let isDrawing = false;
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        isDrawing = false;
-        return "";
-      }
-      const command = isDrawing ? "L" : "M";
-      isDrawing = true;
-      return `${command}${(index * step).toFixed(1)} ${(height - 2 - (value / max) * (height - 6)).toFixed(1)}`;
-    })
-    .join("");
 }

@@ -3,7 +3,7 @@ import { useTranslate } from "react-admin";
 import { type TrafficPoint, useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 
-const count = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
+const rate = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
 const toMilliseconds = (value: number) =>
   `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }).format(value)} ms`;
 
@@ -12,36 +12,46 @@ export function Traffic() {
   const translate = useTranslate();
   const points = useTraffic();
   if (!points) return null;
-  const rate = (pick: (point: TrafficPoint) => number) => points.map((point) => pick(point) / point.seconds);
-  const hasErrors = points.some(({ errors }) => errors > 0);
+  const line = (pick: (point: TrafficPoint) => number | null) =>
+    points.map((point) => ({ at: Date.parse(point.at), value: pick(point) }));
+  const errors = points.reduce((sum, point) => sum + point.errors, 0);
   return (
     <Box component="section" sx={{ mb: 3 }}>
-      <Typography component="h2" variant="h6" sx={{ mb: 1 }}>
+      <Typography component="h2" variant="h6">
         {translate("overview.traffic")}
       </Typography>
-      {points.length === 0 && <Typography>{translate("overview.no_traffic")}</Typography>}
+      <Typography variant="body2" color="textSecondary" sx={{ mb: 1 }}>
+        {translate(points.length === 0 ? "overview.no_traffic" : "overview.traffic_explain")}
+      </Typography>
       <Box sx={{ display: "grid", gap: 2, gridTemplateColumns: { xs: "1fr", sm: "1fr 1fr", lg: "repeat(4, 1fr)" } }}>
         <Plot
           title={translate("overview.requests")}
-          format={count.format}
-          lines={[{ label: "", values: rate(({ requests }) => requests), color: "primary" }]}
+          format={rate.format}
+          lines={[{ name: "", points: line(({ requests, seconds }) => requests / seconds), color: "primary" }]}
         />
         <Plot
           title={translate("overview.writes")}
-          format={count.format}
-          lines={[{ label: "", values: rate(({ writes }) => writes), color: "success" }]}
+          format={rate.format}
+          lines={[{ name: "", points: line(({ writes, seconds }) => writes / seconds), color: "success" }]}
         />
         <Plot
           title={translate("overview.errors")}
-          format={count.format}
-          lines={[{ label: "", values: rate(({ errors }) => errors), color: hasErrors ? "error" : "grey" }]}
+          format={rate.format}
+          lines={[
+            {
+              name: "",
+              points: line((point) => (point.errors / point.seconds) * 60),
+              color: errors > 0 ? "error" : "grey",
+              figure: translate("overview.errors_sum", { count: errors.toLocaleString() }),
+            },
+          ]}
         />
         <Plot
           title={translate("overview.latency")}
           format={toMilliseconds}
           lines={[
-            { label: "p50", values: points.map(({ p50 }) => p50), color: "primary" },
-            { label: "p99", values: points.map(({ p99 }) => p99), color: "warning" },
+            { name: translate("overview.p50"), points: line(({ p50 }) => p50), color: "primary" },
+            { name: translate("overview.p99"), points: line(({ p99 }) => p99), color: "warning" },
           ]}
         />
       </Box>

@@ -1,14 +1,29 @@
-import { Stack, Typography } from "@mui/material";
+import { Box, Typography } from "@mui/material";
 import { regex, required, TextInput, useTranslate } from "react-admin";
 import { type FieldDeclaration, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+
+/** Short fields of a group are two in a line. */
+const groupStyle = {
+  width: "100%",
+  minWidth: 0,
+  border: 0,
+  m: 0,
+  p: 0,
+  display: "grid",
+  gridTemplateColumns: "1fr 1fr",
+  columnGap: 1.5,
+};
+
+/** Characters up to which a field is short. */
+const short = 128;
 
 /** The inputs for the fields of a record, group by group. */
 export function RecordFields({ resource }: { readonly resource: ResourceDeclaration }) {
   const groups = [...new Set(resource.fields.map(({ path }) => groupOf(path)))];
   return groups.map((group) => (
-    <Stack key={group} component="fieldset" sx={{ width: "100%", border: 0, m: 0, p: 0 }}>
+    <Box key={group} component="fieldset" sx={groupStyle}>
       {group && (
-        <Typography component="legend" variant="subtitle2" sx={{ mt: 2, mb: 1, p: 0 }}>
+        <Typography component="legend" variant="subtitle2" sx={{ pt: 2, pb: 0.5, px: 0 }}>
           {labelOf(group)}
         </Typography>
       )}
@@ -17,7 +32,7 @@ export function RecordFields({ resource }: { readonly resource: ResourceDeclarat
         .map((field) => (
           <FieldInput key={field.path} field={field} />
         ))}
-    </Stack>
+    </Box>
   ));
 }
 
@@ -43,6 +58,7 @@ function FieldInput({ field }: { readonly field: FieldDeclaration }) {
       // An input that was emptied is as one that was empty, for which react-admin would have null.
       parse={asTyped}
       fullWidth
+      sx={{ gridColumn: groupOf(path) && max <= short ? "auto" : "1 / -1" }}
     />
   );
 }

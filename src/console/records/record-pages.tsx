@@ -107,13 +107,14 @@ export function RecordEdit({ resource, id, onClose, onLeave }: RecordPageProps &
 
 /** The name of the record, and its address as people write it. */
 function RecordTitle({ resource, onLeave }: Pick<RecordPageProps, "resource" | "onLeave">) {
+  const translate = useTranslate();
   const record = useRecordContext();
   return (
     <>
       <FormHeader title={record?.Name ?? ""} onLeave={onLeave} />
       <Stack sx={{ px: 2 }}>
         <Typography variant="body2" color="textSecondary">
-          {resource.singular} {record?.id}
+          {record && translate("record.id", { id: record.id })}
         </Typography>
         {record && <ContactLinks record={record} resource={resource} />}
         {record?.Address && <AddressBlock record={record} />}
@@ -145,6 +146,17 @@ function EditedNote({ onEdited }: { readonly onEdited?: (isEdited: boolean) => v
   return null;
 }
 
+/** The buttons stay in view while the fields scroll. */
+const toolbarStyle = {
+  position: "sticky",
+  bottom: 0,
+  zIndex: 2,
+  justifyContent: "space-between",
+  borderTop: 1,
+  borderColor: "divider",
+  bgcolor: "background.paper",
+} as const;
+
 interface FormToolbarProps {
   readonly onDeleted?: () => void;
 }
@@ -153,7 +165,7 @@ function FormToolbar({ onDeleted }: FormToolbarProps) {
   const record = useRecordContext();
   const { isSubmitting } = useFormState();
   return (
-    <Toolbar sx={{ justifyContent: "space-between" }}>
+    <Toolbar sx={toolbarStyle}>
       <SaveButton alwaysEnable={!isSubmitting} />
       {record && onDeleted && (
         <DeleteButton

@@ -1,23 +1,14 @@
 import { Drawer, type Theme, useMediaQuery } from "@mui/material";
-import {
-  BulkDeleteButton,
-  ColumnsButton,
-  CreateButton,
-  DataTable,
-  List,
-  SearchInput,
-  SimpleList,
-  TopToolbar,
-  useListContext,
-  useRedirect,
-} from "react-admin";
+import { BulkDeleteButton, DataTable, List, SearchInput, SimpleList, useListContext, useRedirect } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
 import { capitalized, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
+import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
+import { TableActions } from "./table-actions.tsx";
 
-const searchFilters = [<SearchInput key="q" source="q" alwaysOn />];
+const searchFilters = [<SearchInput key="q" source="q" alwaysOn sx={{ m: 0, width: { xs: "100%", sm: 320 } }} />];
 
 interface RecordTableProps {
   readonly resource: ResourceDeclaration;
@@ -31,35 +22,37 @@ export function RecordTable({ resource }: RecordTableProps) {
     <>
       <List
         filters={searchFilters}
-        actions={<TableActions />}
+        actions={<TableActions resource={resource} />}
         sort={{ field: "Name", order: "ASC" }}
         perPage={25}
         empty={false}
         debounce={200}
+        sx={listStyle}
       >
-        {isSmall ? <PhoneList /> : <Columns resource={resource} />}
+        {isSmall ? <PhoneList resource={resource} /> : <Columns resource={resource} />}
       </List>
       <FormBeside resource={resource} />
     </>
   );
 }
 
-function TableActions() {
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
-  return (
-    <TopToolbar>
-      {!isSmall && <ColumnsButton />}
-      <CreateButton />
-    </TopToolbar>
-  );
-}
+/** As high as what is shown over it when records are selected. On a phone, the search is below the title. */
+const listStyle = {
+  mt: 1,
+  mb: 4,
+  "& .RaList-main > :first-of-type": { bgcolor: "transparent", alignItems: "center" },
+  "& form": { minHeight: 48, p: 0, mb: { xs: 1, sm: 0 }, alignItems: "center", width: { xs: "100%", sm: "auto" } },
+  "& .RaFilterFormInput-spacer": { display: "none" },
+  "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
+};
 
-function PhoneList() {
+function PhoneList({ resource }: RecordTableProps) {
   return (
     <SimpleList
       primaryText={(record) => record.Name}
       secondaryText={(record) => [record.Code, record.AccountNumber, record.Address?.Town].filter(Boolean).join(" · ")}
       rowClick="edit"
+      empty={<NoRecords resource={resource} />}
     />
   );
 }
@@ -73,6 +66,7 @@ function Columns({ resource }: RecordTableProps) {
       rowClick="edit"
       size="small"
       bulkActionButtons={<DeleteSelected />}
+      empty={<NoRecords resource={resource} />}
       hiddenColumns={paths.filter((path) => !shown.includes(path))}
     >
       <DataTable.Col source="id" label="ID" />

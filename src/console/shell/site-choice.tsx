@@ -1,4 +1,5 @@
-import { Autocomplete, createFilterOptions, TextField } from "@mui/material";
+import StorefrontIcon from "@mui/icons-material/Storefront";
+import { Autocomplete, createFilterOptions, InputAdornment, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
 import type { SiteInfo } from "../declarations.ts";
@@ -32,8 +33,8 @@ export function SiteChoice() {
       isOptionEqualToValue={(one, other) => one.id === other.id}
       noOptionsText={translate("app.no_such_site")}
       onChange={(_event, { name }) => navigate(`/${name}`)}
-      sx={{ width: { xs: 124, sm: 200 }, flexShrink: 1 }}
-      slotProps={{ popper: { placement: "bottom-end", sx: { minWidth: 200 } } }}
+      sx={{ width: { xs: 164, sm: 220 }, flexShrink: 1 }}
+      slotProps={{ popper: { placement: "bottom-end", sx: { minWidth: 220 } } }}
       renderInput={(parameters) => (
         <TextField
           {...parameters}
@@ -42,11 +43,20 @@ export function SiteChoice() {
           hiddenLabel
           slotProps={{
             ...parameters.slotProps,
+            input: { ...parameters.slotProps?.input, startAdornment: <SiteIcon /> },
             htmlInput: { ...parameters.slotProps?.htmlInput, "aria-label": translate("app.site") },
           }}
           onFocus={({ target }) => (target as HTMLInputElement).select()}
         />
       )}
     />
+  );
+}
+
+function SiteIcon() {
+  return (
+    <InputAdornment position="start" sx={{ ml: 0.5, mr: 0 }}>
+      <StorefrontIcon fontSize="small" />
+    </InputAdornment>
   );
 }

@@ -1,10 +1,12 @@
 import type { SvgIconComponent } from "@mui/icons-material";
+import DarkIcon from "@mui/icons-material/Brightness4";
+import LightIcon from "@mui/icons-material/Brightness7";
 import LicencesIcon from "@mui/icons-material/Description";
 import DevicesIcon from "@mui/icons-material/Devices";
 import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
-import { Divider, ListItemIcon, ListItemText, MenuItem } from "@mui/material";
-import { UserMenu, useTranslate, useUserMenu } from "react-admin";
+import { Divider, ListItemIcon, ListItemText, MenuItem, useTheme as useMuiTheme } from "@mui/material";
+import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
 import { leave } from "../session.ts";
 import { useSession } from "../site-context.ts";
 import { openPanel } from "./panel.ts";
@@ -20,6 +22,7 @@ export function ConsoleUserMenu() {
         <ListItemText>{translate("session.signed_in_as", { name: operator })}</ListItemText>
       </MenuItem>
       <Divider />
+      <ThemeEntry />
       <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
       <MenuItem component="a" href="/console.js.LICENSE.txt" target="_blank" rel="noopener">
         <ListItemIcon>
@@ -34,6 +37,20 @@ export function ConsoleUserMenu() {
         onChoose={() => askToLose(() => void signOut(true))}
       />
     </UserMenu>
+  );
+}
+
+/** Light or dark colours: those of the system until the operator chooses. */
+function ThemeEntry() {
+  const { palette } = useMuiTheme();
+  const [, setTheme] = useTheme();
+  const isDark = palette.mode === "dark";
+  return (
+    <Entry
+      icon={isDark ? LightIcon : DarkIcon}
+      text={isDark ? "app.light" : "app.dark"}
+      onChoose={() => setTheme(isDark ? "light" : "dark")}
+    />
   );
 }
 

@@ -1,10 +1,10 @@
-import { Box, Button, Stack, TextField, Typography } from "@mui/material";
+import { Button, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { PageTitle } from "../shell/page-title.tsx";
+import { Page } from "../shell/page.tsx";
 import { useDeclared, useSession } from "../site-context.ts";
 import { type OpenSite, SiteDialogs } from "./site-dialogs.tsx";
-import { SiteTable } from "./site-table.tsx";
+import { SiteList } from "./site-list.tsx";
 
 /** Sites that are shown at first, and with each step. */
 const portion = 50;
@@ -20,15 +20,11 @@ export function SitesPage() {
   const wanted = search.trim().toLowerCase();
   const found = sites.filter(({ name, hostnames }) => [name, ...hostnames].some((text) => text.includes(wanted)));
   return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("sites.title")} />
-      <Stack
-        direction={{ xs: "column", sm: "row" }}
-        spacing={2}
-        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
-      >
-        <Typography color="textSecondary">{translate("sites.explain")}</Typography>
-        {isForAll && (
+    <Page
+      title={translate("sites.title")}
+      explain={translate("sites.explain")}
+      action={
+        isForAll && (
           <Button
             variant="contained"
             data-shortcut="new"
@@ -37,8 +33,9 @@ export function SitesPage() {
           >
             {translate("sites.add")}
           </Button>
-        )}
-      </Stack>
+        )
+      }
+    >
       {sites.length > 5 && (
         <TextField
           type="search"
@@ -50,13 +47,13 @@ export function SitesPage() {
         />
       )}
       {found.length === 0 && <Typography>{translate("sites.none")}</Typography>}
-      {found.length > 0 && <SiteTable sites={found.slice(0, limit)} isForAll={isForAll} onOpen={setOpen} />}
+      {found.length > 0 && <SiteList sites={found.slice(0, limit)} isForAll={isForAll} onOpen={setOpen} />}
       {found.length > limit && (
         <Button onClick={() => setLimit(limit + portion)} sx={{ mt: 1 }}>
           {translate("sites.more", { smart_count: found.length - limit })}
         </Button>
       )}
       <SiteDialogs open={open} onOpen={setOpen} isForAll={isForAll} />
-    </Box>
+    </Page>
   );
 }

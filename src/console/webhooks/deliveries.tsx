@@ -1,49 +1,77 @@
-import { Box, Chip, Table, TableBody, TableCell, TableHead, TableRow, Typography } from "@mui/material";
+import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { toMoment } from "../times.ts";
+import { Loaded } from "../shell/loaded.tsx";
+import { toExactMoment } from "../times.ts";
 import { useDeliveries, type WebhookDelivery } from "./webhooks.ts";
 
-/** The last attempts of a webhook. */
+/** The last attempts of a webhook, the latest first. */
 export function Deliveries({ id }: { readonly id: number }) {
   const translate = useTranslate();
-  const deliveries = useDeliveries(id);
-  if (!deliveries) return null;
-  if (deliveries.length === 0) return <Typography>{translate("webhooks.no_deliveries")}</Typography>;
+  const query = useDeliveries(id);
   return (
-    <Box sx={{ overflowX: "auto", maxHeight: 320 }}>
-      <Table size="small" stickyHeader>
-        <TableHead>
-          <TableRow>
-            <TableCell>{translate("webhooks.time")}</TableCell>
-            <TableCell>{translate("webhooks.response")}</TableCell>
-            <TableCell>{translate("webhooks.took")}</TableCell>
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {deliveries.map((delivery) => (
-            <DeliveryRow key={`${delivery.at} ${delivery.milliseconds}`} delivery={delivery} />
-          ))}
-        </TableBody>
-      </Table>
-    </Box>
+    <Loaded query={query}>
+      {(deliveries) =>
+        deliveries.length === 0 ? (
+          <Typography color="textSecondary">{translate("webhooks.no_deliveries")}</Typography>
+        ) : (
+          <Box
+            component="ul"
+            tabIndex={0}
+            aria-label={translate("webhooks.deliveries")}
+            sx={{ m: 0, p: 0, listStyle: "none", maxHeight: 320, overflowY: "auto" }}
+          >
+            {deliveries.map((delivery) => (
+              <Delivery key={`${delivery.at} ${delivery.milliseconds}`} delivery={delivery} />
+            ))}
+          </Box>
+        )
+      }
+    </Loaded>
   );
 }
 
-function DeliveryRow({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: WebhookDelivery }) {
+/** When, what came back, what went wrong, and how long it took. On a phone, what went wrong is below. */
+const columns = { xs: "1fr auto auto", sm: "190px 64px 1fr auto" };
+
+function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly delivery: WebhookDelivery }) {
   const translate = useTranslate();
+  const seconds = milliseconds / 1000;
+  const took =
+    milliseconds < 1000
+      ? translate("webhooks.milliseconds", { count: milliseconds })
+      : translate("webhooks.seconds", { count: seconds.toLocaleString(undefined, { maximumFractionDigits: 1 }) });
   return (
-    <TableRow>
-      <TableCell sx={{ whiteSpace: "nowrap" }}>{toMoment(at)}</TableCell>
-      <TableCell>
+    <Box
+      component="li"
+      sx={{
+        display: "grid",
+        gridTemplateColumns: columns,
+        columnGap: 2,
+        alignItems: "center",
+        py: 0.75,
+        borderTop: 1,
+        borderColor: "divider",
+      }}
+    >
+      <Typography variant="body2">{toExactMoment(at)}</Typography>
+      <Stack sx={{ alignItems: "flex-start" }}>
         <Chip
           size="small"
           variant="outlined"
           color={fault ? "error" : "success"}
           label={status ?? translate("webhooks.no_response")}
-        />{" "}
+        />
+      </Stack>
+      <Typography
+        variant="body2"
+        color="textSecondary"
+        sx={{ order: { xs: 1, sm: 0 }, gridColumn: { xs: "1 / -1", sm: "auto" }, overflowWrap: "anywhere" }}
+      >
         {fault}
-      </TableCell>
-      <TableCell>{translate("webhooks.milliseconds", { count: milliseconds })}</TableCell>
-    </TableRow>
+      </Typography>
+      <Typography variant="body2" sx={{ textAlign: "right", fontVariantNumeric: "tabular-nums", minWidth: 56 }}>
+        {took}
+      </Typography>
+    </Box>
   );
 }

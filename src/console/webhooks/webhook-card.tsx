@@ -1,7 +1,9 @@
 import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { toMoment, withMoments } from "../times.ts";
+import { ActionMenu } from "../shell/action-menu.tsx";
+import { withMoments } from "../times.ts";
+import { When } from "../when.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import type { Webhook } from "./webhooks.ts";
 
@@ -18,24 +20,25 @@ interface WebhookCardProps {
 export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
   const translate = useTranslate();
   const [isOpen, setOpen] = useState(false);
-  const { id, url, status, detail, nextAt } = webhook;
-  const tasks: WebhookTask[] = ["test", status === "paused" ? "resume" : "pause", "rewind", "rotate", "remove"];
+  const { id, url, status } = webhook;
+  const tasks: WebhookTask[] = ["test", status === "paused" ? "resume" : "pause"];
+  const rare: WebhookTask[] = ["rewind", "rotate", "remove"];
   return (
     <Card component="article" aria-label={url}>
-      <CardContent>
-        <Stack direction="row" spacing={1} sx={{ alignItems: "center", flexWrap: "wrap" }}>
-          <Chip size="small" variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
-          <Typography component="h2" variant="subtitle1" sx={{ overflowWrap: "anywhere" }}>
+      <CardContent sx={{ pb: 1 }}>
+        <Stack direction="row" spacing={2} sx={{ justifyContent: "space-between", alignItems: "flex-start" }}>
+          <Typography
+            component="h2"
+            variant="body1"
+            sx={{ fontWeight: 600, overflowWrap: "anywhere", fontSize: { xs: 14, sm: 16 } }}
+          >
             {url}
           </Typography>
+          <Chip size="small" variant="outlined" color={colors[status]} label={translate(`webhooks.${status}`)} />
         </Stack>
-        {detail && <Typography color="textSecondary">{withMoments(detail)}</Typography>}
-        {status === "failing" && nextAt && (
-          <Typography color="textSecondary">{translate("webhooks.next_try", { time: toMoment(nextAt) })}</Typography>
-        )}
         <Facts webhook={webhook} />
         <Collapse in={isOpen} unmountOnExit>
-          <Box sx={{ mt: 1 }}>
+          <Box sx={{ mt: 2 }}>
             <Deliveries id={id} />
           </Box>
         </Collapse>
@@ -45,28 +48,57 @@ export function WebhookCard({ webhook, onTask }: WebhookCardProps) {
           {translate("webhooks.deliveries")}
         </Button>
         {tasks.map((task) => (
-          <Button key={task} size="small" color={task === "remove" ? "error" : "primary"} onClick={() => onTask(task)}>
+          <Button key={task} size="small" onClick={() => onTask(task)}>
             {translate(`webhooks.${task}`)}
           </Button>
         ))}
+        <ActionMenu
+          label={`${translate("app.more")}: ${url}`}
+          actions={rare.map((task) => ({
+            name: task,
+            text: translate(`webhooks.${task}`),
+            isDangerous: task === "remove",
+            onChoose: () => onTask(task),
+          }))}
+        />
       </CardActions>
     </Card>
   );
 }
 
-function Facts({ webhook: { resources, behind } }: { readonly webhook: Webhook }) {
+/** What it is called for, how far behind it is, and what is wrong. */
+function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { readonly webhook: Webhook }) {
   const translate = useTranslate();
   const lag =
     behind === null
       ? translate("webhooks.behind_unknown")
       : behind === 0
         ? translate("webhooks.up_to_date")
-        : translate("webhooks.behind_changes", { smart_count: behind });
+        : translate("webhooks.behind_changes", { smart_count: behind, count: behind.toLocaleString() });
+  const what =
+    resources.length === 0
+      ? translate("webhooks.all_resources")
+      : translate("webhooks.some_resources", { names: resources.join(", ") });
   return (
-    <Typography variant="body2" sx={{ mt: 1 }}>
-      {translate("webhooks.resources")}:{" "}
-      {resources.length === 0 ? translate("webhooks.all_resources") : resources.join(", ")} ·{" "}
-      {translate("webhooks.behind")}: {lag}
+    <Typography variant="body2" color="textSecondary" component="div" sx={{ mt: 0.5 }}>
+      <div>
+        {what} · {lag}
+      </div>
+      {detail && (
+        <Box sx={{ color: status === "failing" ? "error.main" : "inherit", overflowWrap: "anywhere" }}>
+          {status === "failing" ? `${translate("webhooks.failing")} ${withMoments(detail)}` : capitalized(detail)}
+          {status === "failing" && nextAt && (
+            <>
+              {" · "}
+              {translate("webhooks.next_try")} <When at={nextAt} />
+            </>
+          )}
+        </Box>
+      )}
     </Typography>
   );
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,4 +1,13 @@
-import { Checkbox, FormControl, FormControlLabel, FormGroup, FormLabel, TextField, Typography } from "@mui/material";
+import {
+  Checkbox,
+  FormControl,
+  FormControlLabel,
+  FormGroup,
+  FormHelperText,
+  FormLabel,
+  TextField,
+  Typography,
+} from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
@@ -35,10 +44,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
         onChange={({ target }) => setUrl(target.value)}
       />
       <FormControl component="fieldset">
-        <FormLabel component="legend">
-          {translate("webhooks.resources")} ({chosen.length === 0 ? translate("webhooks.all_resources") : chosen.length}
-          )
-        </FormLabel>
+        <FormLabel component="legend">{translate("webhooks.resources")}</FormLabel>
         <FormGroup>
           {resources.map(({ path, plural }) => (
             <FormControlLabel
@@ -48,6 +54,7 @@ export function AddWebhook({ onAdd, onClose }: AddWebhookProps) {
             />
           ))}
         </FormGroup>
+        <FormHelperText sx={{ mx: 0 }}>{translate("webhooks.resources_help")}</FormHelperText>
       </FormControl>
     </Confirm>
   );

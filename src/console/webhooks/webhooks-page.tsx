@@ -1,9 +1,12 @@
-import { Box, Button, Stack, Typography } from "@mui/material";
+import WebhookIcon from "@mui/icons-material/Webhook";
+import { Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { NewSecret } from "../keys/new-secret.tsx";
-import { PageTitle } from "../shell/page-title.tsx";
+import { Empty } from "../shell/empty.tsx";
+import { Loaded } from "../shell/loaded.tsx";
+import { Page } from "../shell/page.tsx";
 import { WebhookCard, type WebhookTask } from "./webhook-card.tsx";
 import { AddWebhook, RewindWebhook } from "./webhook-dialogs.tsx";
 import { useWebhookActions, useWebhooks } from "./webhooks.ts";
@@ -17,30 +20,31 @@ type Open =
 /** The webhooks of the site. */
 export function WebhooksPage() {
   const translate = useTranslate();
-  const { webhooks } = useWebhooks();
+  const query = useWebhooks();
   const [open, setOpen] = useState<Open>();
   const onTask = useTasks(setOpen);
+  const add = (
+    <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
+      {translate("webhooks.add")}
+    </Button>
+  );
   return (
-    <Box component="section" sx={{ mt: 2 }}>
-      <PageTitle title={translate("webhooks.title")} />
-      <Stack
-        direction={{ xs: "column", sm: "row" }}
-        spacing={2}
-        sx={{ mb: 2, alignItems: { sm: "center" }, justifyContent: "space-between" }}
-      >
-        <Typography color="textSecondary">{translate("webhooks.explain")}</Typography>
-        <Button variant="contained" onClick={() => setOpen({ kind: "add" })} sx={{ flexShrink: 0 }}>
-          {translate("webhooks.add")}
-        </Button>
-      </Stack>
-      {webhooks?.length === 0 && <Typography>{translate("webhooks.none")}</Typography>}
-      <Stack spacing={2}>
-        {webhooks?.map((webhook) => (
-          <WebhookCard key={webhook.id} webhook={webhook} onTask={(task) => onTask(webhook.id, task)} />
-        ))}
-      </Stack>
+    <Page title={translate("webhooks.title")} explain={translate("webhooks.explain")} action={add}>
+      <Loaded query={query}>
+        {(webhooks) =>
+          webhooks.length === 0 ? (
+            <Empty icon={WebhookIcon} title={translate("webhooks.none")} explain={translate("webhooks.none_explain")} />
+          ) : (
+            <Stack spacing={2}>
+              {webhooks.map((webhook) => (
+                <WebhookCard key={webhook.id} webhook={webhook} onTask={(task) => onTask(webhook.id, task)} />
+              ))}
+            </Stack>
+          )
+        }
+      </Loaded>
       {open && <OpenDialog open={open} onOpen={setOpen} />}
-    </Box>
+    </Page>
   );
 }
 

@@ -28,22 +28,21 @@ const interval = 5000;
 
 export function useWebhooks() {
   const site = useSite();
-  const { data, error } = useQuery({
+  return useQuery({
     queryKey: ["webhooks", site],
-    queryFn: () => callApi<{ webhooks: Webhook[] }>("GET", pathOf(site)),
+    queryFn: async () => (await callApi<{ webhooks: Webhook[] }>("GET", pathOf(site))).webhooks,
     refetchInterval: interval,
   });
-  return { webhooks: data?.webhooks, error };
 }
 
 export function useDeliveries(id: number) {
   const site = useSite();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["webhooks", site, id],
-    queryFn: () => callApi<{ deliveries: WebhookDelivery[] }>("GET", `${pathOf(site)}/${id}/deliveries`),
+    queryFn: async () =>
+      (await callApi<{ deliveries: WebhookDelivery[] }>("GET", `${pathOf(site)}/${id}/deliveries`)).deliveries,
     refetchInterval: interval,
   });
-  return data?.deliveries;
 }
 
 /** What can be done with webhooks. The list is read again after each. */

@@ -1,0 +1,125 @@
+// The operators: a table, or on a phone a card for each.
+
+import {
+  Button,
+  Card,
+  CardActions,
+  CardContent,
+  Chip,
+  Stack,
+  Table,
+  TableBody,
+  TableCell,
+  TableContainer,
+  TableHead,
+  TableRow,
+  type Theme,
+  Typography,
+  useMediaQuery,
+} from "@mui/material";
+import { useTranslate } from "react-admin";
+import { useSession } from "../site-context.ts";
+import { toDay } from "../times.ts";
+import type { Operator } from "./operators.ts";
+import type { OpenOperator } from "./operators-page.tsx";
+
+interface OperatorListProps {
+  readonly operators: readonly Operator[];
+  readonly onOpen: (open: OpenOperator) => void;
+}
+
+export function OperatorList(props: OperatorListProps) {
+  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  return isSmall ? <OperatorCards {...props} /> : <OperatorTable {...props} />;
+}
+
+function OperatorTable({ operators, onOpen }: OperatorListProps) {
+  const translate = useTranslate();
+  return (
+    <TableContainer component={Card}>
+      <Table size="small">
+        <TableHead>
+          <TableRow>
+            <TableCell>{translate("operators.name")}</TableCell>
+            <TableCell>{translate("operators.sites")}</TableCell>
+            <TableCell>{translate("operators.created")}</TableCell>
+            <TableCell component="td" />
+          </TableRow>
+        </TableHead>
+        <TableBody>
+          {operators.map((operator) => (
+            <TableRow key={operator.id} hover>
+              <TableCell>
+                <OperatorName operator={operator} />
+              </TableCell>
+              <TableCell sx={{ overflowWrap: "anywhere" }}>
+                <OperatorSites operator={operator} />
+              </TableCell>
+              <TableCell sx={{ whiteSpace: "nowrap" }}>{toDay(operator.created)}</TableCell>
+              <TableCell align="right" sx={{ whiteSpace: "nowrap" }}>
+                <OperatorButtons operator={operator} onOpen={onOpen} />
+              </TableCell>
+            </TableRow>
+          ))}
+        </TableBody>
+      </Table>
+    </TableContainer>
+  );
+}
+
+function OperatorCards({ operators, onOpen }: OperatorListProps) {
+  return (
+    <Stack spacing={1.5}>
+      {operators.map((operator) => (
+        <Card key={operator.id} component="article" aria-label={operator.name}>
+          <CardContent sx={{ pb: 0 }}>
+            <OperatorName operator={operator} />
+            <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
+              <OperatorSites operator={operator} />
+            </Typography>
+          </CardContent>
+          <CardActions sx={{ flexWrap: "wrap" }}>
+            <OperatorButtons operator={operator} onOpen={onOpen} />
+          </CardActions>
+        </Card>
+      ))}
+    </Stack>
+  );
+}
+
+function OperatorName({ operator: { name } }: { readonly operator: Operator }) {
+  const translate = useTranslate();
+  const { operator: own } = useSession();
+  return (
+    <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "center", flexWrap: "wrap" }}>
+      <Typography variant="body2" component="span" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
+        {name}
+      </Typography>
+      {name === own && <Chip size="small" variant="outlined" label={translate("operators.you")} />}
+    </Stack>
+  );
+}
+
+function OperatorSites({ operator: { sites } }: { readonly operator: Operator }) {
+  const translate = useTranslate();
+  return sites ? sites.join(", ") || translate("operators.no_sites") : translate("operators.all_sites");
+}
+
+interface OperatorButtonsProps extends Pick<OperatorListProps, "onOpen"> {
+  readonly operator: Operator;
+}
+
+function OperatorButtons({ operator, onOpen }: OperatorButtonsProps) {
+  const translate = useTranslate();
+  return (["link", "change_sites", "sign_out", "remove"] as const).map((kind) => (
+    <Button
+      key={kind}
+      size="small"
+      color={kind === "remove" ? "error" : "primary"}
+      onClick={() => onOpen({ kind, operator })}
+      aria-label={`${translate(`operators.${kind}`)}: ${operator.name}`}
+    >
+      {translate(`operators.${kind}`)}
+    </Button>
+  ));
+}

@@ -1,0 +1,81 @@
+import { useTranslate } from "react-admin";
+import { useSite } from "../site-context.ts";
+import { toDay, toMoment, withMoments } from "../times.ts";
+import { type SiteOverview, useTraffic } from "./overview.ts";
+
+/** Something that an operator should know or do something about. */
+interface Concern {
+  readonly name: string;
+  readonly text: string;
+  /** Whether something is wrong, or will be soon. */
+  readonly isBad: boolean;
+  /** Where to do something about it. */
+  readonly to?: string;
+  readonly action?: string;
+}
+
+/** Milliseconds after which a backup is old. */
+const oldBackup = 2 * 24 * 60 * 60_000;
+
+/** What is wrong first. */
+export function useConcerns(overview: SiteOverview): readonly Concern[] {
+  const failed = useFailedRequests();
+  const webhooks = useWebhookConcerns(overview);
+  const keys = useKeyConcerns(overview);
+  const backup = useBackupConcern(overview);
+  const all = [...failed, ...webhooks, ...keys, ...backup];
+  return all.sort((one, other) => Number(other.isBad) - Number(one.isBad));
+}
+
+function useFailedRequests(): Concern[] {
+  const translate = useTranslate();
+  const failed = useTraffic()?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
+  if (failed === 0) return [];
+  const text = translate("overview.failed", { smart_count: failed, count: failed.toLocaleString() });
+  return [{ name: "failed", text, isBad: true }];
+}
+
+function useWebhookConcerns({ webhooks }: SiteOverview): Concern[] {
+  const translate = useTranslate();
+  const site = useSite();
+  const link = { to: `/${site}/webhooks`, action: translate("overview.to_webhooks") };
+  return webhooks
+    .filter(({ status }) => status !== "active")
+    .map(({ id, url, status, detail }) => ({
+      name: `webhook ${id}`,
+      text: translate(`overview.webhook_${status}`, { url: shortened(url), detail: withMoments(detail) }),
+      isBad: status !== "paused",
+      ...link,
+    }));
+}
+
+/** Characters of an address that are shown. */
+const maxUrl = 50;
+
+/** An address without its scheme, what is often secret in it, and what is too long. */
+function shortened(url: string): string {
+  const [path = ""] = url.replace(/^https?:\/\//, "").split(/[?#]/);
+  return path.length > maxUrl ? `${path.slice(0, maxUrl)}…` : path;
+}
+
+function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Concern[] {
+  const translate = useTranslate();
+  const site = useSite();
+  const link = { to: `/${site}/keys`, action: translate("overview.to_keys") };
+  const hasRecords = Object.values(records).some((count) => count > 0);
+  const none = { name: "no key", text: translate("overview.no_key"), isBad: false, ...link };
+  const ending = endingKeys.map(({ id, label, prefix, ends }) => ({
+    name: `key ${id}`,
+    text: translate("overview.key", { key: label || `${prefix}…`, day: toDay(ends) }),
+    isBad: true,
+    ...link,
+  }));
+  return hasRecords && validKeys === 0 ? [...ending, none] : ending;
+}
+
+function useBackupConcern({ lastBackup }: SiteOverview): Concern[] {
+  const translate = useTranslate();
+  if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
+  if (Date.now() - Date.parse(lastBackup) <= oldBackup) return [];
+  return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isBad: true }];
+}

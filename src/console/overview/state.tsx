@@ -1,0 +1,80 @@
+// Whether all is well, at a glance: one sentence, and below it what needs care, each with the page where to do something about it.
+
+import GoodIcon from "@mui/icons-material/CheckCircle";
+import InfoIcon from "@mui/icons-material/Info";
+import WarningIcon from "@mui/icons-material/Warning";
+import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/material";
+import { useTranslate } from "react-admin";
+import { Link } from "react-router-dom";
+import { toAgo } from "../times.ts";
+import { useConcerns } from "./concerns.ts";
+import type { SiteOverview } from "./overview.ts";
+
+export function State({ overview }: { readonly overview: SiteOverview }) {
+  const translate = useTranslate();
+  const concerns = useConcerns(overview);
+  const bad = concerns.filter(({ isBad }) => isBad).length;
+  const Icon = bad > 0 ? WarningIcon : GoodIcon;
+  return (
+    <Card sx={{ mb: 2 }}>
+      <Stack direction="row" spacing={1.5} sx={{ p: 2, alignItems: "center" }}>
+        <Icon color={bad > 0 ? "warning" : "success"} fontSize="large" />
+        <Box>
+          <Typography component="h2" variant="h6" sx={{ lineHeight: 1.3 }}>
+            {bad > 0 ? translate("overview.concerns", { smart_count: bad }) : translate("overview.well")}
+          </Typography>
+          <Typography variant="body2" color="textSecondary">
+            <Facts overview={overview} />
+          </Typography>
+        </Box>
+      </Stack>
+      {concerns.length > 0 && (
+        <List disablePadding>
+          {concerns.map(({ name, text, isBad, to, action }) => (
+            <ListItem key={name} sx={concernStyle}>
+              {isBad ? <WarningIcon color="warning" fontSize="small" /> : <InfoIcon color="info" fontSize="small" />}
+              <Typography
+                variant="body2"
+                sx={{ flex: { xs: "1 1 calc(100% - 32px)", sm: "1 1 0" }, minWidth: 0, overflowWrap: "anywhere" }}
+              >
+                {text}
+              </Typography>
+              {to && (
+                <Button
+                  component={Link}
+                  to={to}
+                  size="small"
+                  sx={{ flexShrink: 0, ml: { xs: 3, sm: 0 } }}
+                  aria-label={`${action}: ${text}`}
+                >
+                  {action}
+                </Button>
+              )}
+            </ListItem>
+          ))}
+        </List>
+      )}
+    </Card>
+  );
+}
+
+/** On a phone, the button is below the text. */
+const concernStyle = {
+  columnGap: 1.5,
+  flexWrap: { xs: "wrap", sm: "nowrap" },
+  borderTop: 1,
+  borderColor: "divider",
+  px: 2,
+  minHeight: 48,
+} as const;
+
+/** Keys, webhooks and the backup in a line. */
+function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly overview: SiteOverview }) {
+  const translate = useTranslate();
+  const facts = [
+    translate("overview.valid_keys", { smart_count: validKeys }),
+    translate("overview.webhooks", { smart_count: webhooks.length }),
+    lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, Date.now()) }),
+  ];
+  return facts.filter(Boolean).join(" · ");
+}

@@ -1,0 +1,42 @@
+import { Button } from "@mui/material";
+import { useListContext, useTranslate } from "react-admin";
+import { Link } from "react-router-dom";
+import type { ResourceDeclaration } from "../declarations.ts";
+import { iconOf } from "../icons.ts";
+import { Empty } from "../shell/empty.tsx";
+import { useSite } from "../site-context.ts";
+
+/** What a list shows that has no record, or none that matches the search. */
+export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceDeclaration }) {
+  const translate = useTranslate();
+  const site = useSite();
+  const { filterValues, setFilters } = useListContext();
+  const text: string | undefined = filterValues.q;
+  if (text) {
+    return (
+      <Empty
+        icon={iconOf(name)}
+        title={translate("record.none_found", { name: plural, text })}
+        explain={translate("record.none_found_explain")}
+      >
+        <Button variant="outlined" onClick={() => setFilters({})}>
+          {translate("record.clear")}
+        </Button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon={iconOf(name)}
+      title={translate("record.none", { name: plural })}
+      explain={translate("record.none_explain")}
+    >
+      <Button component={Link} to={`/${site}/${path}/create`} variant="contained">
+        {translate("record.new", { name: singular })}
+      </Button>
+      <Button component={Link} to={`/${site}/import?resource=${path}`} variant="outlined">
+        {translate("import.step_run")}
+      </Button>
+    </Empty>
+  );
+}

@@ -1,0 +1,50 @@
+import AddIcon from "@mui/icons-material/Add";
+import ImportIcon from "@mui/icons-material/ImportExport";
+import { Box, Button, Stack, type Theme, useMediaQuery } from "@mui/material";
+import { ColumnsButton, useListContext, useTranslate } from "react-admin";
+import { Link } from "react-router-dom";
+import type { ResourceDeclaration } from "../declarations.ts";
+import { PhoneTitle } from "../shell/page.tsx";
+import { useSite } from "../site-context.ts";
+
+/** What can be done with a list of records, above it. */
+export function TableActions({ resource: { path, singular } }: { readonly resource: ResourceDeclaration }) {
+  const translate = useTranslate();
+  const site = useSite();
+  const { total, defaultTitle } = useListContext();
+  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  return (
+    <Stack
+      direction="row"
+      useFlexGap
+      spacing={1}
+      sx={{
+        minHeight: 48,
+        width: { xs: "100%", sm: "auto" },
+        alignItems: "center",
+        justifyContent: "flex-end",
+        flexShrink: 0,
+      }}
+    >
+      <PhoneTitle title={String(defaultTitle)} />
+      <Box sx={{ flexGrow: 1 }} />
+      {!isSmall && (
+        <>
+          <Button component={Link} to={`/${site}/import?resource=${path}`} size="small" startIcon={<ImportIcon />}>
+            {translate("record.import")}
+          </Button>
+          {total !== 0 && <ColumnsButton />}
+        </>
+      )}
+      <Button
+        component={Link}
+        to={`/${site}/${path}/create`}
+        variant="contained"
+        data-shortcut="new"
+        startIcon={<AddIcon />}
+      >
+        {translate("record.new", { name: singular })}
+      </Button>
+    </Stack>
+  );
+}

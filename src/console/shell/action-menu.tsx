@@ -1,0 +1,46 @@
+import MoreIcon from "@mui/icons-material/MoreVert";
+import { IconButton, Menu, MenuItem } from "@mui/material";
+import { useState } from "react";
+
+interface ActionMenuProps {
+  /** What the button is called, with the thing that it is about. */
+  readonly label: string;
+  readonly actions: readonly {
+    readonly name: string;
+    readonly text: string;
+    readonly isDangerous?: boolean;
+    readonly onChoose: () => void;
+  }[];
+}
+
+/** A button that shows what is done more rarely. */
+export function ActionMenu({ label, actions }: ActionMenuProps) {
+  const [anchor, setAnchor] = useState<HTMLElement | null>(null);
+  return (
+    <>
+      <IconButton
+        size="small"
+        aria-label={label}
+        aria-haspopup="menu"
+        aria-expanded={anchor !== null}
+        onClick={({ currentTarget }) => setAnchor(currentTarget)}
+      >
+        <MoreIcon fontSize="small" />
+      </IconButton>
+      <Menu open={anchor !== null} anchorEl={anchor} onClose={() => setAnchor(null)}>
+        {actions.map(({ name, text, isDangerous, onChoose }) => (
+          <MenuItem
+            key={name}
+            sx={isDangerous ? { color: "error.main" } : {}}
+            onClick={() => {
+              setAnchor(null);
+              onChoose();
+            }}
+          >
+            {text}
+          </MenuItem>
+        ))}
+      </Menu>
+    </>
+  );
+}

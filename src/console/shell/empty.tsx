@@ -1,0 +1,35 @@
+import type { SvgIconComponent } from "@mui/icons-material";
+import { Card, Stack, Typography } from "@mui/material";
+import type { ReactNode } from "react";
+
+interface EmptyProps {
+  readonly icon: SvgIconComponent;
+  /** That there is nothing. */
+  readonly title: string;
+  /** What it would be good for. */
+  readonly explain?: string;
+  /** Buttons for what to do about it. */
+  readonly children?: ReactNode;
+}
+
+/** What a list shows while it has nothing. */
+export function Empty({ icon: Icon, title, explain, children }: EmptyProps) {
+  return (
+    <Card>
+      <Stack spacing={1} sx={{ px: 2, py: { xs: 4, sm: 7 }, alignItems: "center", textAlign: "center" }}>
+        <Icon color="disabled" sx={{ fontSize: 48 }} />
+        <Typography sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>{title}</Typography>
+        {explain && (
+          <Typography color="textSecondary" sx={{ maxWidth: 520 }}>
+            {explain}
+          </Typography>
+        )}
+        {children && (
+          <Stack direction="row" useFlexGap spacing={1} sx={{ pt: 1, flexWrap: "wrap", justifyContent: "center" }}>
+            {children}
+          </Stack>
+        )}
+      </Stack>
+    </Card>
+  );
+}
