@@ -40,11 +40,11 @@ export function ConsoleLayout({ children, ...rest }: LayoutProps) {
   );
 }
 
-/** Notifications are outside of the page, which open dialogs hide from screen readers. */
+/** Notifications are outside of the page, which open dialogs hide from screen readers, and beside the form of a record. */
 export function Notices() {
   return (
     <Portal>
-      <Notification />
+      <Notification anchorOrigin={{ vertical: "bottom", horizontal: "left" }} />
     </Portal>
   );
 }

@@ -1,4 +1,4 @@
-import type { SxProps, Theme } from "@mui/material";
+import type { Theme } from "@mui/material";
 import { defaultDarkTheme, defaultLightTheme, type RaThemeOptions } from "react-admin";
 import { texts } from "./texts.ts";
 
@@ -32,6 +32,14 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
     styleOverrides: {
       root: { "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" } },
       head: ({ theme }: { readonly theme: Theme }) => ({ color: theme.palette.text.secondary, fontWeight: 600 }),
+    },
+  },
+  // Above the buttons of a form, which are at the bottom of a phone.
+  MuiSnackbar: {
+    styleOverrides: {
+      root: ({ theme }: { readonly theme: Theme }) => ({
+        "&.MuiSnackbar-anchorOriginBottomLeft": { [theme.breakpoints.down("sm")]: { bottom: 80 } },
+      }),
     },
   },
   RaToolbar: { styleOverrides: { root: { backgroundColor: "transparent" } } },
@@ -92,9 +100,7 @@ export const darkTheme: RaThemeOptions = {
     mode: "dark",
     primary: { main: "#7db7f5" },
     secondary: { main: "#e4e7eb" },
+    error: { main: "#ff8a80" },
     background: { default: "#15181c", paper: "#1d2126" },
   },
 };
-
-/** A text that only screen readers have. */
-export const onlyRead: SxProps<Theme> = { position: "absolute", width: "1px", height: "1px", clipPath: "inset(50%)" };

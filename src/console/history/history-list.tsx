@@ -2,6 +2,7 @@ import ExpandIcon from "@mui/icons-material/ExpandMore";
 import { Accordion, AccordionDetails, AccordionSummary, Alert, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
+import { LoadingLines } from "../shell/loaded.tsx";
 import { When } from "../when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, type HistoryItem, useHistory, useRestore } from "./history.ts";
@@ -22,6 +23,7 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
   const notify = useNotify();
   const { items, hasNextPage, fetchNextPage, isFetching, isSuccess, error } = useHistory(filter);
   const [undone, setUndone] = useState<HistoryItem>();
+  if (!isSuccess && !error) return <LoadingLines />;
   if (error) return <Alert severity="error">{error.message}</Alert>;
   return (
     <>

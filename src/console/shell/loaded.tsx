@@ -15,7 +15,12 @@ interface LoadedProps<T> {
 export function Loaded<T>({ query: { data, error, refetch }, children }: LoadedProps<T>) {
   const translate = useTranslate();
   if (data !== undefined) return children(data);
-  if (!error) return <Lines />;
+  if (!error)
+    return (
+      <Card>
+        <LoadingLines />
+      </Card>
+    );
   const again = (
     <Button color="inherit" size="small" onClick={() => refetch()}>
       {translate("app.retry")}
@@ -28,15 +33,14 @@ export function Loaded<T>({ query: { data, error, refetch }, children }: LoadedP
   );
 }
 
-function Lines() {
+/** Grey lines in the place of what is being read. */
+export function LoadingLines() {
   const translate = useTranslate();
   return (
-    <Card aria-busy aria-label={translate("app.loading")}>
-      <Stack spacing={2} sx={{ p: 2 }}>
-        {[60, 85, 70, 40].map((width) => (
-          <Skeleton key={width} variant="rounded" height={18} width={`${width}%`} />
-        ))}
-      </Stack>
-    </Card>
+    <Stack role="progressbar" aria-label={translate("app.loading")} spacing={2} sx={{ p: 2 }}>
+      {[60, 85, 70, 40].map((width) => (
+        <Skeleton key={width} variant="rounded" height={18} width={`${width}%`} />
+      ))}
+    </Stack>
   );
 }
