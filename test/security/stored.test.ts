@@ -82,7 +82,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(server.stderr()).not.toContain(hidden);
   });
 
-  test("the admin listener has metrics alone, which name no site, host, key, record or receiver", async () => {
+  test("without a session the admin listener has metrics alone, which name no site, host, key, record or receiver", async () => {
     const secret = await addWebhook("http://127.0.0.1:9/hooks");
     const server = await shop.serve(["--admin", "127.0.0.1:0"]);
     await fetchWithKey(`${server.url}/restapi/brands.json`, key, { headers: { Host: "garden.example" } });
@@ -92,6 +92,7 @@ describe.each(engines)("on $name", (kind) => {
       expect(metrics).not.toContain(hidden);
     for (const path of ["/restapi/brands.json", "/docs", "/backup"])
       expect((await fetchWithKey(`${server.adminUrl}${path}`, key)).status).toBe(404);
+    expect((await fetchWithKey(`${server.adminUrl}/operator/sites`, key)).status).toBe(401);
   });
 
   test("a receiver gets the changes of its site, and no key, secret or change of another site", async () => {

@@ -1,0 +1,111 @@
+// What the console protects, from those who have part of it: a link, a session, what is stored of them, or a page that an operator opens.
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { makeLink } from "../../src/operator/operators.ts";
+import { openWorkshop } from "../support/command.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+
+let server: TestConsole;
+beforeEach(async () => {
+  server = await startTestConsole();
+  await server.addOperator("anna");
+});
+afterEach(() => server.stop());
+
+const secretOf = (link: string) => link.split("=")[1] as string;
+const digestOf = (secret: string) => Bun.SHA256.hash(secret, "hex");
+
+async function signIn(link: string): Promise<Response> {
+  return fetch(`${server.adminUrl}/operator/session`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Origin: server.adminUrl },
+    body: JSON.stringify({ link }),
+  });
+}
+
+/** The status of a request with this as the secret of its session. */
+async function statusWith(secret: string): Promise<number> {
+  const name = `storefront_${new URL(server.adminUrl).port}`;
+  return (await fetch(`${server.adminUrl}/operator/sites`, { headers: { Cookie: `${name}=${secret}` } })).status;
+}
+
+test("the page cannot be framed, runs only its own script, and talks to its own address only", async () => {
+  const [first, second] = [await fetch(server.adminUrl), await fetch(server.adminUrl)];
+  const policy = first.headers.get("Content-Security-Policy") ?? "";
+  for (const part of ["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
+    expect(policy.split("; ")).toContain(part);
+  expect(policy).not.toMatch(/unsafe|\*|https?:/);
+  const nonceIn = (text: string | null) => /'nonce-([^']+)'/.exec(text ?? "")?.[1];
+  expect(nonceIn(policy)?.length).toBeGreaterThan(20);
+  expect(nonceIn(second.headers.get("Content-Security-Policy"))).not.toBe(nonceIn(policy));
+  expect(await first.text()).not.toMatch(/<script(?! src="\/console\.js\?)|<style| style=| on[a-z]+=/);
+  expect(first.headers.get("Referrer-Policy")).toBe("no-referrer");
+});
+
+test("a link is no session, a session is no link, and what is stored of either is neither", async () => {
+  const link = secretOf(await server.link("anna"));
+  expect(await statusWith(link)).toBe(401);
+  const { cookie } = await server.signIn("anna");
+  const session = secretOf(cookie);
+  expect(await statusWith(session)).toBe(200);
+  expect((await signIn(digestOf(link))).status).toBe(401);
+  expect(await statusWith(digestOf(session))).toBe(401);
+  expect((await signIn(session)).status).toBe(401);
+});
+
+test("who finds a link used already was not the first, and ends the sessions of whoever was", async () => {
+  const secret = secretOf(await server.link("anna"));
+  const thief = await signIn(secret);
+  const stolen = secretOf(thief.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "");
+  expect(await statusWith(stolen)).toBe(200);
+  expect((await signIn(secret)).status).toBe(401);
+  const anna = await server.signIn("anna");
+  await anna.call("DELETE", "/sessions");
+  expect(await statusWith(stolen)).toBe(401);
+});
+
+test("a session is nothing on the public port, and a key nothing in the console", async () => {
+  const { cookie } = await server.signIn("anna");
+  const records = await fetch(`${server.url}/restapi/brands.json`, {
+    headers: { Cookie: cookie, "X-API-AUTH": secretOf(cookie) },
+  });
+  expect(records.status).toBe(401);
+  const { key } = (
+    await (await server.signIn("anna")).call("POST", "/sites/shop/keys", { label: "till", scope: "write" })
+  ).json;
+  expect(key).toStartWith("sfk_");
+  const asKey = await fetch(`${server.adminUrl}/operator/sites`, { headers: { "X-API-AUTH": key } });
+  expect([asKey.status, await statusWith(key)]).toEqual([401, 401]);
+});
+
+test("an operator who was removed has no session, also when there is another one of that name later", async () => {
+  const anna = await server.signIn("anna");
+  const ben = await server.signIn("ben");
+  const { operators } = (await anna.call("GET", "/operators")).json;
+  const { id } = operators.find(({ name }: { name: string }) => name === "ben");
+  const unused = await makeLink(server.engine, "ben", Date.now());
+  await anna.call("DELETE", `/operators/${id}`, {});
+  await server.addOperator("ben");
+  expect((await ben.call("GET", "/sites")).status).toBe(401);
+  expect((await signIn(unused)).status).toBe(401);
+});
+
+test("no link and no session is in the log, whatever is logged", async () => {
+  const shop = openWorkshop();
+  const started = await shop.serve(["--admin", "127.0.0.1:0", "--log", "trace", "--access-log", "--slow-ms", "1"]);
+  const { adminUrl = "" } = started;
+  await shop.must(["operator", "add", "anna"]);
+  const link = secretOf((await shop.must(["operator", "link", "anna", "--url", adminUrl])).trim());
+  const headers = { "Content-Type": "application/json", Origin: adminUrl };
+  const request = { method: "POST", headers, body: JSON.stringify({ link }) };
+  const response = await fetch(`${adminUrl}/operator/session`, request);
+  const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+  expect((await fetch(`${adminUrl}/operator/sites`, { headers: { Cookie: cookie } })).status).toBe(200);
+  await fetch(`${adminUrl}/operator/session`, request);
+  started.kill();
+  await started.exited;
+  const written = started.stderr() + started.stdout();
+  await shop.close();
+  expect(written).toContain("Storefront listens on");
+  for (const secret of [link, secretOf(cookie)]) expect(written).not.toContain(secret);
+});
