@@ -19,10 +19,12 @@ function withoutCounts(engine: Engine): Engine["readSite"] {
 
 describe.each(engines)("sites on $name", (kind) => {
   let engine: Engine;
+  let database: string;
   beforeAll(() => kind.open());
   beforeEach(async () => {
     await engine?.close();
-    engine = await openEngine(await kind.newDatabase(), allResources);
+    database = await kind.newDatabase();
+    engine = await openEngine(database, allResources);
   });
   afterAll(async () => {
     await engine.close();
@@ -32,6 +34,26 @@ describe.each(engines)("sites on $name", (kind) => {
   const defaults = async () =>
     (await listSites(engine)).filter((site) => site.Default === "yes").map(({ Name }) => Name);
   const add = (name: string, isDefault?: boolean) => addSite(engine, name, { isDefault }, 1);
+
+  test("are read as they are now, also when another process changed or restored them", async () => {
+    const other = await openEngine(database, allResources);
+    try {
+      await add("a");
+      expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["a"]);
+      await setSite(other, "a", { name: "b" }, 1);
+      const [listed] = await listSites(engine);
+      expect(listed?.Name).toBe("b");
+      expect((await findSite(engine, "b")).Name).toBe("b");
+      const before = await other.heads([0]);
+      await other.renew();
+      expect(await engine.heads([0])).not.toEqual(before);
+      expect((await listSites(engine)).map(({ Name }) => Name)).toEqual(["b"]);
+      await addSite(engine, "c", {}, 1);
+      expect((await listSites(other)).map(({ Name }) => Name)).toEqual(["b", "c"]);
+    } finally {
+      await other.close();
+    }
+  });
 
   test("have one default at most: the last that was made it", async () => {
     await add("a", true);
