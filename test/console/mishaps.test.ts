@@ -119,6 +119,7 @@ describe("a change of someone else in between", () => {
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
     expect(await view.field(/^Name/).inputValue()).toBe("Beta of ben");
     expect((await brandOf(id)).Name).toBe("Beta of ben");
+    await view.button("Close").click();
   });
 });
 
@@ -134,6 +135,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     "a record",
     async () => {
       await view.show(`shop/brands/${await addBrand("Gamma")}`);
+      await page.getByRole("heading", { name: "Gamma" }).waitFor();
       await view.field(/^Name/).fill("Gamma of anna");
     },
     "Save",

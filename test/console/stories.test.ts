@@ -3,93 +3,145 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { openBrowser } from "../support/browser.ts";
-import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { type ConsolePage, desktop, openConsole, phone } from "../support/console-page.ts";
 
 let server: TestConsole;
 let browser: Browser;
+let ben: ConsoleClient;
 beforeAll(async () => {
   [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
+  ben = await server.signIn("ben");
 });
 afterAll(async () => {
   await browser.close();
   await server.stop();
 });
 
+const locations = "/sites/shop/records/locations";
+
 async function addLocation(name: string, telephone: string): Promise<number> {
   const body = { Name: name, Telephone: { Daytime: telephone }, Address: { Town: "Leeds", Country: "GB" } };
-  const { call } = await server.signIn("ben");
-  return (await call("POST", "/sites/shop/records/locations", body)).json.record.ID;
+  return (await ben.call("POST", locations, body)).json.record.ID;
 }
 
 async function telephoneOf(id: number): Promise<string> {
-  const { call } = await server.signIn("ben");
-  return (await call("GET", `/sites/shop/records/locations/${id}`)).json.record.Telephone.Daytime;
+  return (await ben.call("GET", `${locations}/${id}`)).json.record.Telephone.Daytime;
 }
 
-/** Waits until the notification offers to take a change back. */
-const undoOffer = ({ page }: ConsolePage) => page.getByRole("alert").getByRole("button", { name: "Undo" });
+async function brandNames(search: string): Promise<string[]> {
+  const { records } = (await ben.call("GET", `/sites/shop/records/brands?sort=Name&search=${search}`)).json;
+  return records.map(({ record }: { record: { Name: string } }) => record.Name);
+}
+
+/** Runs a line as a shell does. */
+async function statusOf(line: string): Promise<string> {
+  return Bun.$`sh -c ${`${line} -s -o /dev/null -w %{http_code}`}`.nothrow().text();
+}
 
 describe.each([
-  ["at a desk", desktop],
-  ["on a phone", phone],
-] as const)("%s", (place, size) => {
-  test("sees how the shop is", async () => {
-    const view = await openConsole(browser, server, size);
-    await view.page.getByText("Latest changes").waitFor();
+  ["desk", desktop],
+  ["phone", phone],
+] as const)("at a %s", (place, size) => {
+  let view: ConsolePage;
+  beforeAll(async () => {
+    view = await openConsole(browser, server, size);
+  });
+  afterAll(() => view.finish());
+
+  const dialog = () => view.page.getByRole("dialog");
+  const notice = () => view.page.getByRole("alert");
+  /** A row of a table, or a card of a list on a phone. */
+  const item = (text: string) =>
+    view.page.getByRole("row").or(view.page.getByRole("article")).filter({ hasText: text });
+
+  test("sees that all is well", async () => {
+    await view.page.getByRole("heading", { name: "Latest changes" }).waitFor();
     await view.page.getByRole("link", { name: /brands/ }).waitFor();
-    await view.finish();
+    expect(
+      await notice()
+        .filter({ hasText: /failing|ends on/ })
+        .count(),
+    ).toBe(0);
   });
 
   test("makes a key for an integrator, with a line that works, and revokes it", async () => {
-    const view = await openConsole(browser, server, size);
-    const purpose = `till ${place}`;
     await view.follow("Keys");
     await view.button("New key").click();
-    await view.field("Purpose").fill(purpose);
+    await view.field("Purpose").fill(`till at a ${place}`);
     await view.button("Create").click();
     const line = await view.field("Try it").inputValue();
-    const [, key = ""] = /X-API-AUTH: (\S+)"/.exec(line) ?? [];
-    const list = () => fetch(`${server.url}/restapi/brands.json`, { headers: { "X-API-AUTH": key } });
-    expect((await list()).status).toBe(200);
+    expect(await statusOf(line)).toBe("200");
     await view.button("Done").click();
-    const row = view.page.getByRole("row").or(view.page.getByRole("article")).filter({ hasText: purpose });
-    await row.getByRole("button", { name: /^Revoke/ }).click();
+    const key = item(`till at a ${place}`);
+    await key.getByRole("button", { name: /^Revoke/ }).click();
     await view.page.getByText("Every program that uses it is refused").waitFor();
-    await view.page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await row.getByText("revoked").waitFor();
-    expect((await list()).status).toBe(401);
-    await view.finish();
+    await dialog().getByRole("button", { name: "Revoke" }).click();
+    await key.getByText("revoked").waitFor();
+    expect(await statusOf(line)).toBe("401");
+  });
+
+  test("adds a shop, with a key that works, and goes there", async () => {
+    const name = `shop-of-${place}`;
+    await view.follow("Shops");
+    await view.button("New shop").click();
+    await view.field(/^Name/).fill(name);
+    await view.field(/^Hostnames/).fill(`${name}.example`);
+    await view.page.getByLabel("Make a key that may read and write").check();
+    await view.button("Create").click();
+    const key = await view.field("Key").inputValue();
+    const headers = { "X-API-AUTH": key, Host: `${name}.example` };
+    expect((await fetch(`${server.url}/restapi/brands.json`, { headers })).status).toBe(200);
+    await view.button("Done").click();
+    await view.page.getByRole("link", { name: `Open ${name}` }).click();
+    await view.page.locator(`[aria-label=Shop][value="${name}"]`).waitFor();
+    await view.show("shop");
   });
 
   test("corrects a telephone number, and takes it back", async () => {
     const id = await addLocation(`Leeds ${place}`, "0113 496 0000");
-    const view = await openConsole(browser, server, size);
     await view.follow("Locations");
     await view.field("Search").fill(place);
     await view.page.getByText(`Leeds ${place}`).first().click();
     await view.field("Daytime").fill("0113 496 0001");
     await view.button("Save").click();
-    await undoOffer(view).waitFor();
+    const undo = notice().getByRole("button", { name: "Undo" });
+    await undo.waitFor();
     expect(await telephoneOf(id)).toBe("0113 496 0001");
-    await undoOffer(view).click();
+    await undo.click();
     await view.page.getByText("Undone").waitFor();
     expect(await telephoneOf(id)).toBe("0113 496 0000");
-    await view.finish();
+  });
+
+  test("loads a supplier's spreadsheet, sees what it would do, imports it and takes it back", async () => {
+    await ben.call("POST", "/sites/shop/records/brands", { Name: `Known ${place}` });
+    const text = `Vendor;Town\r\nKnown ${place};Oslo\r\nNew ${place};Bergen\r\n;Nowhere\r\n`;
+    // As Excel saves it.
+    const buffer = Buffer.from(`\ufeff${text}`, "utf16le");
+    await view.follow("Import and export");
+    await view.page.locator("input[type=file]").setInputFiles({ name: "supplier.csv", mimeType: "text/csv", buffer });
+    await view.page.getByLabel("Name *", { exact: true }).selectOption("Vendor");
+    await view.button("Check").click();
+    await view.button("1 refused").waitFor();
+    await view.button("1 changed").click();
+    await view.page.getByText("Oslo").waitFor();
+    expect(await brandNames(place)).toEqual([`Known ${place}`]);
+    await view.button("Import 2 rows").click();
+    await view.page.getByText("1 created, 1 changed, 0 unchanged, 1 refused").waitFor();
+    expect(await brandNames(place)).toEqual([`Known ${place}`, `New ${place}`]);
+    await view.button("Undo this import").click();
+    await dialog().getByRole("button", { name: "Undo" }).click();
+    await view.page.getByText("2 records are as before").waitFor();
+    expect(await brandNames(place)).toEqual([`Known ${place}`]);
   });
 
   test("sees who changed what, and takes it back", async () => {
     await addLocation(`York ${place}`, "01904 496000");
-    const view = await openConsole(browser, server, size);
     await view.follow("History");
-    const entry = view.page.getByRole("button", {
-      name: new RegExp(`Created the location York ${place}.*ben`),
-    });
-    await entry.click();
+    await view.button(new RegExp(`Created the location York ${place}.*ben`)).click();
     await view.page.getByText("01904 496000").waitFor();
     await view.button("Undo").click();
-    await view.page.getByRole("dialog").getByRole("button", { name: "Undo" }).click();
+    await dialog().getByRole("button", { name: "Undo" }).click();
     await view.page.getByText(`Deleted the location York ${place}`).waitFor();
-    await view.finish();
   });
 });
