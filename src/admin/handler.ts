@@ -97,11 +97,12 @@ export class AdminHandler implements Handler {
   }
 
   #toProblem(id: string, error: unknown): WireResponse {
-    const { code, message, faults, headers } = this.#toRefusal(id, error);
+    const { code, message, faults, headers, retryAfter } = this.#toRefusal(id, error);
     const status = statusOf(code);
     const problem = { status, detail: message, instance: id, code };
     const body = JSON.stringify(faults.length > 0 ? { ...problem, errors: faults } : problem);
-    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...headers } });
+    const later = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
+    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...later, ...headers } });
   }
 
   #toRefusal(id: string, error: unknown): Refusal {

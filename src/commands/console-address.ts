@@ -3,6 +3,7 @@
 import { environment, toAdminText } from "../config.ts";
 import { isLoopback } from "../lib/loopback.ts";
 import { toConfig, UsageError } from "./common.ts";
+import { commandLine } from "./shell.ts";
 
 /** A link to the console. The secret is in the fragment, which browsers do not send: a proxy or a log cannot have it. */
 export function signInLink(url: string, secret: string): string {
@@ -25,6 +26,20 @@ export function consoleUrl(given: string | undefined): string {
   const { admin, tls } = toConfig(environment());
   if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there is no console; name its address with --url");
   return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
+}
+
+/** The line that prints a link to the console at `url`. @param database the value of `--database`; undefined without that option */
+export function linkLine(name: string, url: string, database: string | undefined): string {
+  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", reachable(url)])], database);
+}
+
+/** Whether a command finds this address by itself. */
+function isDefault(url: string): boolean {
+  try {
+    return consoleUrl(undefined) === url;
+  } catch {
+    return false;
+  }
 }
 
 /** Milliseconds that a listener has to accept a connection. */

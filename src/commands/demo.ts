@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, withNewEngine } from "./common.ts";
-import { signInLink } from "./console-address.ts";
+import { linkLine, signInLink } from "./console-address.ts";
 import type { Server } from "./serve.ts";
 import { commandLine, quoted } from "./shell.ts";
 import { printText } from "./stdout.ts";
@@ -50,11 +50,11 @@ export function printDemo(
     printText(`\n  KEY=$(${commandLine(["key", "create", "--site", site.Name], database)})\n  ${curl("$KEY")}\n\n`);
   }
   if (adminUrl && link) {
-    const another = commandLine(["operator", "link", "demo"], database);
+    const another = linkLine("demo", adminUrl, database);
     printMessage(`The console opens with this link, once and within 10 minutes. For another: ${another}`);
     printText(`\n  ${signInLink(adminUrl, link)}\n\n`);
   } else if (adminUrl) {
-    const another = commandLine(["operator", "link", "<name>"], database);
+    const another = linkLine("<name>", adminUrl, database);
     printMessage(`The console is at ${adminUrl}. For a link to sign in with: ${another}`);
   }
 }

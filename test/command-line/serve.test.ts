@@ -147,6 +147,13 @@ test("a port that Kubernetes names for a service called storefront is none of ou
 });
 
 describe("serve --demo", () => {
+  test("prints a link to the console, and how to get another one for the same address", async () => {
+    const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
+    const url = server.adminUrl ?? "";
+    await waitFor(() => server.stdout().includes(`${url}/#sign-in=`), "the link", server.stderr);
+    expect(server.stderr()).toContain(`For another: npx storefront operator link demo --url ${url}\n`);
+  });
+
   test("on an empty database makes a site, and the printed line works when pasted", async () => {
     const server = await shop.serve(["--demo"]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");

@@ -79,6 +79,7 @@ describe("signing in", () => {
     const statuses: number[] = [];
     for (let i = 0; i < 25; i++) statuses.push((await post("/session", { link: "b".repeat(32) })).status);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+    expect((await post("/session", { link: "b".repeat(32) })).headers.get("Retry-After")).toBe("60");
     expect((await (await server.signIn()).call("GET", "/sites")).status).toBe(200);
   });
 });
