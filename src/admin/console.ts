@@ -7,8 +7,10 @@ import { noticesPath } from "./console-notices.ts";
 import { type ConsoleScript, loadScript } from "./console-script.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 
+/** Once for all admin listeners of the process. */
+const load = once(loadScript);
+
 export function consoleRoutes(): [path: string, route: AdminRoute][] {
-  const load = once(loadScript);
   return [
     ["/", { GET: async () => toPage((await load()).digest) }],
     ["/console.js", { GET: async ({ request }) => toScript(request, await load()) }],
