@@ -400,6 +400,8 @@ for (const kind of engineKinds) {
       expect(await one.undroppedSites()).toEqual([]);
       await one.commit([{ ...remove(0, 1), resource: "site" }]);
       expect(await one.undroppedSites()).toEqual([1]);
+      // So that it has its connection.
+      await other.commit([create(2, "b")]);
       let isOver = false;
       const dropping = one.dropSite(1).then(() => {
         isOver = true;

@@ -22,7 +22,7 @@ export interface FullDisk {
  */
 export async function makeFullDisk(database: TestPostgres): Promise<FullDisk> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-disk-"));
-  const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", folder]).status === 0;
+  const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=12m", "tmpfs", folder]).status === 0;
   return isMounted ? onTmpfs(database, folder) : withTrigger(database, folder);
 }
 
