@@ -10,6 +10,8 @@ import { startDemo } from "../support/demo-server.ts";
 const home = import.meta.dir;
 const document = join(home, "../../docs/openapi.json");
 const folder = mkdtempSync(join(tmpdir(), "storefront-generated-"));
+/** That of this project, which takes a third of the time of the one that the generators need. */
+const compiler = join(home, "../../node_modules/typescript/bin/tsc");
 
 const generators: Record<string, string[]> = {
   "hey-api": [
@@ -47,7 +49,7 @@ for (const [name, generate] of Object.entries(generators)) {
     cpSync(join(home, `drivers/${name}.ts`), join(place, "driver.ts"));
     writeFileSync(join(place, "tsconfig.json"), JSON.stringify(tsconfig));
     await run(["node", ...generate], place);
-    await run(["node", program("typescript", "bin/tsc"), "--project", "."], place);
+    await run(["node", compiler, "--project", "."], place);
     const server = await startDemo();
     try {
       const output = await run([process.execPath, "driver.ts", server.url, server.key], place);
