@@ -1,11 +1,14 @@
-// Runs Bun's test runner with these arguments, beside a PostgreSQL server that the test files share.
+// Runs Bun's test runner with these arguments, beside a PostgreSQL server that the test files share. Files that took long before start first;
+// `npm test -- --update-timings` notes how long each takes now.
 
+import { fileURLToPath } from "node:url";
 import { startPostgres } from "../test/support/postgres.ts";
 import { sharedPort } from "../test/support/postgres-databases.ts";
 
+const timings = fileURLToPath(new URL("../test/timings.json", import.meta.url));
 const server = await startPostgres({ settings: { max_connections: "500" } });
 try {
-  const tests = Bun.spawn([process.execPath, "test", ...process.argv.slice(2)], {
+  const tests = Bun.spawn([process.execPath, "test", "--timings", timings, ...process.argv.slice(2)], {
     env: { ...process.env, [sharedPort]: String(server.port) },
     stdio: ["ignore", "inherit", "inherit"],
   });

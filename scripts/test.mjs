@@ -1,7 +1,7 @@
 // Runs the tests, and ends every process that they started, also after Ctrl-C or a kill of this process. The tests are a separate process group;
 // a watchdog process kills the group when this process ends.
 //
-// Test files run in three processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
+// Test files run in four processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
 //
 // Plain JavaScript for Node, because it must run before Bun does.
 
@@ -17,7 +17,7 @@ else run(process.argv.slice(2));
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
   const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
-  const command = [bun, runner, "--parallel=3", "--timeout", "30000", ...args];
+  const command = [bun, runner, "--parallel=4", "--timeout", "30000", ...args];
   const tests = spawn(process.execPath, command, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
   const watchdog = spawn(process.execPath, [fileURLToPath(import.meta.url), "--watch", String(tests.pid)], {
     detached: true,
