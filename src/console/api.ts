@@ -2,6 +2,7 @@
 
 import { HttpError } from "react-admin";
 import { identityOf } from "./attempts.ts";
+import { noteDate } from "./clock.ts";
 import { noteGone, noteSignedOut, whenOpen } from "./connection.ts";
 import { texts } from "./texts.ts";
 
@@ -85,6 +86,7 @@ async function resent(path: string, request: RequestInit): Promise<Arrived> {
 async function sent(path: string, request: RequestInit): Promise<Arrived> {
   try {
     const response = await fetch(`/operator${path}`, { ...request, credentials: "same-origin" });
+    noteDate(response.headers.get("Date"));
     return { status: response.status, text: await response.text() };
   } catch {
     throw new HttpError(texts.app.unreachable_now, 0, {});

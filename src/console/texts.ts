@@ -320,6 +320,7 @@ export const texts = {
     check: "Check",
     checking: "Checking, row %{rows}",
     running: "Importing, row %{rows}",
+    percent: "%{percent} percent",
     stop: "Stop",
     back: "Back",
     again: "Another file",

@@ -69,6 +69,19 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
         fontFamily: "inherit",
         fontSize: "0.8em",
       },
+      // Where the keyboard is. Fields show it by their border.
+      ":focus-visible:not(input, textarea, [role=combobox], [role=dialog] *[tabindex='-1'])": {
+        outline: "2px solid currentColor",
+        outlineOffset: "-2px",
+      },
+      "@media (prefers-reduced-motion: reduce)": {
+        "*, *::before, *::after": {
+          animationDuration: "0.01ms !important",
+          animationIterationCount: "1 !important",
+          transitionDuration: "0.01ms !important",
+          scrollBehavior: "auto !important",
+        },
+      },
       "@media print": {
         ".RaAppBar-appBar, .RaSidebar-root, .MuiButton-root, .MuiPagination-root, .RaList-actions": { display: "none" },
         "#main-content": { padding: 0 },

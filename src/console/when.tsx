@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { serverNow } from "./clock.ts";
 import { toAgo, toMoment } from "./times.ts";
 
 /** A time as people say it, such as `5 minutes ago`, with the exact one as its tip. @param at in ISO 8601 */
@@ -31,5 +32,5 @@ function subscribe(listener: () => void): () => void {
 
 /** The present time, the same within each interval, as React asks of a store. */
 function minute(): number {
-  return Math.ceil(Date.now() / interval) * interval;
+  return Math.ceil(serverNow() / interval) * interval;
 }

@@ -1,6 +1,7 @@
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { useSite } from "../site-context.ts";
 import { type ImportState, stopImport } from "./imports.ts";
 
@@ -20,15 +21,15 @@ export function ImportProgress({ state, text }: ImportProgressProps) {
     setStopped(true);
     stopImport(site, state.id).catch(() => setStopped(false));
   };
+  const share = state.size === 0 ? 0 : Math.min(100, (100 * state.read) / state.size);
   return (
     <Box>
       <Typography gutterBottom>{label}</Typography>
-      <LinearProgress
-        variant="determinate"
-        value={state.size === 0 ? 0 : Math.min(100, (100 * state.read) / state.size)}
-        aria-label={label}
-        sx={{ mb: 2 }}
-      />
+      {/* Screen readers hear of each tenth, and not of each look. */}
+      <Box role="status" sx={forScreenReaders}>
+        {translate("import.percent", { percent: Math.floor(share / 10) * 10 })}
+      </Box>
+      <LinearProgress variant="determinate" value={share} aria-label={label} sx={{ mb: 2 }} />
       <Button variant="outlined" onClick={stop} disabled={isStopped}>
         {translate("import.stop")}
       </Button>

@@ -2,6 +2,7 @@
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { callApi } from "../api.ts";
+import { serverNow } from "../clock.ts";
 import { useSite } from "../site-context.ts";
 
 export interface ApiKey {
@@ -30,7 +31,7 @@ export interface KeyValues {
 const soon = 30 * 24 * 60 * 60_000;
 
 export function isEndingSoon({ state, expires }: ApiKey): boolean {
-  return state === "valid" && expires !== null && Date.parse(expires) - Date.now() < soon;
+  return state === "valid" && expires !== null && Date.parse(expires) - serverNow() < soon;
 }
 
 /** The valid ones first, and of both the latest. */

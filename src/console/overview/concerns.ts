@@ -1,4 +1,5 @@
 import { useTranslate } from "react-admin";
+import { serverNow } from "../clock.ts";
 import { useSite } from "../site-context.ts";
 import { toDay, toMoment, withMoments } from "../times.ts";
 import { type SiteOverview, useTraffic } from "./overview.ts";
@@ -76,6 +77,6 @@ function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Conce
 function useBackupConcern({ lastBackup }: SiteOverview): Concern[] {
   const translate = useTranslate();
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
-  if (Date.now() - Date.parse(lastBackup) <= oldBackup) return [];
+  if (serverNow() - Date.parse(lastBackup) <= oldBackup) return [];
   return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isBad: true }];
 }

@@ -6,6 +6,7 @@ import WarningIcon from "@mui/icons-material/Warning";
 import { Box, Button, Card, List, ListItem, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import { serverNow } from "../clock.ts";
 import { toAgo } from "../times.ts";
 import { useConcerns } from "./concerns.ts";
 import type { SiteOverview } from "./overview.ts";
@@ -74,7 +75,7 @@ function Facts({ overview: { validKeys, webhooks, lastBackup } }: { readonly ove
   const facts = [
     translate("overview.valid_keys", { smart_count: validKeys }),
     translate("overview.webhooks", { smart_count: webhooks.length }),
-    lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, Date.now()) }),
+    lastBackup && translate("overview.last_backup", { time: toAgo(lastBackup, serverNow()) }),
   ];
   return facts.filter(Boolean).join(" · ");
 }

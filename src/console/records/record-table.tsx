@@ -4,6 +4,7 @@ import { matchPath, useLocation } from "react-router-dom";
 import { capitalized, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
+import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 import { TableActions } from "./table-actions.tsx";
@@ -71,7 +72,9 @@ function Columns({ resource }: RecordTableProps) {
     >
       <DataTable.Col source="id" label="ID" />
       {paths.map((path) => (
-        <DataTable.Col key={path} source={path} label={labelWithGroup(path)} />
+        <DataTable.Col key={path} source={path} label={labelWithGroup(path)}>
+          {path === "Name" ? <NameLink /> : undefined}
+        </DataTable.Col>
       ))}
     </DataTable>
   );

@@ -5,19 +5,11 @@ import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
 import { useSite } from "../site-context.ts";
 import { texts } from "../texts.ts";
+import { forScreenReaders } from "./for-screen-readers.ts";
 
 interface Shown {
   readonly title: string;
 }
-
-/** For screen readers only. */
-const hidden = {
-  position: "absolute",
-  width: "1px",
-  height: "1px",
-  overflow: "hidden",
-  clipPath: "inset(50%)",
-} as const;
 
 let titles: readonly Shown[] = [];
 const listeners = new Set<() => void>();
@@ -49,7 +41,7 @@ export function TitleAnnouncer() {
     () => titles.at(-1)?.title ?? "",
   );
   return (
-    <Box role="status" sx={hidden}>
+    <Box role="status" sx={forScreenReaders}>
       {title}
     </Box>
   );

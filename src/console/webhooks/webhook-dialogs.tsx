@@ -10,6 +10,7 @@ import {
 } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { serverNow } from "../clock.ts";
 import { Confirm } from "../confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
 import { useDeclared } from "../site-context.ts";
@@ -68,7 +69,7 @@ interface RewindProps {
 /** Asks from when on changes are sent again. */
 export function RewindWebhook({ onRewind, onClose }: RewindProps) {
   const translate = useTranslate();
-  const [since, setSince] = useState(() => toLocal(Date.now() - 3_600_000));
+  const [since, setSince] = useState(() => toLocal(serverNow() - 3_600_000));
   return (
     <Confirm
       title={translate("webhooks.rewind_title")}

@@ -1,0 +1,183 @@
+// The console without a mouse, and for screen readers: whole stories by keyboard, focus, titles, live regions, faults at their fields.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+import type { ConsoleClient } from "../support/console.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
+
+let server: Awaited<ReturnType<typeof startShop>>;
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+let ben: ConsoleClient;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
+  ben = await server.signIn("ben");
+  view = await openConsole(browser, server);
+  page = view.page;
+});
+afterAll(async () => {
+  await view.finish(/400/);
+  await browser.close();
+  await server.stop();
+});
+
+const press = (key: string) => page.keyboard.press(key);
+const isFocused = (target: Locator) => target.evaluate((element) => element === element.ownerDocument.activeElement);
+
+/** Presses Tab until the element has the focus. */
+async function tabTo(target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let i = 0; i < 80 && !(await isFocused(target)); i++) await press("Tab");
+  expect(await isFocused(target)).toBe(true);
+}
+
+const phoneNumber = async (id: number) =>
+  (await ben.call("GET", `/sites/shop/records/locations/${id}`)).json.record.Telephone.Daytime;
+
+describe("by keyboard alone", () => {
+  test("a telephone number is found, corrected, and taken back", async () => {
+    await page.getByRole("heading", { name: "Latest changes" }).waitFor();
+    await press("Control+k");
+    await page.keyboard.type("York Stonegate");
+    await page.getByText(/shop · location \d+ · Name/).waitFor();
+    await press("Enter");
+    await page.waitForURL(/#\/shop\/locations\/\d+$/);
+    const id = Number(/\d+$/.exec(page.url())?.[0]);
+    await tabTo(view.field("Daytime"));
+    await press("Control+a");
+    await page.keyboard.type("01632 960 999");
+    await press("Enter");
+    const undo = page.getByRole("alert").getByRole("button", { name: "Undo" });
+    await undo.waitFor();
+    expect(await phoneNumber(id)).toBe("01632 960 999");
+    await view.field("Daytime").waitFor({ state: "hidden" });
+    await tabTo(undo);
+    await press("Enter");
+    await page.getByText("Undone").waitFor();
+    expect(await phoneNumber(id)).toBe("01632 960 518");
+  });
+
+  test("a record is opened from the table and closed, and a dialog likewise, after which the focus is where it was", async () => {
+    await press("g");
+    await press("b");
+    const name = page.getByRole("link", { name: "Copperfield" });
+    await tabTo(name);
+    await press("Enter");
+    await page.getByRole("heading", { name: "Copperfield" }).waitFor();
+    expect(await page.evaluate<boolean>("document.activeElement.closest('.MuiDrawer-root') !== null")).toBe(true);
+    await press("Escape");
+    await page.getByRole("heading", { name: "Copperfield" }).waitFor({ state: "hidden" });
+    expect(await isFocused(name)).toBe(true);
+
+    await press("g");
+    await press("k");
+    const make = view.button("New key");
+    await tabTo(make);
+    await press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    expect(await isFocused(make)).toBe(true);
+  });
+
+  test("letters that are typed into a field are no shortcuts", async () => {
+    await view.show("shop/brands");
+    await press("/");
+    await page.keyboard.type("gk?n/");
+    expect(await view.field("Search").inputValue()).toBe("gk?n/");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await view.field("Search").fill("");
+    await page.waitForURL((url) => !url.hash.includes("gk"));
+  });
+
+  test("every stop on a page shows that it has the focus", async () => {
+    for (const path of ["shop/brands", "shop/keys"]) {
+      await view.show(path);
+      await page.locator("body").click({ position: { x: 640, y: 780 } });
+      const hidden: string[] = [];
+      for (let i = 0; i < 25; i++) {
+        await press("Tab");
+        const stop = await page.evaluate<string>(`(() => {
+          const element = document.activeElement;
+          if (element === document.body) return "";
+          const isField = element.matches("input, textarea, [role=combobox]");
+          return isField || getComputedStyle(element).outlineStyle === "solid" ? "" : element.outerHTML.slice(0, 200);
+        })()`);
+        if (stop) hidden.push(stop);
+      }
+      expect(hidden).toEqual([]);
+    }
+  });
+});
+
+describe("screen readers", () => {
+  test("hear which page is shown, in the language of the page", async () => {
+    expect(await page.locator("html").getAttribute("lang")).toBe("en");
+    const titles: [path: string, title: string][] = [
+      ["shop", "Overview · shop · Storefront"],
+      ["shop/brands", "Brands · shop · Storefront"],
+      ["shop/brands/1", "Alder & Co · shop · Storefront"],
+      ["shop/brands/create", "New brand · shop · Storefront"],
+      ["shop/keys", "Keys · shop · Storefront"],
+      ["shop/nothing", "Storefront · shop · Storefront"],
+    ];
+    for (const [path, title] of titles) {
+      await view.show(path);
+      for (let i = 0; i < 100 && (await page.title()) !== title; i++) await page.waitForTimeout(20);
+      expect(await page.title()).toBe(title);
+      await page
+        .getByRole("status", { includeHidden: true })
+        .filter({ hasText: title.replace(" · Storefront", "") })
+        .waitFor({ state: "attached" });
+    }
+  });
+
+  test("are told of a fault at its field, of this page or of the server", async () => {
+    await view.show("shop/brands/create");
+    await view.button("Save").click();
+    const faultOf = async (field: Locator) => {
+      const id = await field.getAttribute("aria-describedby");
+      return [await field.getAttribute("aria-invalid"), await page.locator(`[id="${id}"]`).innerText()];
+    };
+    await page.locator("[aria-invalid=true]").first().waitFor();
+    expect(await faultOf(view.field(/^Name/))).toEqual(["true", "Required"]);
+    await view.field(/^Name/).fill("Bell \u0007");
+    await view.button("Save").click();
+    await page.getByText("XML cannot carry").first().waitFor();
+    expect((await faultOf(view.field(/^Name/)))[1]).toMatch(/XML cannot carry/);
+    await view.field(/^Name/).fill("");
+    await press("Escape");
+  });
+
+  test("have no motion to wait for when people want none", async () => {
+    await view.show("shop/keys");
+    const durations = await page.evaluate<string[]>(
+      "[...document.querySelectorAll('button')].map((element) => getComputedStyle(element).transitionDuration)",
+    );
+    expect(durations.flatMap((all) => all.split(", ")).filter((one) => Number.parseFloat(one) > 0.001)).toEqual([]);
+  });
+});
+
+test("times are those of the server, in the reader's zone, although the browser's clock is three days off", async () => {
+  const context = await browser.newContext({
+    timezoneId: "America/Los_Angeles",
+    storageState: await page.context().storageState(),
+  });
+  const other = await context.newPage();
+  await other.clock.install({ time: Date.now() + 3 * 86_400_000 });
+  await other.goto(server.adminUrl);
+  const changed = other.locator("main time").first();
+  await changed.waitFor();
+  expect(await changed.innerText()).toMatch(/this minute|minutes? ago/);
+  const at = (await changed.getAttribute("datetime")) as string;
+  const shown = new Intl.DateTimeFormat("en-US", {
+    dateStyle: "medium",
+    timeStyle: "short",
+    timeZone: "America/Los_Angeles",
+  });
+  expect(await changed.getAttribute("title")).toBe(shown.format(new Date(at)));
+  await context.close();
+});
