@@ -41,16 +41,21 @@ export async function makeDemo(engine: Engine, now: number): Promise<string | un
 /** A link for the operator `demo`, who is added to a database without operators. Undefined when there are others only. */
 export async function makeDemoLink(engine: Engine, now: number): Promise<string | undefined> {
   const operators = await listOperators(engine);
-  if (operators.length === 0) await addOperator(engine, demoOperator, [], now);
+  if (operators.length === 0) await unlessThere(addOperator(engine, demoOperator, [], now));
   else if (!operators.some(({ Name }) => Name === demoOperator)) return undefined;
   return makeLink(engine, demoOperator, now);
 }
 
-/** Creates the site, unless there is one. Of several servers that start at the same time, one creates it. */
+/** Creates the site, unless there is one. */
 async function addDemo(engine: Engine, now: number): Promise<SiteRecord | undefined> {
   if ((await listSites(engine)).length > 0) return undefined;
+  return unlessThere(addSite(engine, "demo", { isDefault: true }, now));
+}
+
+/** Of several servers that start at the same time, one adds what there is not yet; for the others, undefined. */
+async function unlessThere<T>(adding: Promise<T>): Promise<T | undefined> {
   try {
-    return await addSite(engine, "demo", { isDefault: true }, now);
+    return await adding;
   } catch (error) {
     if (error instanceof Refusal && error.code === "conflict") return undefined;
     throw error;

@@ -2,7 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { DumpedRow } from "../../src/model/dump.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import { Refusal } from "../../src/model/errors.ts";
+import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
 import { createKey } from "../../src/operator/keys.ts";
+import { listOperators } from "../../src/operator/operators.ts";
 import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { summarizeSite } from "../../src/operator/site-summary.ts";
 import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
@@ -53,6 +55,14 @@ describe.each(engines)("sites on $name", (kind) => {
     } finally {
       await other.close();
     }
+  });
+
+  test("and an operator of a demo are made once, however many servers start it at the same time", async () => {
+    const demos = await Promise.all([1, 2, 3].map(() => makeDemo(engine, 1)));
+    expect(demos.filter((key) => key !== undefined)).toHaveLength(1);
+    const links = await Promise.all([1, 2, 3].map(() => makeDemoLink(engine, 1)));
+    expect(new Set(links.filter((link) => link !== undefined)).size).toBe(3);
+    expect([(await listSites(engine)).length, (await listOperators(engine)).length]).toEqual([1, 1]);
   });
 
   test("have one default at most: the last that was made it", async () => {
