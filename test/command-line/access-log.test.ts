@@ -8,8 +8,8 @@ let shop: Workshop;
 let key: string;
 beforeEach(async () => {
   shop = openWorkshop();
-  await shop.must(["site", "add", "garden", "--default"]);
-  key = (await shop.must(["key", "create", "--site", "garden"])).trim();
+  await shop.data.addSite("garden", { isDefault: true });
+  key = await shop.data.addKey("garden");
 });
 afterEach(() => shop.close());
 
@@ -165,7 +165,7 @@ function isAlive(pid: number): boolean {
 
 describe("without --access-log", () => {
   test("the reason of a refused key is logged, with the part of the key that may be shown", async () => {
-    await shop.must(["site", "add", "other", "--hostname", "other.example"]);
+    await shop.data.addSite("other", { hostnames: ["other.example"] });
     const create = async (...args: string[]) => (await shop.must(["key", "create", ...args])).trim();
     const foreign = await create("--site", "other");
     const revoked = await create("--site", "garden");

@@ -22,15 +22,13 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     shop = opened;
   });
   beforeEach(async () => {
-    await must(["site", "add", "main", "--default"]);
+    await shop.data.addSite("main", { isDefault: true });
     await add("Acme");
   });
   const must = (args: string[], stdin = "") => shop.must(args, { stdin });
   const run = (args: string[], stdin: string | Uint8Array = "") => shop.run(args, { stdin });
-  const add = (...names: string[]) =>
-    must(["import", "--site", "main", "brands", "-"], ["Name", ...names, ""].join("\n"));
-  const names = async () =>
-    JSON.parse(await must(["export", "--site", "main", "brands", "--json"])).map(({ Name }: { Name: string }) => Name);
+  const add = (...names: string[]) => shop.data.addBrands("main", ...names);
+  const names = async () => (await shop.data.brands("main")).map(({ Name }) => Name);
   const beside = async () => JSON.stringify(await kind.tablesBeside(shop.database));
   const newFile = () => shop.file(`${name}-${++count}.backup`);
   const backUp = async () => {
@@ -54,7 +52,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     const [kept = ""] = keptBy(stderr);
     expect(JSON.parse(stdout)).toMatchObject({ file, kept: [kept], discarded: 2, otherHistories: 0 });
     expect(brandsIn(kept)).toEqual(["Acme", "Bolt", "Cord"]);
-    await must(["site", "add", "late"]);
+    await shop.data.addSite("late");
     await add("Dash");
     const again = await run(["restore", kept, "--json"]);
     expect(again.stderr).toContain("; the changes of 2 sites cannot be counted");
@@ -63,8 +61,8 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
 
   test("a site that was made since the backup counts with its changes", async () => {
     const file = await backUp();
-    await must(["site", "add", "late"]);
-    await must(["import", "--site", "late", "brands", "-"], "Name\nBolt\n");
+    await shop.data.addSite("late");
+    await shop.data.addBrands("late", "Bolt");
     expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
   });
 
@@ -95,7 +93,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     });
     await must(["restore", file]);
     expect([await names(), await beside()]).toEqual([["Acme"], "[]"]);
-    expect((await run(["check"])).code).toBe(0);
+    expect(await shop.data.check()).toEqual([]);
   });
 
   test("what a restore replaced that was killed is kept by the next one", async () => {
@@ -115,7 +113,7 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
   });
 
   test("a server writes on during a restore", async () => {
-    const key = (await must(["key", "create", "--site", "main"])).trim();
+    const key = await shop.data.addKey("main");
     await add(...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
     const file = await backUp();
     const server = await shop.serve([]);
@@ -146,9 +144,9 @@ describe("a backup", () => {
   let shop: Workshop;
   beforeAll(async () => {
     shop = openWorkshop();
-    await shop.must(["site", "add", "main"]);
-    const rows = Array.from({ length: 5000 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`).join("\n");
-    await shop.must(["import", "--site", "main", "brands", "-"], { stdin: `Name\n${rows}\n` });
+    await shop.data.addSite("main");
+    const names = Array.from({ length: 5000 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
+    await shop.data.addBrands("main", ...names);
   });
   afterAll(() => shop.close());
 

@@ -19,8 +19,8 @@ const limited = { wrap: (command: string) => `ulimit -n 256; ${command}` };
 
 /** A server with a site, which may open 256 files, and a key. */
 async function serve(args: readonly string[] = []) {
-  await shop.must(["site", "add", "main", "--default"]);
-  const key = (await shop.must(["key", "create", "--site", "main"])).trim();
+  await shop.data.addSite("main", { isDefault: true });
+  const key = await shop.data.addKey("main");
   const server = await shop.serve(["--log", "warn", ...args], limited);
   const open = async () => {
     const client = await openClient(Number(new URL(server.url).port));

@@ -1,16 +1,20 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { systemSite } from "../../src/model/system-site.ts";
+import { journal as journalOf } from "../../src/operator/history.ts";
+import { loadSite } from "../../src/store/load-site.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { dataOf } from "../support/data.ts";
 
 let shop: Workshop;
 let server: Served;
 let key: string;
 beforeAll(async () => {
   shop = openWorkshop();
-  await shop.must(["site", "add", "main", "--default"]);
-  key = (await shop.must(["key", "create", "--site", "main"])).trim();
+  await shop.data.addSite("main", { isDefault: true });
+  key = await shop.data.addKey("main");
   server = await shop.serve(["--rate", "0"]);
 });
 afterAll(() => shop.close());
@@ -28,6 +32,9 @@ const journal = async (...args: string[]) =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
 
+/** The revision of the last change. */
+const lastRevision = () => shop.data.use(async (engine) => (await engine.heads([1]))[0]?.revision as number);
+
 describe("journal", () => {
   test("tells what changed, by which key, since a revision", async () => {
     const id = await create("First");
@@ -42,7 +49,7 @@ describe("journal", () => {
   });
 
   test("--follow prints what a server writes, as it does", async () => {
-    const [{ revision }] = (await journal()).slice(-1);
+    const revision = await lastRevision();
     const following = shop.start(["journal", "--site", "main", "--follow", "--since", `${revision}`]);
     await create("While you watch");
     await following.until(/create\tbrand\t\d+\t"While you watch"/);
@@ -54,9 +61,9 @@ describe("journal", () => {
 
   test("--follow begins anew when the database is restored, and ends when the site is gone", async () => {
     const database = `sqlite:${shop.file("followed.db")}`;
-    const run = (...args: string[]) => shop.must([...args, "--database", database], { stdin: "Name\nA\n" });
-    await run("site", "add", "brief");
-    await run("import", "--site", "brief", "brands", "-");
+    const run = (...args: string[]) => shop.must([...args, "--database", database]);
+    await dataOf(database).addSite("brief");
+    await dataOf(database).addBrands("brief", "A");
     await run("backup", shop.file("followed.backup"));
     const following = shop.start(["journal", "--site", "brief", "--follow", "--since", "0", "--database", database]);
     await following.until(/create\tbrand\t1/);
@@ -80,10 +87,9 @@ describe("journal", () => {
   });
 
   test("shows only the changes to a record, a resource, by an actor, of a run or since a time", async () => {
-    const load = (resource: string, text: string, ...more: string[]) =>
-      shop.run(["import", "--site", "main", resource, "-", "--json", ...more], { stdin: text });
-    const { run, revisions } = JSON.parse((await load("locations", "Name\nNorth\nSouth\n", "--as", "anna")).stdout);
-    await load("locations", "ID,Name\n2,East\n");
+    const args = ["import", "--site", "main", "locations", "-", "--json", "--as", "anna"];
+    const { run, revisions } = JSON.parse(await shop.must(args, { stdin: "Name\nNorth\nSouth\n" }));
+    await shop.data.load("main", "locations", "ID,Name\n2,East\n");
     const ids = async (...args: string[]) => (await journal(...args)).map(({ id, operation }) => `${operation} ${id}`);
     expect(await ids("--resource", "locations")).toEqual(["create 1", "create 2", "update 2"]);
     expect(await ids("--resource", "location", "--id", "2")).toEqual(["create 2", "update 2"]);
@@ -92,7 +98,7 @@ describe("journal", () => {
     const [{ at }] = await journal("--since", String(revisions.first), "--id", "2", "--resource", "locations");
     expect(await ids("--since", at, "--resource", "locations", "--actor", "operator:anna")).toContain("create 2");
     expect(await journal("--since", "2999-01-01")).toEqual([]);
-    expect((await journal("--since", "1h")).length).toBe((await journal()).length);
+    expect((await journal("--since", "1h")).length).toBe(await lastRevision());
     for (const bad of ["yesterday", "2026-13-01", "5x"])
       expect((await shop.run(["journal", "--site", "main", "--since", bad])).code).toBe(2);
     expect((await shop.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
@@ -110,34 +116,32 @@ describe("journal", () => {
   });
 
   test("prune deletes old entries of one site, of all sites, or of sites and keys", async () => {
-    const database = ["--database", `sqlite:${shop.file("pruned.db")}`];
-    const run = (...args: string[]) => shop.run([...args, ...database], { stdin: "Name\nA\nB\nC\n" });
-    const begins = async (...which: string[]) => (await run("journal", ...which)).stdout.split("\t")[0];
+    const database = `sqlite:${shop.file("pruned.db")}`;
+    const run = (...args: string[]) => shop.run([...args, "--database", database]);
+    const data = dataOf(database);
+    /** The first revisions that the journals of sites and keys and of both sites still have. */
+    const begins = () =>
+      data.use((engine) =>
+        Promise.all([systemSite, 1, 2].map(async (site) => (await engine.journal(site, 0, 1)).entries[0]?.revision)),
+      );
     for (const site of ["one", "two"]) {
-      await run("site", "add", site);
-      await run("import", "--site", site, "brands", "-");
+      await data.addSite(site);
+      await data.addBrands(site, "A", "B", "C");
     }
     expect((await run("journal", "prune", "--before", "2", "--site", "one")).stdout).toBe(
       "JOURNAL  DELETED  BEGINS\none      1        2\n",
     );
-    expect([await begins("--site", "one"), await begins("--site", "two"), await begins("--system")]).toEqual([
-      "2",
-      "1",
-      "1",
-    ]);
+    expect(await begins()).toEqual([1, 2, 1]);
     expect((await run("journal", "--site", "one", "--since", "0")).stderr).toContain("begins with revision 2");
     expect((await run("journal", "prune", "--before", "1d", "--json")).stdout).toContain('"deleted": 0');
     await run("journal", "prune", "--before", "2999-01-01");
-    expect([await begins("--site", "one"), await begins("--site", "two"), await begins("--system")]).toEqual([
-      "3",
-      "3",
-      "1",
-    ]);
+    expect(await begins()).toEqual([1, 3, 3]);
     await run("journal", "prune", "--before", "2", "--system");
-    expect(await begins("--system")).toBe("2");
+    expect(await begins()).toEqual([2, 3, 3]);
+    expect((await run("journal", "--system")).stdout).toStartWith("2\t");
     for (const wrong of [["--before", "2"], ["--before", "x"], [], ["--before", "2", "--site", "one", "--system"]])
       expect((await run("journal", "prune", ...wrong)).code).toBe(2);
-    expect((await run("check")).code).toBe(0);
+    expect(await data.check()).toEqual([]);
   });
 
   test("a name cannot command the terminal that shows it", async () => {
@@ -158,7 +162,7 @@ describe("restore-record", () => {
 
   test("puts a record back as it was before its last change, or at a revision", async () => {
     const id = await create("One");
-    const [{ revision }] = (await journal()).slice(-1);
+    const revision = await lastRevision();
     await send("PUT", "brands.json", { ID: id, Name: "Two" });
     await send("PUT", "brands.json", { ID: id, Name: "Three" });
     await shop.must(["restore-record", "--site", "main", "brands", String(id)]);
@@ -193,7 +197,7 @@ describe("restore-record", () => {
 
   test("says why it cannot", async () => {
     const id = String(await create("New"));
-    const [{ revision }] = (await journal()).slice(-1);
+    const revision = await lastRevision();
     const run = async (...args: string[]) => {
       const { code, stderr } = await shop.run(["restore-record", "--site", "main", ...args]);
       return `${code} ${stderr.trim()}`;
@@ -209,10 +213,13 @@ describe("restore-record", () => {
 });
 
 describe("backup and restore", () => {
-  const dump = async (database: string) => {
-    const args = ["--site", "main", "--database", database, "--json"];
-    return (await shop.must(["export", ...args, "brands"])) + (await shop.must(["journal", ...args]));
-  };
+  /** All records and the journal of the site. */
+  const dump = (database: string) =>
+    dataOf(database).use(async (engine) => {
+      const { rows } = await loadSite(engine, 1);
+      const entries = await Array.fromAsync(journalOf(engine, 1));
+      return { records: [...rows], entries };
+    });
 
   test("a backup that is made while writes go on holds one moment, whole", async () => {
     let isWriting = true;
@@ -225,8 +232,11 @@ describe("backup and restore", () => {
     await writing;
     const other = `sqlite:${shop.file("other.db")}`;
     await shop.must(["restore", file, "--database", other]);
-    expect((await shop.run(["check", "--database", other])).code).toBe(0);
-    expect(await dump(shop.database)).toStartWith((await dump(other)).slice(0, (await dump(other)).indexOf("\n]")));
+    expect(await dataOf(other).check()).toEqual([]);
+    const [then, now] = [await dump(other), await dump(shop.database)];
+    const last = then.entries.at(-1)?.revision as number;
+    expect(now.entries.slice(0, then.entries.length)).toEqual(then.entries);
+    expect(now.records.filter(({ revision }) => revision <= last)).toEqual(then.records);
     expect(existsSync(`${file}.part`)).toBe(false);
   });
 
@@ -235,7 +245,7 @@ describe("backup and restore", () => {
     await shop.must(["backup", file]);
     const other = `sqlite:${shop.file("same.db")}`;
     await shop.must(["restore", file, "--database", other]);
-    expect(await dump(other)).toBe(await dump(shop.database));
+    expect(await dump(other)).toEqual(await dump(shop.database));
     const copy = await shop.serve(["--database", other]);
     expect((await fetchWithKey(`${copy.url}/restapi/brands.json`, key)).status).toBe(200);
     copy.kill();
@@ -276,11 +286,10 @@ describe("backup and restore", () => {
     isWriting = false;
     await writing;
     const text = gunzipSync(readFileSync(kept)).toString();
-    const now = await shop.must(["export", "--site", "main", "brands", "--json"]);
     const ids = new Set(
       [...text.matchAll(/"table|\["records",\{"site_id":1,"resource":"brand","id":(\d+)/g)].map((m) => Number(m[1])),
     );
-    for (const { ID } of JSON.parse(now)) ids.add(ID);
+    for (const { ID } of await shop.data.brands("main")) ids.add(ID);
     expect(answered.filter((id) => !ids.has(id))).toEqual([]);
   });
 
@@ -307,7 +316,7 @@ describe("backup and restore", () => {
     const { code, stderr } = await shop.run(["restore", shop.file("bad.backup")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     expect(stderr).toContain("bad.backup cannot be restored: ");
-    expect(await dump(shop.database)).toBe(before);
+    expect(await dump(shop.database)).toEqual(before);
     expect(readdirSync(shop.folder).filter((name) => name.startsWith("bad.backup."))).toEqual([]);
   });
 
@@ -323,13 +332,14 @@ describe("backup and restore", () => {
 describe("check", () => {
   let path: string;
   let copies = 0;
-  beforeEach(async () => {
+  beforeAll(async () => {
+    await create("Checked");
+    await shop.must(["backup", shop.file("check.backup")]);
+    await shop.must(["restore", shop.file("check.backup"), "--database", `sqlite:${shop.file("sound.db")}`]);
+  });
+  beforeEach(() => {
     path = shop.file(`copy-${++copies}.db`);
-    if (!existsSync(shop.file("check.backup"))) {
-      await create("Checked");
-      await shop.must(["backup", shop.file("check.backup")]);
-    }
-    await shop.must(["restore", shop.file("check.backup"), "--database", `sqlite:${path}`]);
+    copyFileSync(shop.file("sound.db"), path);
   });
 
   test("finds a sound database in order", async () => {
@@ -391,8 +401,16 @@ describe("check", () => {
     const database = new Database(path);
     database.run(sql);
     database.close();
-    const { code, stdout } = await shop.run(["check", "--json", "--database", `sqlite:${path}`]);
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout).faults.join("\n")).toMatch(fault);
+    expect((await dataOf(`sqlite:${path}`).check()).join("\n")).toMatch(fault);
+  });
+
+  test("prints the faults, and ends with 1", async () => {
+    const [, sql, fault] = damages[0] as (typeof damages)[number];
+    const database = new Database(path);
+    database.run(sql);
+    database.close();
+    const { code, stdout, stderr } = await shop.run(["check", "--json", "--database", `sqlite:${path}`]);
+    expect([code, stderr]).toEqual([1, "faults found: 1\n"]);
+    expect(JSON.parse(stdout).faults).toEqual([expect.stringMatching(fault)]);
   });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { Refusal } from "../../src/model/errors.ts";
 import type { Fields } from "../../src/model/field.ts";
 import { servedOf } from "../../src/model/resource.ts";
+import type { CsvOptions, FileFormat } from "../../src/operator/rows.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
@@ -15,16 +17,13 @@ afterAll(() => shop.close());
 /** A separate site for a test. */
 async function newSite(): Promise<string> {
   const name = `site-${++sites}`;
-  await shop.must(["site", "add", name]);
+  await shop.data.addSite(name);
   return name;
 }
 
 const load = (site: string, content: string | Uint8Array, ...more: string[]) =>
   shop.run(["import", "--site", site, "brands", "-", "--json", ...more], { stdin: content });
-const names = async (site: string) =>
-  JSON.parse(await shop.must(["export", "--site", site, "brands", "--format", "json"])).map(
-    ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`,
-  );
+const names = async (site: string) => (await shop.data.brands(site)).map(({ ID, Name }) => `${ID} ${Name}`);
 
 const awkward = [
   "CR\rLF\nCRLF\r\nTAB\tend",
@@ -52,23 +51,31 @@ function valuesOf(fields: Fields, value: string): Record<string, unknown> {
 
 describe("what was exported is imported without a difference", () => {
   for (const { path: resource, fields } of servedOf(allResources)) {
-    test.each(["csv", "json", "xml"])(`${resource} as %s`, async (format) => {
+    test.each(["csv", "json", "xml"] as const)(`${resource} as %s`, async (format) => {
+      const { data } = shop;
       const [from, to] = [await newSite(), await newSite()];
       const json = JSON.stringify(awkward.map((value) => valuesOf(fields, value)));
-      await shop.must(["import", "--site", from, resource, "-", "--format", "json"], { stdin: json });
-      const file = shop.file(`${from}.${format}`);
-      await shop.must(["export", "--site", from, resource, file]);
-      const summary = JSON.parse(await shop.must(["import", "--site", to, resource, file, "--json"]));
-      expect(summary).toMatchObject({ created: awkward.length, rejected: 0 });
-      const [one, other] = await Promise.all(
-        [from, to].map((site) => shop.must(["export", "--site", site, resource, "--format", "json"])),
-      );
-      expect(other as string).toBe(one as string);
-      expect(JSON.parse(one as string).map(({ Name }: { Name: string }) => Name)).toEqual(awkward);
-      const again = JSON.parse(await shop.must(["import", "--site", to, resource, file, "--json"]));
+      await data.load(from, resource, json, { format: "json" });
+      const file = await data.file(from, resource, format);
+      expect(await data.load(to, resource, file, { format })).toMatchObject({ created: awkward.length, rejected: 0 });
+      const one = await data.file(from, resource, "json");
+      expect(await data.file(to, resource, "json")).toBe(one);
+      expect(JSON.parse(one).map(({ Name }: { Name: string }) => Name)).toEqual(awkward);
+      const again = await data.load(to, resource, file, { format });
       expect(again).toMatchObject({ unchanged: awkward.length, created: 0, updated: 0 });
     });
   }
+
+  test.each(["csv", "json", "xml"])("by the commands, in a file whose name ends with .%s", async (format) => {
+    const [from, to] = [await newSite(), await newSite()];
+    await shop.data.load(from, "brands", JSON.stringify(awkward.map((Name) => ({ Name }))), { format: "json" });
+    const file = shop.file(`${from}.${format}`);
+    await shop.must(["export", "--site", from, "brands", file]);
+    const summary = JSON.parse(await shop.must(["import", "--site", to, "brands", file, "--json"]));
+    expect(summary).toMatchObject({ created: awkward.length, rejected: 0 });
+    expect(await names(to)).toEqual(await names(from));
+    expect(await shop.must(["export", "--site", to, "brands", "--format", format])).toBe(readFileSync(file, "utf8"));
+  });
 });
 
 describe("a row with a fault", () => {
@@ -116,20 +123,27 @@ describe("a file of another program", () => {
   const text = 'ID;Name\r\n1;"Café €5; a,b"\r\n2;Łódź\r\n';
   const western = 'ID;Name\r\n1;"Café €5; a,b"\r\n';
   const utf16be = Buffer.from(`\ufeff${text}`, "utf16le").swap16();
-  const files: [string, string | Uint8Array, string[], string[]][] = [
-    ["semicolons", text, [], expected],
-    ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', [], expected],
-    ["a delimiter that is named", "Name~ID\nx~7\n", ["--delimiter", "~"], ["7 x"]],
-    ["tabs that are named", "Name\tID\nx\t7\n", ["--delimiter", "tab"], ["7 x"]],
-    ["UTF-16, little end first", Buffer.from(`\ufeff${text}`, "utf16le"), [], expected],
-    ["UTF-16, big end first", utf16be, [], expected],
-    ["UTF-16 without a mark", Buffer.from(text, "utf16le"), ["--encoding", "utf-16le"], expected],
-    ["UTF-8 with a mark", `\ufeff${text}`, [], expected],
-    ["UTF-8 with a mark, whatever --encoding is", `\ufeff${text}`, ["--encoding", "windows-1252"], expected],
-    ["Windows-1252", toWindows1252(western), ["--encoding", "windows-1252"], expected.slice(0, 1)],
-    ["fewer than three bytes", Buffer.from([0xff, 0xfe]), [], []],
+  const files: [string, string | Uint8Array, CsvOptions, string[]][] = [
+    ["semicolons", text, {}, expected],
+    ["tabs", 'ID\tName\n1\t"Café €5; a,b"\n2\tŁódź\n', {}, expected],
+    ["UTF-16, little end first", Buffer.from(`\ufeff${text}`, "utf16le"), {}, expected],
+    ["UTF-16, big end first", utf16be, {}, expected],
+    ["UTF-16 without a mark", Buffer.from(text, "utf16le"), { encoding: "utf-16le" }, expected],
+    ["UTF-8 with a mark", `\ufeff${text}`, {}, expected],
+    ["UTF-8 with a mark, whatever --encoding is", `\ufeff${text}`, { encoding: "windows-1252" }, expected],
   ];
   test.each(files)("with %s comes in as it is shown there", async (_, content, more, rows) => {
+    const site = await newSite();
+    await shop.data.load(site, "brands", content, more);
+    expect(await names(site)).toEqual(rows);
+  });
+
+  const options: [string, string | Uint8Array, string[], string[]][] = [
+    ["a delimiter", "Name~ID\nx~7\n", ["--delimiter", "~"], ["7 x"]],
+    ["tabs", "Name\tID\nx\t7\n", ["--delimiter", "tab"], ["7 x"]],
+    ["an encoding", toWindows1252(western), ["--encoding", "windows-1252"], expected.slice(0, 1)],
+  ];
+  test.each(options)("with %s that an option names comes in as it is shown there", async (_, content, more, rows) => {
     const site = await newSite();
     await load(site, content, ...more);
     expect(await names(site)).toEqual(rows);
@@ -158,8 +172,8 @@ function toWindows1252(text: string): Buffer {
 describe("a row with an ID", () => {
   test("updates that record, makes it under that ID, or is refused when it was deleted", async () => {
     const site = await newSite();
-    await load(site, "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
-    const key = (await shop.must(["key", "create", "--site", site])).trim();
+    await shop.data.load(site, "brands", "ID,Name,AccountNumber\n1,One,A1\n7,Seven,A7\n");
+    const key = await shop.data.addKey(site);
     await shop.must(["site", "set", site, "--default"]);
     const server = await shop.serve();
     await fetch(`${server.url}/restapi/brands/1.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });
@@ -182,7 +196,7 @@ describe("a row with an ID", () => {
 describe("--match", () => {
   test("updates the record with the same value, and a second row of that value too", async () => {
     const site = await newSite();
-    await load(site, "Name,AccountNumber\nAcme,1\n");
+    await shop.data.load(site, "brands", "Name,AccountNumber\nAcme,1\n");
     const rows = "Name,AccountNumber\nAcme,2\nNew,3\nNew,4\n";
     const dry = await load(site, rows, "--match", "Name", "--dry-run");
     const real = await load(site, rows, "--match", "Name");
@@ -193,7 +207,7 @@ describe("--match", () => {
 
   test("refuses a row that matches several records, or that has nothing to match by", async () => {
     const site = await newSite();
-    await load(site, "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
+    await shop.data.load(site, "brands", "Name,AccountNumber\nTwin,1\nTwin,2\nBlank,\n");
     const { stderr } = await load(site, "Name,AccountNumber\nTwin,3\n", "--match", "Name");
     expect(stderr).toContain("row 2: Name: 2 records have this value: 1, 2");
     const blank = await load(site, "Name,AccountNumber\nOther,\n", "--match", "AccountNumber");
@@ -237,15 +251,14 @@ describe("a file", () => {
     expect(await shop.must(["journal", "--site", site])).toBe("");
   });
 
-  const good: [string, string, string[]][] = [
-    ["with only a header", "Name\n", []],
-    ["with rows without content", "Name;AccountNumber\n\n;\n;;;\n", []],
-    ["of JSON with an empty list", "[]", ["--format", "json"]],
-    ["of XML with an empty list", "<Results/>", ["--format", "xml"]],
+  const good: [string, string, FileFormat][] = [
+    ["with only a header", "Name\n", "csv"],
+    ["with rows without content", "Name;AccountNumber\n\n;\n;;;\n", "csv"],
+    ["of JSON with an empty list", "[]", "json"],
+    ["of XML with an empty list", "<Results/>", "xml"],
   ];
-  test.each(good)("%s is fine and brings nothing", async (_, text, more) => {
-    const { code, stdout } = await load(await newSite(), text, ...more);
-    expect([code, JSON.parse(stdout).rows]).toEqual([0, 0]);
+  test.each(good)("%s is fine and brings nothing", async (_, text, format) => {
+    expect(await shop.data.load(await newSite(), "brands", text, { format })).toMatchObject({ rows: 0, faults: [] });
   });
 
   test("of JSON or XML may be one record", async () => {
@@ -261,31 +274,47 @@ describe("a file", () => {
     expect(await names(site)).toEqual(["1 A", "2 B", "5 C"]);
   });
 
-  const bad: [string, string | Uint8Array, string[], RegExp][] = [
-    ["that is empty", "", [], /the file is empty; the first line must name the columns/],
-    ["with a misspelt column", "Nmae\nA\n", [], /`Nmae`: no such column; did you mean Name\?/],
-    ["with a column like no other", "Qwertyuiop\nA\n", [], /`Qwertyuiop`: no such column$/m],
-    ["with a column without a name", "Name;\nA;\n", [], /column 2 has no name; name it, or choose columns with --map/],
-    ["with a repeated column", "Name,Name\nA,B\n", [], /the column appears more than once/],
-    ["of UTF-16 without a mark", Buffer.from("Name\nA\n", "utf16le"), [], /for UTF-16, add --encoding utf-16le/],
+  const bad: [string, string | Uint8Array, FileFormat, RegExp][] = [
+    ["that is empty", "", "csv", /the file is empty; the first line must name the columns/],
+    ["of nothing but a mark", Buffer.from([0xff, 0xfe]), "csv", /the file is empty; the first line must name/],
+    ["with a misspelt column", "Nmae\nA\n", "csv", /`Nmae`: no such column; did you mean Name\?/],
+    ["with a column like no other", "Qwertyuiop\nA\n", "csv", /`Qwertyuiop`: no such column$/m],
+    [
+      "with a column without a name",
+      "Name;\nA;\n",
+      "csv",
+      /column 2 has no name; name it, or choose columns with --map/,
+    ],
+    ["with a repeated column", "Name,Name\nA,B\n", "csv", /the column appears more than once/],
+    ["of UTF-16 without a mark", Buffer.from("Name\nA\n", "utf16le"), "csv", /for UTF-16, add --encoding utf-16le/],
     [
       "of UTF-16 that is cut short",
       Buffer.from("\ufeffName\nA\n", "utf16le").subarray(0, -1),
-      [],
+      "csv",
       /not valid UTF-16LE/,
     ],
-    ["of JSON that is called CSV", '[{"Name":"A"}]', [], /--format json/],
-    ["of XML that is called CSV", "<Results/>", [], /--format xml/],
-    ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), [], /not valid UTF-8/],
-    ["of JSON that is cut short", '[{"Name":"A"}', ["--format", "json"], /not valid JSON/],
-    ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", ["--format", "xml"], /DOCTYPE/],
-    ["of XML with another root", "<Brands/>", ["--format", "xml"], /the root element must be <Results>/],
+    ["of JSON that is called CSV", '[{"Name":"A"}]', "csv", /--format json/],
+    ["of XML that is called CSV", "<Results/>", "csv", /--format xml/],
+    ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /not valid UTF-8/],
+    ["of JSON that is cut short", '[{"Name":"A"}', "json", /not valid JSON/],
+    ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
+    ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];
-  test.each(bad)("%s is refused in one line", async (_, content, more, line) => {
-    const { code, stderr } = await load(await newSite(), content, ...more);
-    expect(code).toBe(1);
-    expect(stderr).toMatch(line);
-    expect(stderr.trim().split("\n")).toHaveLength(1);
+  test.each(bad)("%s is refused in one line", async (_, content, format, line) => {
+    const site = await newSite();
+    const refused = await shop.data.load(site, "brands", content, { format }).catch((error) => error);
+    expect(refused).toBeInstanceOf(Refusal);
+    expect(`${refused.message}\n`).toMatch(line);
+    expect([refused.message.trim().split("\n").length, refused.faults.slice(1), await names(site)]).toEqual([
+      1,
+      [],
+      [],
+    ]);
+  });
+
+  test("that cannot be read is refused by the command in one line", async () => {
+    const { code, stdout, stderr } = await load(await newSite(), "Nmae\nA\n");
+    expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(/^storefront: .*did you mean Name\?\n$/)]);
   });
 
   test("whose quote never closes brings the rows before it", async () => {
@@ -333,7 +362,7 @@ describe("a file", () => {
 test("20,000 rows come in while a server serves, and its next read sees them", async () => {
   const site = await newSite();
   await shop.must(["site", "set", site, "--default"]);
-  const key = (await shop.must(["key", "create", "--site", site])).trim();
+  const key = await shop.data.addKey(site);
   const server = await shop.serve();
   const count = async () => {
     const head = await fetch(`${server.url}/restapi/brands.json?limit=1`, { headers: { "X-API-AUTH": key } });
@@ -351,7 +380,7 @@ test("20,000 rows come in while a server serves, and its next read sees them", a
 describe("export", () => {
   test("leaves what was there before when it cannot be written, and no half of a file", async () => {
     const site = await newSite();
-    await load(site, "Name\nA\n");
+    await shop.data.addBrands(site, "A");
     const { code, stderr } = await shop.run(["export", "--site", site, "brands", shop.file("no-folder/x.csv")]);
     expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
     expect(stderr).toContain("cannot write");
@@ -362,7 +391,7 @@ describe("export", () => {
 
   test("writes through a link and to a device, and replaces neither", async () => {
     const site = await newSite();
-    await load(site, "Name\nA\n");
+    await shop.data.addBrands(site, "A");
     writeFileSync(shop.file("real.csv"), "before");
     symlinkSync(shop.file("real.csv"), shop.file("link.csv"));
     await shop.must(["export", "--site", site, "brands", shop.file("link.csv")]);
@@ -377,7 +406,7 @@ describe("export", () => {
 
   test("to a reader that stops early ends without a complaint", async () => {
     const site = await newSite();
-    await load(site, `Name\n${Array.from({ length: 5000 }, (_, n) => `Brand ${n}`).join("\n")}\n`);
+    await shop.data.addBrands(site, ...Array.from({ length: 5000 }, (_, n) => `Brand ${n}`));
     const { code, stdout, stderr } = await shop.run(["export", "--site", site, "brands"], {
       wrap: (command) => `(${command}) | head -n 2`,
     });

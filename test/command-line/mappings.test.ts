@@ -173,7 +173,7 @@ describe.each(engines)("on $name", (kind) => {
   test("each recipe of the page makes the records that it promises, and a second run changes nothing", async () => {
     for (const [name, { records, refused = "" }] of Object.entries(expected)) {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
-      await shop.must(["site", "add", name]);
+      await shop.data.addSite(name);
       const run = () => {
         const own: Record<string, string> = { shop: name, [args[4] as string]: `${root}test/mappings/${name}.csv` };
         return shop.run(args.map((arg) => own[arg] ?? (arg.startsWith("docs/") ? root + arg : arg)));
@@ -192,7 +192,7 @@ describe("--map", () => {
   let shop: Workshop;
   beforeAll(async () => {
     shop = openWorkshop();
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
   });
   afterAll(() => shop.close());
 

@@ -17,8 +17,8 @@ describe.each(engines)("storefront operator on $name", (kind) => {
   };
 
   test("adds operators of all sites and of some, lists and removes them", async () => {
-    await shop.must(["site", "add", "garden"]);
-    await shop.must(["site", "add", "toys"]);
+    await shop.data.addSite("garden");
+    await shop.data.addSite("toys");
     expect(await shop.must(["operator", "add", "anna"])).toBe("1\n");
     expect(await json("operator", "add", "ben", "--site", "toys", "--site", "garden")).toMatchObject({
       Name: "ben",
@@ -60,7 +60,7 @@ describe.each(engines)("storefront operator on $name", (kind) => {
   });
 
   test("removes the last operator of all sites only with --yes", async () => {
-    await shop.must(["site", "add", "garden"]);
+    await shop.data.addSite("garden");
     await shop.must(["operator", "add", "anna"]);
     await shop.must(["operator", "add", "ben", "--site", "garden"]);
     const { code, stderr } = await refused("operator", "remove", "anna");

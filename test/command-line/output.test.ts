@@ -6,7 +6,7 @@ import { openWorkshop, type Workshop } from "../support/command.ts";
 let shop: Workshop;
 beforeAll(async () => {
   shop = openWorkshop();
-  await shop.must(["site", "add", "main", "--default"]);
+  await shop.data.addSite("main", { isDefault: true });
   await shop.must(["import", "--site", "main", "brands", "-"], {
     stdin: `Name\n${Array.from({ length: 3000 }, (_, n) => `Brand ${n}`).join("\n")}\n`,
   });

@@ -10,17 +10,14 @@ beforeAll(() => {
 });
 beforeEach(async () => {
   site = `site-${++sites}`;
-  await shop.must(["site", "add", site]);
+  await shop.data.addSite(site);
 });
 afterAll(() => shop.close());
 
 const load = (content: string, ...more: string[]) =>
   shop.run(["import", "--site", site, "brands", "-", ...more], { stdin: content });
 const read = (name: string) => readFileSync(shop.file(name), "utf8");
-const names = async () =>
-  JSON.parse(await shop.must(["export", "--site", site, "brands", "--format", "json"])).map(
-    ({ Name }: { Name: string }) => Name,
-  );
+const names = async () => (await shop.data.brands(site)).map(({ Name }) => Name);
 
 test("refused rows are in the file with their number and fault; corrected, they are imported with the same options", async () => {
   const options = ["--delimiter", ";", "--encoding", "windows-1252", "--rejects"];
@@ -43,7 +40,7 @@ test("refused rows are in the file with their number and fault; corrected, they 
 
 test("rows whose quoting has a fault are written as they are, the one that is never closed last", async () => {
   await load("ID,Name\n5,Deleted\n");
-  const key = (await shop.must(["key", "create", "--site", site])).trim();
+  const key = await shop.data.addKey(site);
   await shop.must(["site", "set", site, "--default"]);
   const server = await shop.serve();
   await fetch(`${server.url}/restapi/brands/5.json`, { method: "DELETE", headers: { "X-API-AUTH": key } });

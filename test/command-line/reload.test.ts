@@ -38,7 +38,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
   });
 
   test("replaces all workers and the admin process under load, and every kept connection gets its responses", async () => {
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
     const before = childrenOf(server.pid);
     const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
@@ -59,8 +59,8 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
   });
 
   test("ends a request under way with its response, and an idle connection serves one more", async () => {
-    await shop.must(["site", "add", "main", "--default"]);
-    const key = (await shop.must(["key", "create", "--site", "main"])).trim();
+    await shop.data.addSite("main", { isDefault: true });
+    const key = await shop.data.addKey("main");
     const server = await shop.serve(["--workers", "2"]);
     const port = Number(new URL(server.url).port);
     const slow = await openClient(port);

@@ -19,8 +19,8 @@ beforeEach(() => {
 afterEach(() => shop.close());
 
 async function newKey(): Promise<string> {
-  await shop.must(["site", "add", "main", "--default"]);
-  return (await shop.must(["key", "create", "--site", "main"])).trim();
+  await shop.data.addSite("main", { isDefault: true });
+  return await shop.data.addKey("main");
 }
 
 /** Pastes the lines that `served` printed into a shell. */
@@ -163,7 +163,7 @@ describe("serve --demo", () => {
   });
 
   test("on a database with sites makes none, and the printed lines work when pasted", async () => {
-    await shop.must(["site", "add", "mine", "--hostname", "mine.example"]);
+    await shop.data.addSite("mine", { hostnames: ["mine.example"] });
     const server = await shop.serve(["--demo", "--database", shop.database]);
     await waitFor(() => server.stdout().includes("curl"), "the curl line");
     expect(await paste(server)).toMatchObject({ text: "[]" });

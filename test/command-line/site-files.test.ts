@@ -3,6 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { exportSite } from "../../src/operator/site-export.ts";
+import { setSite } from "../../src/operator/sites.ts";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
@@ -13,10 +15,15 @@ describe.each(engines)("one site as a file on $name", (kind) => {
   });
 
   const addGarden = async (rows: number) => {
-    await shop.must(["site", "add", "garden", "--hostname", "garden.example"]);
-    const names = Array.from({ length: rows }, (_, index) => `Brand ${index}\n`);
-    await shop.must(["import", "--site", "garden", "brands", "-"], { stdin: `Name\n${names.join("")}` });
-    return (await shop.must(["key", "create", "--site", "garden"])).trim();
+    await shop.data.addSite("garden", { hostnames: ["garden.example"] });
+    await shop.data.addBrands("garden", ...Array.from({ length: rows }, (_, index) => `Brand ${index}`));
+    return shop.data.addKey("garden");
+  };
+  /** Writes the site to a file, for tests of what reads it. */
+  const writeGarden = async () => {
+    const file = shop.file("garden.site");
+    await shop.data.use((engine) => exportSite(engine, "garden", file, Date.now()));
+    return file;
   };
 
   test("moves with its keys: exported, removed, imported, and served again", async () => {
@@ -36,13 +43,12 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect([after.status, await after.text()]).toEqual([200, await before.text()]);
     expect(after.headers.get("ETag")).not.toBe(before.headers.get("ETag"));
     expect(await shop.must(["journal", "--site", "garden"])).toMatch(/^1\t.*\n2\t.*\n3\t/);
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
   });
 
   test("is copied through a pipe, without its keys, and lists what it cannot have twice", async () => {
     await addGarden(2);
-    const file = shop.file("garden.site");
-    await shop.must(["export-site", "garden", file]);
+    const file = await writeGarden();
     const taken = await shop.run(["import-site", file]);
     expect([taken.code, taken.stderr]).toEqual([1, "storefront: the site `garden` exists already\n"]);
     const staging = await shop.run(["import-site", "-", "--name", "staging", "--without-keys"], {
@@ -56,7 +62,7 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect(again.stderr).toMatch(/left out the key sfk_.{8}: the database has it already/);
     expect((await shop.run(["restore", file])).stderr).toMatch(/`storefront export-site` wrote it/);
     expect((await shop.run(["import-site", shop.file("none")])).stderr).toMatch(/there is no file/);
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
   });
 
   /** Starts to import a file whose end does not arrive, and waits until rows are stored. */
@@ -73,9 +79,8 @@ describe.each(engines)("one site as a file on $name", (kind) => {
 
   test("leaves nothing when its import is killed: the name is free again after a minute, or at once by removing it", async () => {
     await addGarden(4000);
-    const file = shop.file("garden.site");
-    await shop.must(["export-site", "garden", file]);
-    await shop.must(["site", "set", "garden", "--name", "old"]);
+    const file = await writeGarden();
+    await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
     const killed = await beginImport(file);
     killed.kill("SIGKILL");
     await killed.exited;
@@ -85,28 +90,27 @@ describe.each(engines)("one site as a file on $name", (kind) => {
     expect((await shop.run(["check"])).stdout).toMatch(/site 2: an `import-site` is under way or was interrupted/);
     expect(await shop.must(["site", "list"])).toMatch(/garden +being imported/);
     await shop.must(["site", "remove", "garden", "--yes"]);
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
     expect(await shop.must(["import-site", file])).toBe("3\n");
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
   }, 60_000);
 
   test("leaves nothing when its import is stopped", async () => {
     await addGarden(4000);
-    const file = shop.file("garden.site");
-    await shop.must(["export-site", "garden", file]);
-    await shop.must(["site", "set", "garden", "--name", "old"]);
+    const file = await writeGarden();
+    await shop.data.use((engine) => setSite(engine, "garden", { name: "old" }, Date.now()));
     const stopped = await beginImport(file);
     stopped.kill("SIGINT");
     stopped.endInput();
     expect(await stopped.exited).toBe(1);
     expect(await shop.must(["site", "list"])).not.toContain(" garden ");
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
   }, 60_000);
 
   test("renew gives every site a new history", async () => {
     await addGarden(1);
     const { stdout, stderr } = await shop.run(["renew", "--json"]);
     expect([JSON.parse(stdout), stderr]).toEqual([{ sites: 1 }, "started new histories for 1 site\n"]);
-    await shop.must(["check"]);
+    expect(await shop.data.check()).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ let shop: Workshop;
 let server: Served;
 beforeAll(async () => {
   shop = openWorkshop();
-  await shop.must(["site", "add", "main", "--default"]);
+  await shop.data.addSite("main", { isDefault: true });
   server = await shop.serve();
 });
 afterAll(() => shop.close());
@@ -18,7 +18,7 @@ const prefixOf = (key: string) => key.slice(0, 12);
 describe("site", () => {
   test("is added, listed, changed and removed, and a running server follows", async () => {
     expect(await shop.must(["site", "add", "garden", "--hostname", "Garden.example"])).toMatch(/^\d+\n$/);
-    const key = (await shop.must(["key", "create", "--site", "garden"])).trim();
+    const key = await shop.data.addKey("garden");
     expect(await status(key, { Host: "garden.example" })).toBe(200);
     await shop.must(["site", "set", "garden", "--name", "patio", "--hostname", "patio.example"]);
     expect(await status(key, { Host: "patio.example" })).toBe(200);
@@ -31,11 +31,11 @@ describe("site", () => {
   });
 
   test("its records are seen by no other site", async () => {
-    await shop.must(["site", "add", "alone", "--hostname", "alone.example"]);
+    await shop.data.addSite("alone", { hostnames: ["alone.example"] });
     const csv = "Name\nOnly here\n";
     await shop.must(["import", "--site", "alone", "brands", "-"], { stdin: csv });
     expect(await shop.must(["export", "--site", "main", "brands", "--format", "json"])).toBe("[\n]\n");
-    const key = (await shop.must(["key", "create", "--site", "alone"])).trim();
+    const key = await shop.data.addKey("alone");
     expect(await status(key)).toBe(403);
     expect(await status(key, { Host: "alone.example" })).toBe(200);
   });
@@ -78,8 +78,8 @@ describe("site", () => {
   });
 
   test("is suspended and resumed, and shown with its state", async () => {
-    await shop.must(["site", "add", "pause", "--hostname", "pause.example"]);
-    const key = (await shop.must(["key", "create", "--site", "pause"])).trim();
+    await shop.data.addSite("pause", { hostnames: ["pause.example"] });
+    const key = await shop.data.addKey("pause");
     await shop.must(["import", "--site", "pause", "brands", "-"], { stdin: "Name\nOnly\n" });
     await shop.must(["site", "set", "pause", "--suspend", "--add-hostname", "www.pause.example"]);
     expect(await status(key, { Host: "www.pause.example" })).toBe(403);
@@ -113,7 +113,7 @@ describe("site", () => {
       "--json",
     ]);
     expect(JSON.parse(changed).Hostnames).toBe("xn--bcher-kva.example [::1]");
-    const key = (await shop.must(["key", "create", "--site", "idn"])).trim();
+    const key = await shop.data.addKey("idn");
     expect(await status(key, { Host: "[0::1]:8080" })).toBe(200);
     await shop.must(["site", "set", "idn", "--hostname", ""]);
     expect(await status(key, { Host: "[::1]" })).toBe(403);
@@ -164,7 +164,7 @@ describe("key", () => {
   });
 
   test("list shows the keys of all sites, with their rates", async () => {
-    await shop.must(["site", "add", "listed"]);
+    await shop.data.addSite("listed");
     await shop.must(["key", "create", "--site", "listed", "--rate", "5"]);
     const list = await shop.must(["key", "list"]);
     expect(list).toMatch(/^PREFIX +SITE +LABEL +SCOPE +RATE /);

@@ -21,8 +21,8 @@ describe.each(engines)("on $name", (kind) => {
   };
 
   test("an import says what it wrote and how to take it back, and that takes back nothing else", async () => {
-    await shop.must(["site", "add", "main", "--default"]);
-    const key = (await shop.must(["key", "create", "--site", "main"])).trim();
+    await shop.data.addSite("main", { isDefault: true });
+    const key = await shop.data.addKey("main");
     await load("Name,AccountNumber\nA,1\nB,2\nC,3\n");
     const bad = await load("Name,AccountNumber\nWrong,1\nWrong,2\nNew,4\n", "--match", "AccountNumber");
     expect(bad.stderr).toMatch(
@@ -55,7 +55,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("an import that is interrupted says how to take back what it has stored", async () => {
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
     const started = shop.start(["import", "--site", "main", "brands", "-"]);
     started.write(`Name\n${"Bad\n".repeat(700)}`);
     await waitFor(async () => (await names()).length === 500, "the first 500 rows");
@@ -67,7 +67,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("delete removes records, locations too, all or none, and says how to take that back", async () => {
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
     await shop.run(["import", "--site", "main", "locations", "-"], { stdin: "Name\nNorth\nSouth\nWest\n" });
     const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
     const missing = await remove("1", "7");
@@ -83,7 +83,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("changes are journaled with the name of the operator and the run of the command", async () => {
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
     await load("Name\nA\nB\n", "--as", "Zoë O'Neil");
     await shop.must(["delete", "--site", "main", "brands", "1"], { env: { SUDO_USER: "root-for-anna", USER: "root" } });
     const entries = (await shop.must(["journal", "--site", "main", "--json"])).trim().split("\n");
@@ -99,7 +99,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   test("undo says what is wrong with its options", async () => {
-    await shop.must(["site", "add", "main"]);
+    await shop.data.addSite("main");
     await load("Name\nA\n");
     const undo = async (...more: string[]) => {
       const { code, stderr } = await shop.run(["undo", "--site", "main", ...more]);

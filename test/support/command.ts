@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { type Data, dataOf } from "./data.ts";
 import type { EngineKind } from "./engines.ts";
 
 const ownMain = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -44,6 +45,8 @@ export interface Served {
 export interface Workshop {
   readonly folder: string;
   readonly database: string;
+  /** What is in the database, without a process. */
+  readonly data: Data;
   file(name: string): string;
   /** Runs a command to its end. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
@@ -116,6 +119,7 @@ export function openWorkshop(url?: string, program?: readonly string[]): Worksho
   return {
     folder,
     database,
+    data: dataOf(database),
     file: (name) => join(folder, name),
     start,
     run,
