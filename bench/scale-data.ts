@@ -8,6 +8,8 @@ import { sampleBrand } from "./scenarios.ts";
 export interface SampleSite {
   readonly name: string;
   readonly brands: number;
+  /** Whether the journal has the creation of each brand. */
+  readonly isJournaled?: boolean;
 }
 
 export interface Filling {
@@ -40,16 +42,30 @@ async function* rowsOf(
   for (const [index, { brands }] of sites.entries()) {
     for (let ID = 1; ID <= brands; ID++) yield record(index + 1, "brand", ID, { ID, ...sampleBrand(ID) });
   }
+  for (const [index, { brands, isJournaled }] of sites.entries()) {
+    for (let ID = 1; isJournaled && ID <= brands; ID++) yield creation(index + 1, ID);
+  }
 }
 
 function siteRow(id: number, revision: number, counters: Record<string, number>): DumpedRow {
   // The last record of each resource has the ID and the revision of its count.
   const counts = Object.entries(counters).map(([name, count]) => [name, { count, revision: count }]);
   const live = JSON.stringify(Object.fromEntries(counts));
-  return {
-    table: "sites",
-    row: { id, epoch: "filled", revision, counters: JSON.stringify(counters), live, live_revision: revision },
+  const row = { id, epoch: "filled", revision, counters: JSON.stringify(counters), live, live_revision: revision };
+  return { table: "sites", row };
+}
+
+function creation(site: number, ID: number): DumpedRow {
+  const change = {
+    revision: ID,
+    at: Date.now(),
+    actor: "operator:bench",
+    run: "bench",
+    operation: "create",
+    before: null,
   };
+  const body = JSON.stringify({ ID, ...sampleBrand(ID) });
+  return { table: "journal", row: { site_id: site, resource: "brand", id: ID, body, ...change } };
 }
 
 function record(site: number, resource: string, id: number, body: object): DumpedRow {

@@ -1,0 +1,71 @@
+// What clients and webhooks that follow the changes of the large site can do.
+
+import { startWaiters } from "../feed/waiters.ts";
+import { change } from "./requests.ts";
+import type { Stall } from "./scenarios.ts";
+import { ask, operate, type Target } from "./target.ts";
+
+const waiting = 1000;
+const webhooks = 20;
+
+export const followerStalls: readonly Stall[] = [
+  { name: "feed: pages of 1,000 from the beginning", work: feed("limit=1000") },
+  { name: "feed: collapsed, gzip", work: feed("limit=1000&collapse=1", "gzip") },
+  { name: "feed: pages that have nothing", work: feed("resource=orderstatuses") },
+  {
+    name: "feed: XML, 8 clients at once",
+    work: (target) => Promise.all(Array.from({ length: 8 }, () => feedXml(target))),
+  },
+  { name: "feed: 1,000 clients wait, 5 changes", work: wakes },
+  { name: "20 webhooks, 4 s from the first change on", before: addWebhooks, work: deliveries },
+];
+
+function feed(query: string, coding = "identity") {
+  return (target: Target) => readFeed(target, "json", query, coding);
+}
+
+function feedXml(target: Target) {
+  return readFeed(target, "xml", "limit=1000", "identity");
+}
+
+async function readFeed(target: Target, format: string, query: string, coding: string) {
+  let since = "0.0";
+  for (let pages = 0; pages < 100; pages++) {
+    const headers = { "Accept-Encoding": coding };
+    const response = await ask(target, `/restapi/changes.${format}?since=${since}&${query}`, { headers });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${response.status} ${text.slice(0, 200)}`);
+    const next = /Next(?:":"|>)([^"<]+)/.exec(text)?.[1];
+    if (!next || next === since) return;
+    since = next;
+  }
+}
+
+async function wakes(target: Target) {
+  const waiters = await startWaiters(target.url, "large.test", waiting, [target.keys.large as string]);
+  try {
+    await waiters.during(async () => {
+      for (let id = 1; id <= 5; id++) {
+        await change(target, id, `Changed ${id}`);
+        await Bun.sleep(300);
+      }
+    }, 0);
+  } finally {
+    await waiters.stop();
+  }
+}
+
+/** They begin to deliver in a moment. */
+async function addWebhooks(target: Target) {
+  const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  receiver.unref();
+  const url = `http://127.0.0.1:${receiver.port}/`;
+  for (let i = 0; i < webhooks; i++) await target.command("webhook", "add", "--site", "large", url, "--since", "0.0");
+}
+
+async function deliveries(target: Target) {
+  await Bun.sleep(4000);
+  const { webhooks: added } = await operate(target, "GET", "/sites/large/webhooks");
+  const { brands } = target;
+  if (added.every(({ behind }: { behind: number }) => behind >= brands)) throw new Error("nothing was delivered");
+}
