@@ -1,5 +1,6 @@
 // Finds records in many sites, straight from the store: no site gets into memory for it.
 
+import { createPace } from "../lib/pace.ts";
 import type { Engine, RecordRow } from "../model/engine.ts";
 import { servedOf } from "../model/resource.ts";
 import { allResources } from "../resources/all.ts";
@@ -25,9 +26,6 @@ interface FindLimits {
   readonly isWanted: () => boolean;
 }
 
-/** Milliseconds before the event loop gets a turn. */
-const sliceTime = 4;
-
 /**
  * The records that have `text` as their ID or as the whole value of a field that is in no group: name, account number, code. Reads every
  * record of `sites`, in their order, within the limits; at least one site.
@@ -43,8 +41,10 @@ export async function findInSites(
   const matches = createMatcher(text);
   const end = performance.now() + duration;
   const found: FoundRecord[] = [];
+  // One for all sites: most of them are small.
+  const pace = createPace();
   for (const [index, { ID, Name }] of sites.entries()) {
-    const rows = await findInSite(engine, ID, matches, results, isWanted);
+    const rows = await findInSite(engine, ID, matches, { limit: results, isWanted, pace });
     found.push(...rows.map((row) => ({ site: Name, ...row })));
     const isEnough = found.length >= results || performance.now() >= end || !isWanted();
     if (isEnough && index < sites.length - 1) return { found, next: ID };
@@ -58,22 +58,18 @@ async function findInSite(
   engine: Pick<Engine, "readSite">,
   site: number,
   matches: (row: RecordRow) => Match | undefined,
-  limit: number,
-  isWanted: () => boolean,
+  { limit, isWanted, pace }: { limit: number; isWanted: () => boolean; pace: ReturnType<typeof createPace> },
 ): Promise<readonly Match[]> {
   return engine.readSite(site, async ({ portions }) => {
     const found: Match[] = [];
-    let pauseAt = performance.now() + sliceTime;
     for await (const rows of portions) {
       for (const row of rows) {
         const match = matches(row);
         if (match) found.push(match);
         if (found.length >= limit) return found;
       }
-      if (performance.now() < pauseAt) continue;
+      await pace();
       if (!isWanted()) return found;
-      await new Promise((resolve) => setImmediate(resolve));
-      pauseAt = performance.now() + sliceTime;
     }
     return found;
   });

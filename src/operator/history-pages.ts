@@ -1,5 +1,6 @@
 // The history of a site as an operator reads it: the latest first, with all changes of one command or action as one entry.
 
+import { createPace } from "../lib/pace.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 
@@ -43,7 +44,7 @@ interface HistoryPage {
 
 /** Entries of the journal that one page looks at, and that are read at once. */
 const maxLooked = 10_000;
-const portion = 500;
+const portion = 250;
 
 /** A page of the history. It looks at no more than 10,000 changes, so it may be short although there are more. */
 export async function readHistory(
@@ -55,7 +56,9 @@ export async function readHistory(
   const entries: HistoryEntry[] = [];
   let before = Math.min(query.before ?? Number.POSITIVE_INFINITY, (head?.revision ?? 0) + 1);
   let floor = 0;
+  const pace = createPace();
   for (let looked = 0; before > floor + 1 && looked < maxLooked; looked += portion) {
+    await pace();
     const since = Math.max(0, before - 1 - portion);
     const page = await engine.journal(site, since, before - 1 - since);
     floor = page.floor;

@@ -1,3 +1,4 @@
+import { createPace } from "../lib/pace.ts";
 import type { JournalEntry } from "../model/change.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
@@ -5,7 +6,8 @@ import { Refusal } from "../model/errors.ts";
 import type { Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
 
-const pageSize = 1000;
+/** Entries that are read at once: it takes SQLite some milliseconds. */
+const pageSize = 500;
 
 /**
  * The present entries of a site's journal, in order.
@@ -21,7 +23,9 @@ export async function* journal(
 ): AsyncGenerator<JournalEntry> {
   let revision = since ?? 0;
   let isFirst = since === undefined;
+  const pace = createPace();
   while (true) {
+    await pace();
     const { head, floor, entries } = await engine.journal(site, revision, pageSize);
     if (epoch !== undefined && head.epoch !== epoch) throw otherHistory();
     if (floor > revision && !isFirst) throw pruned(floor);

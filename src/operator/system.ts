@@ -1,12 +1,14 @@
 // Reads and changes the records of the system site: sites, keys and webhooks.
 
+import { paced } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
-import type { Engine, Head, RecordRow } from "../model/engine.ts";
+import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { headVersion, type Intent, type Outcome } from "../model/intent.ts";
 import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { allResources } from "../resources/all.ts";
 import { loadSite } from "../store/load-site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
 
@@ -33,8 +35,8 @@ export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
  * An engine is known by its `heads`, which it shares with those that act for it (acting.ts).
  */
 const latest = new WeakMap<Engine["heads"], { readonly version: string; readonly system: System }>();
-/** Rows of a system site that is kept. */
-const maxKept = 20_000;
+/** Rows of a system site that is kept: about 25 MB. */
+const maxKept = 50_000;
 
 /** The system site as it is now. */
 export async function readSystem(engine: Engine): Promise<System> {
@@ -86,22 +88,22 @@ export function toInstant(at: number): string {
 
 async function load(engine: Engine): Promise<{ system: System; ifHead: string; size: number }> {
   const { head, rows } = await loadSite(engine, systemSite);
-  const parsed = new Map<Resource, unknown[]>();
-  const records = <T>(resource: Resource): T[] => {
-    const known = parsed.get(resource) ?? parse(rows, resource);
-    parsed.set(resource, known);
-    return [...known] as T[];
-  };
+  const parsed = new Map<string, unknown[]>();
   // Deleted records keep their rows, so the highest ID is the last one that was given.
-  const nextId = ({ name }: Resource) =>
-    1 + rows.reduce((last, row) => (row.resource === name ? Math.max(last, row.id) : last), 0);
-  return { system: { records, nextId }, ifHead: headVersion(head), size: rows.length };
-}
-
-function parse(rows: readonly RecordRow[], resource: Resource): unknown[] {
-  return rows.flatMap(({ resource: name, body }) =>
-    name === resource.name && body !== null ? [JSON.parse(toDeclared(resource, body))] : [],
-  );
+  const lastIds = new Map<string, number>();
+  for await (const { resource: name, id, body } of paced(rows)) {
+    lastIds.set(name, Math.max(lastIds.get(name) ?? 0, id));
+    const resource = allResources.find((one) => one.name === name);
+    if (!resource || body === null) continue;
+    const records = parsed.get(name) ?? [];
+    records.push(JSON.parse(toDeclared(resource, body)));
+    parsed.set(name, records);
+  }
+  const system = {
+    records: <T>({ name }: Resource) => [...(parsed.get(name) ?? [])] as T[],
+    nextId: ({ name }: Resource) => 1 + (lastIds.get(name) ?? 0),
+  };
+  return { system, ifHead: headVersion(head), size: rows.length };
 }
 
 function byId(a: unknown, b: unknown): number {

@@ -1,5 +1,6 @@
 // Takes changes back: what was created is deleted, what was updated or deleted gets its earlier contents.
 
+import { paced } from "../lib/pace.ts";
 import { type JournalEntry, operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Intent, type Outcome, versionOf } from "../model/intent.ts";
@@ -51,7 +52,7 @@ const pageSize = 1000;
 export async function undo(engine: Engine, site: number, range: UndoRange, options: UndoOptions): Promise<UndoSummary> {
   const [head] = (await engine.heads([site])) as [Head];
   const records = await findRecords(engine, site, head, range);
-  const { summary, intents } = plan(site, head, records, options);
+  const { summary, intents } = await plan(site, head, records, options);
   const outcomes = options.dryRun ? [] : await commitAll(engine, intents);
   if (outcomes.some(isOtherHistory)) throw otherHistory();
   const refused = new Map<string, Intent>();
@@ -67,10 +68,10 @@ export async function undo(engine: Engine, site: number, range: UndoRange, optio
   return { ...summary, revisions: revisionsOf(outcomes) };
 }
 
-function plan(site: number, { epoch }: Head, records: UndoneRecords, { force, at }: UndoOptions) {
+async function plan(site: number, { epoch }: Head, records: UndoneRecords, { force, at }: UndoOptions) {
   const summary: UndoSummary = { deleted: 0, restored: 0, unchanged: 0, left: [], revisions: undefined };
   const intents: Intent[] = [];
-  for (const { resource, id, before, now, last, other } of records.values()) {
+  for await (const { resource, id, before, now, last, other } of paced(records.values())) {
     if (before === now) summary.unchanged++;
     else if (before === undefined) summary.left.push({ resource, id, changed: undefined });
     else if (other && !force)

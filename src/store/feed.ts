@@ -1,5 +1,6 @@
 // The feed: the changes of a site after a cursor, page by page, for the endpoint and the webhooks alike (contract section 10).
 
+import { nextTurn } from "../lib/pace.ts";
 import type { Change, JournalPage } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { OtherHistory } from "./cold-site.ts";
@@ -62,7 +63,7 @@ export async function readFeed(engine: JournalReads, site: number, query: FeedQu
   const gathered = new GatheredChanges(query, epoch, since ?? firstCursor, cursor.revision);
   let head = page.head;
   while (gathered.add(page)) {
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     page = await engine.journal(site, gathered.revision, Math.min(maxPortion, gathered.left));
     // Pruning or a restore has overtaken the page. It ends with what it has, and the next one is refused.
     if (page.head.epoch !== epoch || page.floor > gathered.revision) break;

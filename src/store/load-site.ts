@@ -1,4 +1,5 @@
-import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { createPace } from "../lib/pace.ts";
 import type { Engine, Head, RecordRow, SiteContents } from "../model/engine.ts";
 
 /** A site's rows, those of a resource together and in ID order, as of `head`. */
@@ -9,9 +10,15 @@ export interface LoadedSite {
 
 /** All rows of a site at once: for what is small, or belongs to a command. */
 export function loadSite(engine: Pick<Engine, "readSite">, site: number, minHead?: Head): MaybePromise<LoadedSite> {
-  return engine.readSite(site, ({ head, portions }) => after(gather(portions), (rows) => ({ head, rows })), minHead);
+  return engine.readSite(site, async ({ head, portions }) => ({ head, rows: await gather(portions) }), minHead);
 }
 
-function gather(portions: SiteContents["portions"]): MaybePromise<RecordRow[]> {
-  return Symbol.asyncIterator in portions ? Array.fromAsync(portions).then((all) => all.flat()) : [...portions].flat();
+async function gather(portions: SiteContents["portions"]): Promise<RecordRow[]> {
+  const rows: RecordRow[] = [];
+  const pace = createPace();
+  for await (const portion of portions) {
+    rows.push(...portion);
+    await pace();
+  }
+  return rows;
 }

@@ -1,4 +1,5 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { nextTurn } from "../lib/pace.ts";
 import type { RecordChange } from "../model/change.ts";
 import type { Engine, Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
@@ -8,8 +9,8 @@ import type { Snapshot } from "./memory/snapshot.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { requireReached } from "./since.ts";
 
-/** Changes to read at once at most: a remote store has a time limit for each response. */
-const maxStep = 2000;
+/** Changes that are read and folded at once, at most: some milliseconds. */
+const maxStep = 500;
 
 /** Follows the system site: gets its snapshot when it is loaded anew, and each change after that. */
 export interface Follower {
@@ -77,6 +78,8 @@ export class LoadedSites {
   bringUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot> {
     const { site, revision, epoch } = snapshot;
     if (revision >= head.revision) return snapshot;
+    if (head.revision - revision > maxStep && site !== systemSite)
+      return this.#replace(site, head, () => this.#withChanges(snapshot, head));
     return after(this.#engine.since(site, revision, { epoch, limit: maxStep, minHead: head }), (changes) => {
       if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head);
       return changes.length < maxStep ? requireAt(snapshot, head) : this.bringUp(snapshot, head);
@@ -106,16 +109,36 @@ export class LoadedSites {
     this.#snapshots.delete(site);
   }
 
-  /** A load that began before `head` was known may be older than it, so it is waited for and not relied on. */
   #loadAnew(site: number, head: Head): MaybePromise<Snapshot> {
+    return this.#replace(site, head, () => this.#read(site, head));
+  }
+
+  /** Puts what `make` makes in the place of what is in memory. One that began before `head` was known may be older, so it is waited for only. */
+  #replace(site: number, head: Head, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
     const underWay = this.#loading.get(site)?.catch(() => {});
     if (underWay) return underWay.then(() => this.load(site, head));
-    const read = this.#engine.readSite(site, (contents) => this.#make(site, contents), head);
-    const loaded = after(read, (snapshot) => requireAt(this.#keep(snapshot), head));
+    const loaded = after(make(), (snapshot) => requireAt(this.#keep(snapshot), head));
     if (!(loaded instanceof Promise)) return loaded;
     const promise = loaded.finally(() => this.#loading.delete(site));
     this.#loading.set(site, promise);
     return promise;
+  }
+
+  /** Many changes are folded into a copy, with turns of the event loop in between: requests see none of them, or all. */
+  async #withChanges(snapshot: Snapshot, head: Head): Promise<Snapshot> {
+    const { site, epoch } = snapshot;
+    const copy = await snapshot.copy();
+    while (copy.revision < head.revision) {
+      const changes = await this.#engine.since(site, copy.revision, { epoch, limit: maxStep, minHead: head });
+      if (!changes?.every((change) => copy.apply(change))) return this.#read(site, head);
+      await nextTurn();
+    }
+    return copy;
+  }
+
+  #read(site: number, head: Head): MaybePromise<Snapshot> {
+    this.#loads++;
+    return this.#engine.readSite(site, (contents) => this.#make(site, contents), head);
   }
 
   #make(site: number, contents: SiteContents): MaybePromise<Snapshot> {
@@ -133,7 +156,6 @@ export class LoadedSites {
     if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
     this.drop(site);
     this.#snapshots.set(site, snapshot);
-    this.#loads++;
     if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
     return snapshot;
   }

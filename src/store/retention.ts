@@ -2,6 +2,7 @@
 
 import type { Logger } from "pino";
 import { type Background, randomized, startBackground } from "../lib/background.ts";
+import { nextTurn } from "../lib/pace.ts";
 import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { siteResourceName, systemSite } from "../model/system-site.ts";
@@ -110,7 +111,7 @@ async function findOld(engine: Engine, before: number, isStopped: () => boolean)
     const through = lastPrunable(await revisionBefore(engine, site, before), head.revision);
     if (through > floor) found.push({ site, through });
     // Reads of SQLite take no turn of the event loop.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   return found;
 }

@@ -2,6 +2,7 @@
 
 import { sleep } from "../lib/background.ts";
 import { FairQueue } from "../lib/fair-queue.ts";
+import { nextTurn } from "../lib/pace.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import type { CommitWatch } from "../model/watched-engine.ts";
 import { type OnChange, SiteWatcher, type WatchedSite } from "./site-watcher.ts";
@@ -129,7 +130,7 @@ export class SiteWatch {
   async #look(due: readonly number[]): Promise<number> {
     let pause = 0;
     for (let at = 0; at < due.length && !this.#isStopped; at += portion) {
-      if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+      if (at > 0) await nextTurn();
       try {
         pause += await this.#lookAt(due.slice(at, at + portion));
       } catch {

@@ -1,5 +1,6 @@
 // What is stored of the webhooks that may be delivered here, read in portions with a turn of the event loop after each.
 
+import { nextTurn } from "../lib/pace.ts";
 import type { Head } from "../model/engine.ts";
 import type { WebhookState } from "../model/webhooks.ts";
 import type { RunnerEngine } from "./attempt.ts";
@@ -50,7 +51,7 @@ async function inPortions<T, R>(
   for (let i = 0; i < values.length; i += portion) {
     found.push(...(await read(values.slice(i, i + portion))));
     // Reads of SQLite take no turn of the event loop.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
   }
   return found;
 }

@@ -77,6 +77,15 @@ export class Collection {
     return this.#next ? this.#next.then(() => this.version()) : this.#applyAll();
   }
 
+  /** A collection with the same records, which changes by itself. Copies every change that is not part of the present version. */
+  copy(): Collection {
+    const copy = new Collection(this.resource, this.#version.blocks, this.#version.revision);
+    copy.#waiting = new Map([...this.#applying, ...this.#waiting]);
+    copy.#waitingBytes = this.#waitingBytes;
+    copy.#revision = this.#revision;
+    return copy;
+  }
+
   /** About how many bytes it takes. */
   memoryUse(): number {
     return 1500 + this.#version.memoryUse() + this.#waitingBytes + this.selections.memoryUse();

@@ -56,6 +56,14 @@ export class Snapshot {
     return true;
   }
 
+  /** A snapshot of the same state, which changes by itself. */
+  async copy(): Promise<Snapshot> {
+    // What is not part of a version then is little.
+    for (const collection of this.#collections.values()) await collection.version();
+    const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
+    return new Snapshot(this.site, this, this.#resources, collections);
+  }
+
   /** Identifies the state at `revision` among all states of a record or list of this site. */
   version(revision: number): string {
     return versionOf(this.epoch, revision);
