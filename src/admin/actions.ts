@@ -8,7 +8,7 @@ import { Refusal } from "../model/errors.ts";
 import { actingAs } from "../operator/acting.ts";
 import { findSite, type SiteRecord } from "../operator/sites.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
-import { readJsonBody } from "./json-body.ts";
+import { readJsonObject } from "./json-body.ts";
 import { Repeats } from "./repeats.ts";
 import { type Session, type SessionDependencies, sessionOf } from "./session.ts";
 
@@ -28,8 +28,8 @@ export interface Call extends ActionDependencies, AdminExchange {
   readonly session: Session;
   /** The site that `{site}` in the path names. @throws Refusal `not-found`, also when the operator may not manage it */
   site(): Promise<SiteRecord>;
-  /** The body as JSON. @throws Refusal `bad-request` */
-  input(): Promise<unknown>;
+  /** The body: a JSON object. @throws Refusal `bad-request` */
+  input(): Promise<object>;
 }
 
 /** What an action does. It returns what the response has as JSON, or the response itself. */
@@ -85,7 +85,7 @@ async function toCall(exchange: AdminExchange, dependencies: ActionDependencies)
     run,
     session,
     site: () => siteOf(engine, session, exchange.parameters.site ?? ""),
-    input: () => readJsonBody(exchange.request),
+    input: () => readJsonObject(exchange.request),
   };
 }
 

@@ -90,9 +90,14 @@ export class Imports {
     job.upload.add(number, bytes);
   }
 
-  /** @throws Refusal `too-many-requests` when as many as may be are checked or run */
-  requireIdle(): void {
+  /**
+   * @param begun to be run. Two at once into the same site would not find the records of each other
+   * @throws Refusal `too-many-requests` when as many as may be are checked or run, `conflict` when another one is run into the site
+   */
+  requireIdle(begun?: BegunImport): void {
     const busy = [...this.#imports.values()].filter(({ job }) => job.isBusy);
+    if (busy.some(({ site, job }) => job.state === "running" && site === begun?.site))
+      throw new Refusal("conflict", "another import into this shop is running; wait until it has ended");
     if (busy.length < maxBusy) return;
     throw new Refusal("too-many-requests", "other imports are running; try again in a moment", { retryAfter: 5 });
   }

@@ -1,8 +1,14 @@
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
-/** The body of a request as JSON. @throws Refusal `bad-request` or `unsupported-media-type`, RequestError */
-export async function readJsonBody(request: WireRequest): Promise<unknown> {
+/** The body of a request, a JSON object. @throws Refusal `bad-request` or `unsupported-media-type`, RequestError */
+export async function readJsonObject(request: WireRequest): Promise<object> {
+  const value = await readJson(request);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
+  throw new Refusal("bad-request", "the body must be a JSON object");
+}
+
+async function readJson(request: WireRequest): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form of another site cannot send this type without a preflight, which this listener refuses.
   if (type !== "application/json") throw new Refusal("unsupported-media-type", "send the body as application/json");

@@ -18,7 +18,7 @@ import type { Snapshots } from "../store/snapshots.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
-import { readJsonBody, readText } from "./json-body.ts";
+import { readJsonObject, readText } from "./json-body.ts";
 
 /** An operator who is signed in. */
 export interface Session {
@@ -37,6 +37,17 @@ export interface SessionDependencies {
 /** Failed sign-ins of all clients together: a link is too long to be guessed, so this only bounds the work. */
 const failures: Limit = { rate: 0.2, burst: 20 };
 
+/** Milliseconds in which a request to sign in must arrive: who is not signed in must not hold a connection for long. */
+const maxWait = 10_000;
+
+/** @throws Refusal `request-timeout` */
+async function inTime<T>(body: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const late = () => reject(new Refusal("request-timeout", "the request did not arrive in time"));
+  const timer = setTimeout(late, maxWait);
+  return Promise.race([body, promise]).finally(() => clearTimeout(timer));
+}
+
 /**
  * The path with which sessions begin and end, and that of all sessions of an operator.
  * @param onSignOut is called with the name of an operator who signs out in one browser, or everywhere
@@ -54,7 +65,7 @@ export function sessionRoutes(
         // Not 401: a browser would report that as an error of the page.
         GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
         async POST({ request }) {
-          const link = readText(await readJsonBody(request), "link");
+          const link = readText(await inTime(readJsonObject(request)), "link");
           const { secret, ...session } = await limited(buckets, now(), () => beginSession(engine, link, now()));
           const { body, headers } = toShown(session);
           const cookie = toCookie(request.headers, secret, sessionLifetime);

@@ -51,7 +51,7 @@ export async function listRecords(
   const version = await collection.version();
   const { selections } = collection;
   const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
-  const filters = words.map((word) => ({ leaf: anyField, operator: "contains", values: [word] }) as const);
+  const filters = words.map((word) => ({ leaf: anyField, operator: "contains", values: formsOf(word) }) as const);
   const ids = await selections.select(version, filters, [sort], isWanted);
   if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
@@ -59,6 +59,11 @@ export async function listRecords(
     return found ? [{ record: JSON.parse(found.json), version: snapshot.version(found.revision) }] : [];
   });
   return { records, total: ids.length };
+}
+
+/** The word as it may be stored: `é` is one character or two, which look the same (Unicode Standard Annex 15). */
+function formsOf(word: string): string[] {
+  return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
 }
 
 /** Who looks at a long list often searches in it next. The texts that a search reads are made by the first one, and kept. */

@@ -3,6 +3,7 @@
 import { isEncoding } from "../../formats/charset.ts";
 import { readMapping } from "../../formats/csv-mapping.ts";
 import { isDelimiter } from "../../formats/csv-rows.ts";
+import { Slots } from "../../lib/slots.ts";
 import { Refusal } from "../../model/errors.ts";
 import { exportRecords } from "../../operator/export.ts";
 import type { JobOptions } from "../../operator/import-attempt.ts";
@@ -84,7 +85,7 @@ async function run(call: Call, found: BegunImport, imports: Imports) {
     throw new Refusal("bad-request", "`without` must be a list of row numbers");
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new Refusal("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
-  if (!found.job.isBusy) imports.requireIdle();
+  if (!found.job.isBusy) imports.requireIdle(found);
   found.job.run(guardedEngine(call, found), found.site, { rows: without, kinds: withoutKinds }, call.now);
   found.run = call.run;
   return toShown(found);
@@ -113,6 +114,9 @@ async function refusedRows({ job }: BegunImport): Promise<Response> {
   return toFile(await file.bytes(), `${types[format]}; charset=utf-8`, `refused.${format}`);
 }
 
+/** Exports that are made at once; the others wait. */
+const slots = new Slots(2);
+
 const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
 /** `?format=csv`: what `storefront export` writes. */
@@ -123,13 +127,16 @@ async function download(call: Call): Promise<Response> {
   if (!format) throw new Refusal("bad-request", `\`format\` must be one of ${fileFormats.join(", ")}`);
   const parts: Buffer[] = [];
   let size = 0;
-  for await (const text of exportRecords(engine, site.ID, resource, format)) {
-    const part = Buffer.from(text);
-    size += part.length;
-    if (size > maxDownload) throw tooLarge("the export");
-    if (request.isAbandoned) break;
-    parts.push(part);
-  }
+  await slots.run(async () => {
+    if (request.isAbandoned) return;
+    for await (const text of exportRecords(engine, site.ID, resource, format)) {
+      const part = Buffer.from(text);
+      size += part.length;
+      if (size > maxDownload) throw tooLarge("the export");
+      if (request.isAbandoned) break;
+      parts.push(part);
+    }
+  });
   return toFile(parts, `${types[format]}; charset=utf-8`, `${site.Name}-${resource.path}.${format}`);
 }
 

@@ -66,8 +66,8 @@ async function update(call: Call) {
 async function remove(call: Call) {
   const [site, resource] = [await call.site(), resourceOf(call)];
   const { ids } = Object(await call.input());
-  const isList =
-    Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every((id) => toId(String(id)));
+  const isId = (id: unknown) => typeof id !== "object" && toId(String(id)) !== undefined;
+  const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxDeleted && ids.every(isId);
   if (!isList) throw new Refusal("bad-request", `\`ids\` must be a list of 1 to ${maxDeleted} IDs`);
   const { revisions } = await deleteRecords(call.engine, site.ID, resource, ids.map(Number), call.now());
   return { deleted: ids.length, revisions, run: call.run };

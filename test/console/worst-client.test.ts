@@ -1,0 +1,161 @@
+// What the worst client of the operators' API can send.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { removeOperator } from "../../src/operator/operators.ts";
+import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+
+let server: TestConsole;
+let anna: ConsoleClient;
+beforeAll(async () => {
+  server = await startTestConsole();
+  anna = await server.signIn("anna");
+});
+afterAll(() => server.stop());
+
+const brands = "/sites/shop/records/brands";
+
+describe("a body", () => {
+  const bodies: [string, string][] = [
+    ["null", "null"],
+    ["a number", "1"],
+    ["a text", '"x"'],
+    ["a list", "[]"],
+    ["too many brackets", "[".repeat(500_000)],
+    ["empty", ""],
+  ];
+  test.each(bodies)("that is %s is refused, and makes no key", async (_, body) => {
+    const keys = async () => (await anna.call("GET", "/sites/shop/keys")).json.keys.length;
+    const before = await keys();
+    for (const path of ["/sites/shop/keys", brands, "/sites", "/operators", "/sites/shop/undo", "/sites/shop/imports"])
+      expect([path, (await anna.call("POST", path, body)).status]).toEqual([path, 400]);
+    expect(await keys()).toBe(before);
+  });
+
+  test("that is deep is refused", async () => {
+    const deep = `${'{"Address":'.repeat(50_000)}1${"}".repeat(50_000)}`;
+    for (const path of [brands, "/sites/shop/undo", "/session"])
+      expect([path, (await anna.call("POST", path, deep)).status]).toEqual([path, 400]);
+  });
+
+  test("above 1 MiB is refused", async () => {
+    expect((await anna.call("POST", brands, JSON.stringify({ Name: "x".repeat(1024 * 1024) }))).status).toBe(413);
+  });
+
+  test.each([[[[1]]], [["1e0"]], [[1.5]], [[null]], [[true]]])("with the IDs %j deletes nothing", async (ids) => {
+    expect((await anna.call("DELETE", brands, { ids })).status).toBe(400);
+  });
+
+  test("of a sign-in that does not arrive ends after 10 s", async () => {
+    const { hostname, port, host } = new URL(server.adminUrl);
+    const socket = connect(Number(port), hostname);
+    const head = `POST /operator/session HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${server.adminUrl}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`);
+    const timer = setInterval(() => socket.write(" "), 200);
+    const received = await new Promise((resolve) => socket.once("data", (data) => resolve(String(data))));
+    clearInterval(timer);
+    socket.destroy();
+    expect(received).toStartWith("HTTP/1.1 408 ");
+  });
+});
+
+describe("a search", () => {
+  const searches: [string, string, readonly string[]][] = [
+    ["a wildcard of SQL", "%", ["100% Wool"]],
+    ["another one", "_", ["under_score"]],
+    ["a pattern", "(a+)+$", []],
+    ["one character for a letter with an accent", "caf\u00e9", ["Cafe\u0301 two", "Caf\u00e9 one"]],
+    ["two characters for it", "cafe\u0301", ["Cafe\u0301 two", "Caf\u00e9 one"]],
+    ["another case", "UNDER", ["under_score"]],
+    ["NUL", "\0", []],
+    ["a long text", "x".repeat(2000), []],
+    ["many words", "a ".repeat(500), ["Cafe\u0301 two", "Caf\u00e9 one"]],
+  ];
+  beforeAll(async () => {
+    for (const Name of ["100% Wool", "under_score", "Caf\u00e9 one", "Cafe\u0301 two"])
+      await anna.call("POST", brands, { Name });
+  });
+  test.each(searches)("for %s finds what has it", async (_, text, found) => {
+    const { status, json } = await anna.call("GET", `${brands}?search=${encodeURIComponent(text)}&sort=Name`);
+    expect(status).toBe(200);
+    expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name).sort()).toEqual(
+      [...found].sort(),
+    );
+  });
+
+  test("longer than a header section may be is refused", async () => {
+    expect((await anna.call("GET", `${brands}?search=${"x".repeat(20_000)}`)).status).toBe(431);
+  });
+});
+
+test.each([
+  ["text/plain", 415],
+  ["application/x-www-form-urlencoded", 415],
+  ["multipart/form-data; boundary=x", 415],
+  ["application/octet-stream", 415],
+  ["", 415],
+])("a form of the type %j is refused, also from a page of this address", async (type, status) => {
+  const send = (origin: string) =>
+    fetch(`${server.adminUrl}/operator${brands}`, {
+      method: "POST",
+      headers: { Cookie: anna.cookie, Origin: origin, "Content-Type": type },
+      body: '{"Name":"forged"}',
+    });
+  expect((await send(server.adminUrl)).status).toBe(status);
+  for (const origin of ["http://evil.example", "null", server.adminUrl.replace("127.0.0.1", "localhost")])
+    expect([origin, (await send(origin)).status]).toEqual([origin, 403]);
+});
+
+test("a session of another server is none here", async () => {
+  const other = await startTestConsole();
+  try {
+    const { cookie } = await other.signIn("anna");
+    const as = async (sent: string) =>
+      (await fetch(`${server.adminUrl}/operator/sites`, { headers: { Cookie: sent } })).status;
+    const { port } = new URL(server.adminUrl);
+    expect([await as(cookie), await as(cookie.replace(/^[^=]+/, `storefront_${port}`))]).toEqual([401, 401]);
+  } finally {
+    await other.stop();
+  }
+});
+
+describe("two pages that import the same file", () => {
+  const bytes = new Uint8Array(
+    Buffer.from(`Name\n${Array.from({ length: 20_000 }, (_, n) => `Same ${n}\n`).join("")}`),
+  );
+  async function checked(client: ConsoleClient): Promise<string> {
+    const { json } = await client.call("POST", "/sites/shop/imports", { resource: "brands", name: "same.csv" });
+    const path = `/sites/shop/imports/${json.id}`;
+    await client.call("PUT", `${path}/parts/0`, bytes, { "Content-Type": "application/octet-stream" });
+    await client.call("POST", `${path}/check`, { format: "csv", match: "Name" });
+    await ended(client, path);
+    return path;
+  }
+  async function ended(client: ConsoleClient, path: string) {
+    for (;;) {
+      const { json } = await client.call("GET", path);
+      if (!["checking", "running"].includes(json.state)) return json;
+      await Bun.sleep(5);
+    }
+  }
+
+  test("store its records once", async () => {
+    await removeOperator(server.engine, "ben", 1).catch(() => {});
+    const ben = await server.signIn("ben");
+    const [first, second] = [await checked(anna), await checked(ben)];
+    expect((await anna.call("POST", `${first}/run`, {})).status).toBe(200);
+    const early = await ben.call("POST", `${second}/run`, {});
+    expect([early.status, early.json.detail]).toEqual([409, expect.stringContaining("another import into this shop")]);
+    expect((await ended(anna, first)).counts.created).toBe(20_000);
+    expect((await ben.call("POST", `${second}/run`, {})).status).toBe(200);
+    expect((await ended(ben, second)).counts).toMatchObject({ created: 0, unchanged: 20_000 });
+  });
+});
+
+test("many searches over all shops and exports at once leave turns for others", async () => {
+  const many = Array.from({ length: 60 }, (_, n) =>
+    anna.call("GET", n % 2 ? "/find?text=Nothing" : `${brands}/export?format=csv`),
+  );
+  expect((await anna.call("GET", "/session")).status).toBe(200);
+  expect((await Promise.all(many)).every(({ status }) => status === 200)).toBe(true);
+});
