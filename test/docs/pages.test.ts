@@ -37,6 +37,11 @@ describe("a page", () => {
     });
   }
 
+  test("has no picture: servers have none", async () => {
+    for (const path of pagePaths) expect((await server.call("GET", path)).text).not.toMatch(/<img|\.jpg|\.png/);
+    expect((await server.call("GET", "/docs/console")).text).not.toContain("Pictures");
+  });
+
   test("about a problem has its title and its status", () => {
     for (const code of Object.keys(refusals) as Code[]) {
       const start = `# ${refusals[code]}\n\nStatus **${statusOf(code)}**, type \`/docs/problems/${code}\`.\n`;

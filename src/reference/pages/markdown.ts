@@ -23,7 +23,7 @@ interface RenderedMarkdown {
  */
 export function renderMarkdown(text: string, folder = "", isServed = (_path: string) => true): RenderedMarkdown {
   const marked = createMarked(folder, isServed);
-  const tokens = marked.lexer(text);
+  const tokens = marked.lexer(text.replaceAll(inRepository, ""));
   const titles = tokens.filter((token): token is HeadingToken => token.type === "heading");
   addIds(titles);
   const headings = titles
@@ -31,6 +31,9 @@ export function renderMarkdown(text: string, folder = "", isServed = (_path: str
     .map((token) => ({ id: idOf(token), title: marked.parseInline(token.text, { async: false }) }));
   return { html: marked.parser(withGroups(tokens)), headings };
 }
+
+/** What refers to files that no server has, such as pictures. */
+const inRepository = /<!-- only in the repository -->[\s\S]*?<!-- end -->\n/g;
 
 /** A heading with its ID. */
 interface HeadingToken extends Tokens.Heading {

@@ -3,6 +3,7 @@
 import changelog from "../../../CHANGELOG.md" with { type: "text" };
 import authentication from "../../../docs/authentication.md" with { type: "text" };
 import clients from "../../../docs/clients.md" with { type: "text" };
+import consolePage from "../../../docs/console.md" with { type: "text" };
 import deploying from "../../../docs/deploying.md" with { type: "text" };
 import errors from "../../../docs/errors.md" with { type: "text" };
 import followingChanges from "../../../docs/following-changes.md" with { type: "text" };
@@ -55,7 +56,7 @@ export const guide = {
 };
 
 /** The pages for operators, which contain no examples that can run here. */
-export const manual = { operating, deploying, importing, upgrading, scaling };
+export const manual = { operating, console: consolePage, deploying, importing, upgrading, scaling };
 
 /** Pages from other folders than docs/, by the last segment of their paths: the text, and the folder that its links are relative to. */
 export const others = { examples: [examples, "../examples/"], changelog: [changelog, "../"] } as const;
