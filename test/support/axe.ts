@@ -9,10 +9,11 @@ interface Finding {
 
 const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
 
-/** What axe finds, as `<rule>: <element>`. */
-export async function findings(page: Page): Promise<string[]> {
+/** What axe finds, as `<rule>: <element>`. @param rules those to check; all by default */
+export async function findings(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By the debugger: the pages' own policy forbids scripts from elsewhere.
   await page.evaluate(axe);
-  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as { violations: Finding[] };
+  const options = { resultTypes: ["violations"], ...(rules ? { runOnly: rules } : {}) };
+  const { violations } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as { violations: Finding[] };
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
