@@ -144,9 +144,10 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     [{ since: 0, run: 7 }, 400],
     [{ since: 99 }, 404],
   ];
-  test.each(badUndos)("the undo of %p is refused", async (body, status) => {
+  test("an undo of what cannot be is refused", async () => {
     await anna.call("POST", brands, { Name: "a" });
-    expect((await anna.call("POST", "/sites/shop/undo", body)).status).toBe(status);
+    for (const [body, status] of badUndos)
+      expect([body, (await anna.call("POST", "/sites/shop/undo", body)).status]).toEqual([body, status]);
   });
 
   test("a record is restored as it was, also when it was deleted", async () => {

@@ -45,9 +45,11 @@ describe.each(engines)("the console on $name", (kind) => {
     ["a default that is no boolean", { name: "toys", isDefault: "yes" }, 400],
     ["null", null, 400],
   ];
-  test.each(bad)("does not add a site with %s", async (_, body, status) => {
-    const response = await anna.call("POST", "/sites", body);
-    expect([response.status, await namesOf(anna)]).toEqual([status, ["shop"]]);
+  test("does not add what is no site", async () => {
+    for (const [name, body, status] of bad) {
+      const refused = await anna.call("POST", "/sites", body);
+      expect([name, refused.status, await namesOf(anna)]).toEqual([name, status, ["shop"]]);
+    }
   });
 
   test("changes a site, suspends it and resumes it", async () => {
@@ -111,8 +113,10 @@ describe.each(engines)("the console on $name", (kind) => {
     ["a name with a line break", { name: "b\nen", sites: null }, 400],
     ["a name that is too long", { name: "b".repeat(65), sites: null }, 400],
   ];
-  test.each(badOperators)("does not add an operator with %s", async (_, body, status) => {
-    expect((await anna.call("POST", "/operators", body)).status).toBe(status);
+  test("does not add what is no operator", async () => {
+    for (const [name, body, status] of badOperators)
+      expect([name, (await anna.call("POST", "/operators", body)).status]).toEqual([name, status]);
+    expect((await anna.call("GET", "/operators")).json.operators).toHaveLength(1);
   });
 
   test("changes the sites of an operator, whose sessions have that at the next request", async () => {
@@ -147,10 +151,12 @@ describe.each(engines)("the console on $name", (kind) => {
     ["an unknown site", { sites: ["nowhere"] }, 404],
     ["some sites for the last operator of all", { sites: ["shop"] }, 409],
   ];
-  test.each(badChanges)("does not change an operator to %s", async (_, body, status) => {
-    expect((await anna.call("PATCH", "/operators/1", body)).status).toBe(status);
-    expect((await anna.call("PATCH", "/operators/99", body)).status).toBe(404);
-    expect((await anna.call("GET", "/operators")).json.operators[0].sites).toBeNull();
+  test("does not change an operator to what is none", async () => {
+    for (const [name, body, status] of badChanges) {
+      expect([name, (await anna.call("PATCH", "/operators/1", body)).status]).toEqual([name, status]);
+      expect([name, (await anna.call("PATCH", "/operators/99", body)).status]).toEqual([name, 404]);
+      expect((await anna.call("GET", "/operators")).json.operators[0].sites).toBeNull();
+    }
   });
 
   test("limits the last operator of all sites only on purpose, and one of two at the same time", async () => {

@@ -37,7 +37,8 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
   await server.addOperator(operator, sites).catch(() => {});
   const watched = await openPage(browser, server.adminUrl, width, height);
   const { page } = watched;
-  page.setDefaultTimeout(8_000);
+  // For a busy machine: less than the time limit of a test, so that the error names what was awaited.
+  page.setDefaultTimeout(20_000);
   await page.emulateMedia({ colorScheme: view.colorScheme ?? "light", reducedMotion: "reduce" });
   await page.goto(await server.link(operator));
   await page.locator("#main-content").waitFor();
