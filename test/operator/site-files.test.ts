@@ -377,7 +377,7 @@ describe.each(engines)("a site on $name", (kind) => {
     writeFileSync(bad, gzipSync(toText(rowsIn(file))));
     expect((await importFile(engine, bad)).records).toBe(3);
     await engine.close();
-  });
+  }, 120_000);
 });
 
 describe("between engines", () => {
