@@ -1,6 +1,6 @@
 // The write queue, on an engine that commits when the test decides.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Refusal } from "../src/model/errors.ts";
 import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
@@ -38,6 +38,36 @@ test("writes that arrive while a batch commits form the next batches, of at most
   expect(outcomes.map((outcome) => (outcome.kind === "unchanged" ? outcome.id : undefined))).toEqual(
     Array.from({ length: count }, (_, i) => i),
   );
+});
+
+describe("the outcomes of a batch", () => {
+  /** How many of 40 writes got their outcome in each turn of the event loop. */
+  async function perTurn(whileCommitting: (writes: WriteQueue) => void): Promise<number[]> {
+    const { writes, next } = createQueue();
+    let done = 0;
+    const written = Array.from({ length: 41 }, (_, i) => writes.write(intentOf(i)).then(() => void done++));
+    const first = await next("commit");
+    first.resolve(outcomesOf(first.args[0]));
+    const commit = await next("commit");
+    whileCommitting(writes);
+    done = 0;
+    commit.resolve(outcomesOf(commit.args[0]));
+    const turns: number[] = [];
+    for (let before = 0; done < 40; before = done) {
+      await new Promise((resolve) => setImmediate(resolve));
+      turns.push(done - before);
+    }
+    await Promise.all(written);
+    return turns.filter((count) => count > 0);
+  }
+
+  test("come in parts while reads arrive, so that no read waits for all their responses", async () => {
+    expect(await perTurn((writes) => writes.noteRead())).toEqual([8, 8, 8, 8, 8]);
+  });
+
+  test("come at once without reads", async () => {
+    expect(await perTurn(() => {})).toEqual([40]);
+  });
 });
 
 test("a full queue refuses writes with Retry-After, loses none that it has, and accepts more when it is shorter", async () => {

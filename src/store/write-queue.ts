@@ -15,6 +15,8 @@ const maxTurns = 8;
 const readsPerWrite = 30;
 /** Turns of the event loop without a read after which a batch waits no longer. */
 const quietTurns = 4;
+/** While reads arrive, this many writes of a batch get their responses in one turn of the event loop. */
+const responsesPerTurn = 8;
 
 interface Waiting {
   readonly intent: Intent;
@@ -69,8 +71,10 @@ export class WriteQueue {
       this.#lastSize = batch.length;
       this.batchSizes.add(batch.length);
       const before = this.#reads;
-      await this.#commit(batch);
-      if (this.#reads > before) await this.#giveWay(batch.length * readsPerWrite);
+      const outcomes = await this.#commit(batch);
+      const now = this.#reads;
+      await this.#settle(batch, outcomes, now > before);
+      if (now > before) await this.#giveWay(now + batch.length * readsPerWrite);
     }
     this.#committing = false;
   }
@@ -87,9 +91,8 @@ export class WriteQueue {
     }
   }
 
-  /** Waits until `reads` more reads have been served, or no more arrive. */
-  async #giveWay(reads: number): Promise<void> {
-    const until = this.#reads + reads;
+  /** Waits until `until` reads have been served, or no more arrive. */
+  async #giveWay(until: number): Promise<void> {
     for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
       const before = this.#reads;
       await nextTurn();
@@ -97,15 +100,25 @@ export class WriteQueue {
     }
   }
 
-  async #commit(batch: readonly Waiting[]): Promise<void> {
+  /** The outcomes, which are in the snapshots then; none if the commit failed, which the writes have been told. */
+  async #commit(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
     try {
       const outcomes = await this.#engine.commit(batch.map(({ intent }) => intent));
       this.#fold(batch, outcomes);
-      batch.forEach(({ resolve }, index) => void resolve(outcomes[index] as Outcome));
+      return outcomes;
     } catch (error) {
       for (const { reject } of batch) reject(error);
       // The writes in the queue have already waited as long as a commit may take.
       if (error instanceof Refusal) for (const { reject } of this.#queue.splice(0)) reject(error);
+      return [];
+    }
+  }
+
+  /** Passes the outcomes on. Their responses take time, so while `isReading`, reads are served between them. */
+  async #settle(batch: readonly Waiting[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
+    for (const [index, outcome] of outcomes.entries()) {
+      if (isReading && index > 0 && index % responsesPerTurn === 0) await nextTurn();
+      batch[index]?.resolve(outcome);
     }
   }
 
