@@ -50,7 +50,7 @@ describe.each(engines)("the executable on $name", (kind) => {
 
   test("serves a demo with several workers, every document included, and replaces the workers", async () => {
     const server = await shop.serve(["--demo", "--workers", "2", "--admin", "127.0.0.1:0"], bare);
-    const [key = ""] = /sfk_\w+/.exec(server.stdout()) ?? [];
+    const key = await waitFor(() => /sfk_\w+/.exec(server.stdout())?.[0], "the key", server.stderr);
     const brands = `${server.url}/restapi/brands.json`;
     const created = await fetchWithKey(brands, key, { method: "POST", body: '{"Name":"Acme"}', ...once });
     expect(created.status).toBe(201);
