@@ -3,6 +3,7 @@
 import { randomText } from "../lib/base62.ts";
 import { once } from "../lib/once.ts";
 import type { WireRequest } from "../wire/request.ts";
+import { acceptsCoding } from "./accepted-codings.ts";
 import { noticesPath } from "./console-notices.ts";
 import { type ConsoleScript, loadScript } from "./console-script.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
@@ -12,14 +13,27 @@ const load = once(loadScript);
 
 export function consoleRoutes(): [path: string, route: AdminRoute][] {
   return [
-    ["/", { GET: async () => toPage((await load()).digest) }],
-    ["/console.js", { GET: async ({ request }) => toScript(request, await load()) }],
+    ["/", { GET: async () => toPage(await soon(load().then(({ digest }) => digest))) }],
+    ["/console.js", { GET: async ({ request, query }) => toScript(request, await load(), query.size > 0) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
 
-/** The script may add style elements with a random nonce. Nothing else is allowed that is not from this address. */
-function toPage(digest: string): AdminContent {
+/** Milliseconds that the page waits for its script to be made, which takes about 600 in a checkout. */
+const maxWait = 200;
+
+/** Undefined when it takes longer. */
+async function soon<T>(value: Promise<T>): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), maxWait);
+  return Promise.race([value, promise]).finally(() => clearTimeout(timer));
+}
+
+/**
+ * The script may add style elements with a random nonce. Nothing else is allowed that is not from this address.
+ * @param digest undefined while the script is made; the page says so until it has arrived
+ */
+function toPage(digest: string | undefined): AdminContent {
   const nonce = randomText(22);
   const policy = [
     "default-src 'none'",
@@ -40,24 +54,24 @@ function toPage(digest: string): AdminContent {
 <meta name="style-nonce" content="${nonce}">
 <link rel="icon" href="data:,">
 <title>Storefront</title>
-<script src="/console.js?${digest}" defer></script>
+<script src="/console.js${digest ? `?${digest}` : ""}" defer></script>
 </head>
-<body><div id="root"></div></body>
+<body><div id="root">${digest ? "" : "<p>The console is being made, once after the start from a checkout. It opens in a moment.</p>"}</div></body>
 </html>
 `;
   const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy.join("; ") };
   return { body, headers };
 }
 
-async function toScript({ headers }: WireRequest, script: ConsoleScript): Promise<AdminContent> {
-  const accepted = headers.get("accept-encoding") ?? "";
-  const coding = ["br", "gzip"].find((name) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0)`).test(accepted));
+/** @param isNamed whether the address has the digest, so that a browser may keep the script for ever */
+async function toScript({ headers }: WireRequest, script: ConsoleScript, isNamed: boolean): Promise<AdminContent> {
+  const coding = ["br", "gzip"].find((name) => acceptsCoding(headers, name));
   const body = coding === "br" ? await script.brotli() : coding === "gzip" ? await script.gzip() : await script.plain();
   return {
     body,
     headers: {
       "Content-Type": "text/javascript; charset=utf-8",
-      "Cache-Control": "private, max-age=31536000, immutable",
+      "Cache-Control": isNamed ? "private, max-age=31536000, immutable" : "no-store",
       Vary: "Accept-Encoding",
       ...(coding ? { "Content-Encoding": coding } : {}),
     },

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { brotliDecompressSync } from "node:zlib";
+import { openWorkshop } from "../support/command.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { documentOf, scriptOf } from "../support/console-script.ts";
 
@@ -13,6 +14,19 @@ afterAll(() => server.stop());
 
 /** The bound on everything that the first view loads, in bytes as sent. */
 const firstViewBytes = 450_000;
+
+test("the first page of a checkout says that the script is being made, and opens then", async () => {
+  const shop = openWorkshop();
+  try {
+    const { adminUrl = "" } = await shop.serve(["--admin", "127.0.0.1:0"]);
+    expect(await documentOf(adminUrl)).toContain("The console is being made");
+    const response = await fetch(new URL("/console.js", adminUrl));
+    expect([response.status, response.headers.get("Cache-Control")]).toEqual([200, "no-store"]);
+    expect(await documentOf(adminUrl)).toMatch(/console\.js\?[0-9a-f]{16}"/);
+  } finally {
+    await shop.close();
+  }
+});
 
 describe("the first view", () => {
   test.each(["br", "gzip"])("takes less than 450 kB with %s", async (encoding) => {

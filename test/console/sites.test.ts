@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/system-site.ts";
+import { addSites } from "../../src/operator/site-list.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
@@ -22,6 +23,20 @@ describe.each(engines)("the console on $name", (kind) => {
 
   const namesOf = async (client: ConsoleClient) =>
     (await client.call("GET", "/sites")).json.sites.map(({ name }: { name: string }) => name);
+
+  test("lists many sites compressed", async () => {
+    for (let from = 0; from < 300; from += 100)
+      await addSites(
+        server.engine,
+        Array.from({ length: 100 }, (_, n) => ({ name: `site-${from + n}`, hostnames: [], isDefault: false })),
+        false,
+        1,
+      );
+    const { headers, json } = await anna.call("GET", "/sites");
+    expect([headers.get("Content-Encoding"), json.sites.length]).toEqual(["gzip", 301]);
+    const plain = await anna.call("GET", "/sites", undefined, { "Accept-Encoding": "identity" });
+    expect([plain.headers.get("Content-Encoding"), plain.json.sites.length]).toEqual([null, 301]);
+  });
 
   test("adds a site with a key that works at once", async () => {
     const body = { name: "toys", hostnames: ["Toys.Example."], withKey: true };

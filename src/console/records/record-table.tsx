@@ -1,5 +1,14 @@
 import { Drawer, type Theme, useMediaQuery } from "@mui/material";
-import { BulkDeleteButton, DataTable, List, SearchInput, SimpleList, useListContext, useRedirect } from "react-admin";
+import {
+  BulkDeleteButton,
+  DataTable,
+  FilterForm,
+  List,
+  SearchInput,
+  SimpleList,
+  useListContext,
+  useRedirect,
+} from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
 import { capitalized, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
@@ -10,6 +19,14 @@ import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 import { TableActions } from "./table-actions.tsx";
 
 const searchFilters = [<SearchInput key="q" source="q" alwaysOn sx={{ m: 0, width: { xs: "100%", sm: 320 } }} />];
+
+/** Milliseconds after a key press before the server is asked. Its response takes about 30 ms for 100,000 records. */
+const searchDelay = { debounce: 20 };
+
+/** The form waits for half a second otherwise, and its types do not have the delay. */
+function Search() {
+  return <FilterForm filters={searchFilters} {...searchDelay} />;
+}
 
 interface RecordTableProps {
   readonly resource: ResourceDeclaration;
@@ -22,12 +39,11 @@ export function RecordTable({ resource }: RecordTableProps) {
   return (
     <>
       <List
-        filters={searchFilters}
+        filters={<Search />}
         actions={<TableActions resource={resource} />}
         sort={{ field: "Name", order: "ASC" }}
         perPage={25}
         empty={false}
-        debounce={200}
         sx={listStyle}
       >
         {isSmall ? <PhoneList resource={resource} /> : <Columns resource={resource} />}
