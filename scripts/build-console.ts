@@ -4,13 +4,13 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
 import { buildConsole } from "../src/admin/console-build.ts";
 import { noticesPath } from "../src/admin/console-notices.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { script, notices, packages } = await buildConsole();
-const compressed = brotliCompressSync(script);
+const compressed = (await compressedBefore()) ?? brotliCompressSync(script);
 mkdirSync(join(root, "dist/console"), { recursive: true });
 await write("dist/console/console.js.br", compressed);
 await write(`dist/console${noticesPath}`, notices);
@@ -24,6 +24,16 @@ await write("dist/console-packages.json", `${JSON.stringify(listed, null, 2)}\n`
 console.error(
   `dist/console/console.js.br: ${Buffer.byteLength(script)} bytes, compressed ${compressed.byteLength}, of ${packages.length} packages`,
 );
+
+/** The script in dist/console/ if it is the same one: to compress it takes longer than all the rest. */
+async function compressedBefore(): Promise<Uint8Array | undefined> {
+  try {
+    const before = await Bun.file(join(root, "dist/console/console.js.br")).bytes();
+    return brotliDecompressSync(before).equals(Buffer.from(script)) ? before : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Renames the file when it is complete, so that no process finds half of it. */
 async function write(path: string, content: string | Uint8Array): Promise<void> {

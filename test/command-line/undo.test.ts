@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { fetchWithKey, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import type { TestRecord } from "../support/data.ts";
 import { engines } from "../support/engines.ts";
 
 describe.each(engines)("on $name", (kind) => {
@@ -9,9 +10,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 
   const names = async (resource = "brands") =>
-    JSON.parse(await shop.must(["export", "--site", "main", resource, "--json"])).map(
-      ({ ID, Name }: { ID: number; Name: string }) => `${ID} ${Name}`,
-    );
+    JSON.parse(await shop.data.file("main", resource, "json")).map(({ ID, Name }: TestRecord) => `${ID} ${Name}`);
   const load = (text: string, ...more: string[]) =>
     shop.run(["import", "--site", "main", "brands", "-", ...more], { stdin: text });
   /** Runs the command that another one printed. */
@@ -23,7 +22,7 @@ describe.each(engines)("on $name", (kind) => {
   test("an import says what it wrote and how to take it back, and that takes back nothing else", async () => {
     await shop.data.addSite("main", { isDefault: true });
     const key = await shop.data.addKey("main");
-    await load("Name,AccountNumber\nA,1\nB,2\nC,3\n");
+    await shop.data.load("main", "brands", "Name,AccountNumber\nA,1\nB,2\nC,3\n");
     const bad = await load("Name,AccountNumber\nWrong,1\nWrong,2\nNew,4\n", "--match", "AccountNumber");
     expect(bad.stderr).toMatch(
       /^revisions 4 to 6; to take this back: npx storefront undo --site main --since 3 --run \w{8}$/m,
@@ -68,7 +67,7 @@ describe.each(engines)("on $name", (kind) => {
 
   test("delete removes records, locations too, all or none, and says how to take that back", async () => {
     await shop.data.addSite("main");
-    await shop.run(["import", "--site", "main", "locations", "-"], { stdin: "Name\nNorth\nSouth\nWest\n" });
+    await shop.data.load("main", "locations", "Name\nNorth\nSouth\nWest\n");
     const remove = (...ids: string[]) => shop.run(["delete", "--site", "main", "locations", ...ids]);
     const missing = await remove("1", "7");
     expect([missing.code, missing.stderr]).toEqual([1, "storefront: there is no location 7; nothing was deleted\n"]);
@@ -100,7 +99,7 @@ describe.each(engines)("on $name", (kind) => {
 
   test("undo says what is wrong with its options", async () => {
     await shop.data.addSite("main");
-    await load("Name\nA\n");
+    await shop.data.addBrands("main", "A");
     const undo = async (...more: string[]) => {
       const { code, stderr } = await shop.run(["undo", "--site", "main", ...more]);
       return `${code} ${stderr.split("\n")[0]}`;
