@@ -5,7 +5,7 @@ import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, withNewEngine } from "./common.ts";
 import { linkLine, signInLink } from "./console-address.ts";
-import type { Server } from "./serve.ts";
+import type { Server } from "./serve-processes.ts";
 import { commandLine, quoted } from "./shell.ts";
 import { printText } from "./stdout.ts";
 

@@ -4,7 +4,7 @@ import type { Certificate } from "../wire/listen.ts";
 import { reloadCertificate } from "./certificate.ts";
 import { printMessage } from "./common.ts";
 import { claimPort, listenOnPort, withListenErrors } from "./listen-on-port.ts";
-import type { Server } from "./serve.ts";
+import type { Server } from "./serve-processes.ts";
 
 /** Serves everything with this process. @throws Refusal with the reason when it cannot */
 export async function serveAlone(

@@ -9,7 +9,7 @@ import { type Child, startChild } from "./child.ts";
 import { printMessage } from "./common.ts";
 import { claimPort } from "./listen-on-port.ts";
 import type { Listening } from "./messages.ts";
-import type { Server } from "./serve.ts";
+import type { Server } from "./serve-processes.ts";
 import { Slot } from "./slot.ts";
 import { WorkerMetrics } from "./worker-metrics.ts";
 

@@ -1,0 +1,87 @@
+// What `serve` starts: one process that does everything, or several; each of those comes here again, with its role.
+
+import { type Config, type ConfigSources, toEnvironment } from "../config.ts";
+import { createLog } from "../start.ts";
+import { readCertificate } from "./certificate.ts";
+import { type CommonOptions, printResult } from "./common.ts";
+import { claimAdmin } from "./listen-on-port.ts";
+import { serveAlone } from "./serve-alone.ts";
+import { serveAsAdmin, serveAsWorker } from "./worker.ts";
+import { runWorkers } from "./workers.ts";
+
+/** The processes that serve. */
+export interface Server {
+  readonly url: string;
+  /** Undefined when there is no admin listener. */
+  readonly adminUrl: string | undefined;
+  /** Uses the files on disk as they are now. Reports on stderr. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Serves until SIGTERM or SIGINT, or does the part of it that a parent process asks for. @param settings what `config` was read from */
+export async function serve(config: Config, settings: ConfigSources, options: CommonOptions): Promise<void> {
+  const end = stopSignal();
+  ignoreOtherSignals(config);
+  if (config.role === "worker") return serveAsWorker(config, end);
+  if (config.role === "admin" && config.admin) return serveAsAdmin(config, config.admin, end);
+  const onReload = reloadSignal();
+  const certificate = config.tls && readCertificate(config.tls);
+  const admin = await claimAdmin(config);
+  const demo = config.demo ? await import("./demo.ts") : undefined;
+  const sample = await demo?.prepareDemo(config, options.as);
+  const server =
+    config.workers > 1
+      ? await runWorkers(config, admin, certificate, toEnvironment(settings))
+      : await serveAlone(config, admin, certificate);
+  onReload(server.reload);
+  const lines = [`Storefront listens on ${server.url}`];
+  if (server.adminUrl) lines.push(`The admin listener is at ${server.adminUrl}`);
+  printResult(options, { url: server.url, adminUrl: server.adminUrl, key: sample?.key }, lines);
+  if (demo && sample && !options.json) demo.printDemo(server, config, sample, options.database);
+  await end;
+  await server.stop();
+}
+
+/** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+  });
+}
+
+/**
+ * Waits for SIGHUP. Returns a function that takes the work to do then. The work is done once at a time, and once more for signals that arrive
+ * meanwhile, or that have arrived before.
+ */
+function reloadSignal(): (work: () => Promise<void>) => void {
+  let work: (() => Promise<void>) | undefined;
+  let isDue = false;
+  let isRunning = false;
+  async function run(): Promise<void> {
+    if (!work || isRunning) return;
+    isRunning = true;
+    while (isDue) {
+      isDue = false;
+      await work();
+    }
+    isRunning = false;
+  }
+  process.on("SIGHUP", () => {
+    isDue = true;
+    void run();
+  });
+  return (given) => {
+    work = given;
+    void run();
+  };
+}
+
+/** Signals that end a process by default, and that are sent by mistake. Of several processes, only the parent has something to do at SIGHUP. */
+function ignoreOtherSignals(config: Config): void {
+  const log = createLog(config);
+  const others = ["SIGUSR1", "SIGUSR2"] as const;
+  for (const signal of config.role === "server" ? others : ([...others, "SIGHUP"] as const)) {
+    process.on(signal, () => log.info({ signal }, "signal ignored"));
+  }
+}
