@@ -29,8 +29,9 @@ async function* rowsOf(
   keys: readonly ReturnType<typeof makeKey>[],
 ): AsyncGenerator<DumpedRow> {
   const count = sites.length;
-  yield siteRow(0, count * 2, { site: count, key: count });
-  for (const [index, { brands }] of sites.entries()) yield siteRow(index + 1, brands, { brand: brands });
+  yield siteRow(0, count * 2, { site: count, key: count }, false);
+  for (const [index, { brands, isJournaled = false }] of sites.entries())
+    yield siteRow(index + 1, brands, { brand: brands }, isJournaled);
   for (const [index, { prefix, digest }] of keys.entries()) {
     const ID = index + 1;
     const name = sites[index]?.name as string;
@@ -47,11 +48,14 @@ async function* rowsOf(
   }
 }
 
-function siteRow(id: number, revision: number, counters: Record<string, number>): DumpedRow {
+function siteRow(id: number, revision: number, counters: Record<string, number>, isJournaled: boolean): DumpedRow {
   // The last record of each resource has the ID and the revision of its count.
   const counts = Object.entries(counters).map(([name, count]) => [name, { count, revision: count }]);
   const live = JSON.stringify(Object.fromEntries(counts));
-  const row = { id, epoch: "filled", revision, counters: JSON.stringify(counters), live, live_revision: revision };
+  const counted = { counters: JSON.stringify(counters), live, live_revision: revision };
+  // As if the journal had been pruned.
+  const floor = isJournaled ? 0 : revision;
+  const row = { id, epoch: "filled", revision, floor, ...counted };
   return { table: "sites", row };
 }
 

@@ -17,16 +17,22 @@ let due = performance.now();
 let isWaiting = false;
 let expected = 0;
 let received = "";
+let failures = 0;
 
 socket.on("data", (bytes) => {
   received += bytes.toString("latin1");
   const end = received.indexOf("\r\n\r\n");
   if (end === -1) return;
-  if (!received.startsWith("HTTP/1.1 200")) throw new Error(received.slice(0, 300));
   expected ||= end + 4 + Number(/content-length: (\d+)/i.exec(received)?.[1]);
   if (received.length < expected) return;
+  const isOk = received.startsWith("HTTP/1.1 200");
   received = received.slice(expected);
   expected = 0;
+  // It has waited on until another probe is successful.
+  if (!isOk) {
+    failures++;
+    return void setTimeout(() => socket.write(request), interval);
+  }
   isWaiting = false;
   for (const now = performance.now(); due <= now; due += interval) waits.push(now - due);
   next();
@@ -48,7 +54,7 @@ socket.on("connect", () => {
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    if (line === "mark") waits = [];
+    if (line === "mark") [waits, failures] = [[], 0];
     // A probe that still waits counts with what it has waited so far.
     const all = isWaiting ? [...waits, performance.now() - due] : waits;
     if (line === "report") console.log(JSON.stringify(summary(all)));
@@ -58,5 +64,5 @@ createInterface({ input: process.stdin })
 function summary(all) {
   const sorted = all.toSorted((a, b) => a - b);
   const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
-  return { count: sorted.length, p50: at(0.5), p999: at(0.999), longest: sorted.at(-1) ?? 0 };
+  return { failures, count: sorted.length, p50: at(0.5), p999: at(0.999), longest: sorted.at(-1) ?? 0 };
 }

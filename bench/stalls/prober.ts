@@ -4,6 +4,8 @@ import { tracked } from "../process.ts";
 /** How long probes waited, in milliseconds. */
 export interface Waits {
   readonly count: number;
+  /** Probes that got another status than 200; they were repeated until one was successful. */
+  readonly failures: number;
   readonly p50: number;
   readonly p999: number;
   readonly longest: number;

@@ -31,48 +31,59 @@ interface Measurement {
 }
 
 const header = ["engine", "meanwhile", "took", "longest", "99.9 %", "noise: longest", "99.9 %", "longest turn"];
-/** Waits and turns, in milliseconds, from which on a stall is measured three times, and the one with the shortest of the longest waits counts. */
+/** Waits beyond the noise and turns, in milliseconds, from which on a stall is measured again; the best measurement counts. */
 const suspiciousWait = 15;
 const suspiciousTurn = 15;
+const maxMeasurements = 3;
 
 /** Measures every stall on both engines. @returns how many could not be measured */
 export async function benchStalls(options: StallOptions, folder: string): Promise<number> {
   const { brands, only, smoke } = options;
   await Bun.write(join(folder, "brands.csv"), sampleCsv(brands));
-  const idle = await startServer("idle server", ["node", join(import.meta.dir, "idle-server.mjs")]);
-  idle.useCores(navigator.hardwareConcurrency);
+  const run = { ...options, folder, rows: [], failures: 0 };
+  await measureEngine(run, sqliteDatabases(folder, brands));
   const postgres = await startPostgres({ isDurable: true });
-  const rows: string[] = [];
-  let failures = 0;
   try {
-    for (const databases of [sqliteDatabases(folder, brands), postgresDatabases(postgres, brands)]) {
-      for (const stall of stalls.filter(({ name }) => `${databases.engine}: ${name}`.includes(only))) {
-        const measured = await measureAgain(stall, databases, { brands, folder, idle }, smoke ? 1 : 3).catch(
-          (error) => {
-            failures++;
-            console.error(`${databases.engine}, ${stall.name}: ${error.message}`);
-          },
-        );
-        if (!measured) continue;
-        rows.push(rowOf(databases.engine, stall, measured));
-        console.log(rows.at(-1));
-      }
-    }
+    await measureEngine(run, postgresDatabases(postgres, brands), postgres.url("postgres"));
   } finally {
     await postgres.remove();
-    await idle.stop();
   }
-  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../stalls.md"), report(brands, rows));
-  return failures;
+  if (!smoke && only === "") await Bun.write(join(import.meta.dir, "../stalls.md"), report(brands, run.rows));
+  return run.failures;
 }
 
-interface Surroundings {
-  readonly brands: number;
+interface Run extends StallOptions {
   readonly folder: string;
+  readonly rows: string[];
+  failures: number;
+}
+
+/** @param noisy the database whose noise counts */
+async function measureEngine(run: Run, databases: Databases, noisy?: string): Promise<void> {
+  const command = [process.execPath, join(import.meta.dir, "idle-server.ts"), ...(noisy ? [noisy] : [])];
+  const idle = await startServer("idle server", command);
+  idle.useCores(navigator.hardwareConcurrency);
+  try {
+    for (const stall of stalls.filter(({ name }) => `${databases.engine}: ${name}`.includes(run.only))) {
+      const measured = await measureAgain(stall, databases, { ...run, idle }).catch((error) => {
+        run.failures++;
+        console.error(`${databases.engine}, ${stall.name}: ${error.message}`);
+      });
+      if (!measured) continue;
+      run.rows.push(rowOf(databases.engine, stall, measured));
+      console.log(run.rows.at(-1));
+    }
+  } finally {
+    await idle.stop();
+  }
+}
+
+interface Surroundings extends Run {
   readonly idle: Measured;
 }
 
-async function measureAgain(stall: Stall, databases: Databases, surroundings: Surroundings, most: number) {
+async function measureAgain(stall: Stall, databases: Databases, surroundings: Surroundings) {
+  const most = surroundings.smoke ? 1 : maxMeasurements;
   const measured: Measurement[] = [];
   do measured.push(await measureStall(stall, databases, surroundings));
   while (measured.length < most && measured.every(isSuspicious));
@@ -118,7 +129,8 @@ async function measureStall(
 
 function rowOf(engine: string, { name }: Stall, { waits, noise, turn, seconds }: Measurement): string {
   const times = [waits.longest, waits.p999, noise.longest, noise.p999, turn].map((time) => time.toFixed(1));
-  return toRow([engine, name, `${seconds.toFixed(1)} s`, ...times]);
+  const failed = waits.failures > 0 ? ` (${waits.failures} look-ups failed)` : "";
+  return toRow([engine, name + failed, `${seconds.toFixed(1)} s`, ...times]);
 }
 
 function report(brands: number, rows: readonly string[]): string {
@@ -128,9 +140,9 @@ ${describeRun()}
 
 How long another client waits for a look-up in a small site, while one client or operator works on a site of ${brands} brands, in milliseconds. A
 prober looks up a record every 2 ms; a wait counts from the moment at which the look-up was due. At the same time, another one asks a server that
-does nothing: the noise of the machine. The longest turn is how long the event loop of the server worked without a pause at most, in CPU time of
+does nothing, on PostgreSQL but one statement: the noise of the machine and of the database. The longest turn is how long the event loop of the server worked without a pause at most, in CPU time of
 its thread, which noise does not touch. What was more than ${suspiciousWait} ms longer than the noise, or had a turn of more than ${suspiciousTurn} ms, was measured up to
-three times, and the best of them is here. Commands are processes of their own, which share the cores with the server.
+${maxMeasurements} times, and the best of them is here. Commands are processes of their own, which share the cores with the server.
 
 ${toTable(header, rows).join("\n")}
 `;
