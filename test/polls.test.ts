@@ -13,7 +13,7 @@ import { createIntent } from "./support/intents.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 import { openClient, toRequest } from "./support/wire-client.ts";
 
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 describe.each(engines)("a poll on $name", (kind) => {
   let server: TestServer;

@@ -259,7 +259,7 @@ describe("the bill of materials", () => {
     expect(bill.components[1].hashes).toEqual([{ alg: "SHA-512", content: "07".repeat(64) }]);
     const { dependsOn } = bill.dependencies.find(({ ref }: { ref: string }) => ref === "storefront@1.0.0");
     expect(dependsOn).toEqual(["server@2.0.0", "@web/view@3.0.0"]);
-  }, 30_000);
+  }, 60_000);
 
   test("is not made of another version than the lock file has", () => {
     write("dist/console-packages.json", [{ path: "node_modules/a", name: "a", version: "1.0.0", license: "MIT" }]);

@@ -42,7 +42,7 @@ describe("webhooks in a simulation", () => {
   test("is the same for the same seed", async () => {
     const [first, second] = [await simulateSeeds(1, 5), await simulateSeeds(1, 5)];
     expect([...first]).toEqual([...second]);
-  }, 30_000);
+  }, 60_000);
 
   test.each(Object.keys(plantedFaults))("finds a planted fault: %s", async (name) => {
     const plant = plantedFaults[name] as (typeof plantedFaults)[string];

@@ -167,7 +167,7 @@ describe("changes()", () => {
     for (const changes of await Promise.all(followers)) expect(named(changes)).toEqual(["create One"]);
     expect(new Set(statuses)).toEqual(new Set([429]));
     await small.stop();
-  }, 30_000);
+  }, 60_000);
 
   test("keeps on through lost, cut and refused responses, more often than a call retries, and repeats nothing", async () => {
     const since = await now();

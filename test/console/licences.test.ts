@@ -33,7 +33,7 @@ describe("the licences beside the script", () => {
   beforeAll(async () => {
     [server, folders] = await Promise.all([startTestConsole(), foldersInSourceMap()]);
     notices = await noticesOf(server.adminUrl);
-  }, 30_000);
+  }, 60_000);
   afterAll(() => server.stop());
 
   test("have the text of every package that is in it, and need no session", () => {

@@ -16,7 +16,7 @@ beforeAll(() => {
   const target = join(project, "node_modules/@storefront-server/client");
   const built = Bun.spawnSync(["node", "bin/bun.js", "scripts/build-client.ts", target], { cwd: root });
   expect(built.exitCode).toBe(0);
-}, 30_000);
+}, 60_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 describe("every example has the output on its page", () => {

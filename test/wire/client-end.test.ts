@@ -8,7 +8,7 @@ import { makeCertificate } from "../support/certificate.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";
 
-setDefaultTimeout(20_000);
+setDefaultTimeout(60_000);
 
 const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
 
