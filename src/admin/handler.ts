@@ -11,6 +11,7 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 import { requireSameOrigin } from "./origin.ts";
+import { isPageWanted, toProblemPage } from "./problem-page.ts";
 import { Router } from "./router.ts";
 
 export interface AdminContent {
@@ -67,7 +68,7 @@ export class AdminHandler implements Handler {
     try {
       return toAdminResponse(id, await this.#respond(request));
     } catch (error) {
-      return this.#toProblem(id, error);
+      return this.#toProblem(id, error, isPageWanted(request));
     }
   }
 
@@ -96,13 +97,14 @@ export class AdminHandler implements Handler {
     return respond({ request, query: new URLSearchParams(query), parameters });
   }
 
-  #toProblem(id: string, error: unknown): WireResponse {
+  #toProblem(id: string, error: unknown, asPage = false): WireResponse {
     const { code, message, faults, headers, retryAfter } = this.#toRefusal(id, error);
     const status = statusOf(code);
+    const more = { ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }), ...headers };
+    if (asPage) return toAdminResponse(id, withHeaders(toProblemPage({ status, detail: message, id }), more));
     const problem = { status, detail: message, instance: id, code };
     const body = JSON.stringify(faults.length > 0 ? { ...problem, errors: faults } : problem);
-    const later = retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) };
-    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...later, ...headers } });
+    return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...more } });
   }
 
   #toRefusal(id: string, error: unknown): Refusal {
@@ -122,6 +124,10 @@ function wrongMethod(method: string, route: AdminRoute): Refusal {
 function splitAt(text: string, mark: string): [before: string, after: string] {
   const index = text.indexOf(mark);
   return index === -1 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+function withHeaders(content: AdminContent, headers: AdminContent["headers"]): AdminContent {
+  return { ...content, headers: { ...content.headers, ...headers } };
 }
 
 function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {

@@ -51,6 +51,11 @@ export function labelOf(path: string): string {
   return words.map((word, index) => (index === 0 ? word : word.toLowerCase())).join(" ");
 }
 
+/** The name of a field with that of its group: `Address: Town`. */
+export function fullLabelOf(path: string): string {
+  return groupOf(path) ? `${labelOf(groupOf(path))}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+}
+
 /** The name of the group that a field is in; the empty text for none. */
 export function groupOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(".")));

@@ -1,3 +1,4 @@
+import StorefrontIcon from "@mui/icons-material/Storefront";
 import {
   Button,
   Card,
@@ -28,9 +29,10 @@ export function Plain({ title, detail, action, onAction, children }: PlainProps)
     <ThemeProvider theme={theme}>
       <CssBaseline />
       <Stack component="main" sx={{ minHeight: "100dvh", alignItems: "center", justifyContent: "center", p: 2 }}>
-        <Card sx={{ maxWidth: 460, width: "100%" }}>
-          <CardContent>
+        <Card sx={{ maxWidth: 480, width: "100%" }}>
+          <CardContent sx={{ p: 3 }}>
             <Stack spacing={2}>
+              <StorefrontIcon color="primary" fontSize="large" />
               <Typography component="h1" variant="h6">
                 {title}
               </Typography>

@@ -1,4 +1,4 @@
-import { Alert, Box, Button, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/material";
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "./api.ts";
 import { Plain } from "./plain.tsx";
@@ -15,10 +15,16 @@ export function SignIn(props: SignInProps) {
   return (
     <Plain title={texts.session.title}>
       <Typography>{texts.session.explain}</Typography>
+      <SignInForm {...props} />
+      <Divider />
+      <Typography component="h2" variant="subtitle1" sx={{ fontWeight: 600 }}>
+        {texts.session.how}
+      </Typography>
+      <Typography variant="body2">{texts.session.how_colleague}</Typography>
+      <Typography variant="body2">{texts.session.how_command}</Typography>
       <Box component="code" sx={{ p: 1, borderRadius: 1, bgcolor: "action.hover", overflowX: "auto" }}>
         {texts.session.command}
       </Box>
-      <SignInForm {...props} />
     </Plain>
   );
 }
@@ -43,6 +49,7 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
     <Stack component="form" onSubmit={submit} spacing={2}>
       <TextField
         label={texts.session.paste}
+        placeholder={texts.session.paste_example}
         value={text}
         onChange={(event) => setText(event.target.value)}
         autoComplete="off"

@@ -31,10 +31,15 @@ export const texts = {
     menu: { records: "Records" },
   },
   session: {
-    title: "Sign in",
-    explain: "Sign in with a link. Whoever runs the server makes one with this command:",
+    title: "Sign in to Storefront",
+    explain:
+      "This console has no passwords. A link signs you in: it works once, within ten minutes. Open it, or paste it here.",
+    how: "How to get a link",
+    how_colleague: "Ask a colleague who manages all shops: the page Operators makes one.",
+    how_command: "Or run this where the server runs, with your name. “operator add” adds you first if you are new.",
     command: "storefront operator link <name>",
     paste: "Link",
+    paste_example: "http://…/#sign-in=…",
     sign_in: "Sign in",
     invalid: "This is not a sign-in link.",
     ended_title: "Your session has ended",
@@ -174,8 +179,8 @@ export const texts = {
   find: {
     title: "Find in all shops",
     label: "Name, account number, code or ID",
-    help: "Finds what matches exactly.",
-    none: "Nothing was found.",
+    help: "The whole name, number, code or ID. The search of a list finds parts of them.",
+    none: "Nothing was found that has exactly this name, account number, code or ID.",
     searching: "Searching…",
     further: "Search more shops",
     by: "%{field}",
@@ -303,7 +308,8 @@ export const texts = {
     not_imported: "not imported",
     from_mapping: "as in the mapping",
     sample: "for example %{value}",
-    unused: "Columns that are not imported: %{names}",
+    unused:
+      "This column is not imported until you choose its field below: %{names} |||| These columns are not imported until you choose their fields below: %{names}",
     match: "Find the record to change by",
     match_id: "ID",
     match_none: "nothing: every row is a new record",
@@ -324,7 +330,8 @@ export const texts = {
     stop: "Stop",
     back: "Back",
     again: "Another file",
-    nothing_stored: "Nothing is stored yet.",
+    nothing_stored:
+      "This was a trial: nothing is stored yet. Look at what each row would change, and leave out what you do not want.",
     check_created: "%{count} new",
     check_updated: "%{count} changed",
     check_unchanged: "%{count} unchanged",

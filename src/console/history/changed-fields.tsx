@@ -1,6 +1,6 @@
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { groupOf, labelOf } from "../declarations.ts";
+import { fullLabelOf } from "../declarations.ts";
 import { differences, type RecordValues } from "./history.ts";
 
 /** What a change did to a record, field by field. */
@@ -21,8 +21,7 @@ export function ChangedFields({
           {fields.map((field) => (
             <TableRow key={field.path}>
               <TableCell component="th" scope="row" sx={{ color: "text.secondary", whiteSpace: "nowrap" }}>
-                {groupOf(field.path) && `${labelOf(groupOf(field.path))}: `}
-                {labelOf(field.path)}
+                {fullLabelOf(field.path)}
               </TableCell>
               <TableCell>
                 {field.before && (

@@ -1,6 +1,6 @@
-import { Box, Stack, TextField, Typography } from "@mui/material";
+import { Alert, Box, Stack, TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { fullLabelOf, type ResourceDeclaration } from "../declarations.ts";
 import type { FileLook, Mapping } from "./imports.ts";
 import { columnOf, withColumn } from "./mappings.ts";
 
@@ -20,6 +20,11 @@ export function ColumnTable({ look, resource, mapping, onChange }: ColumnTablePr
   const fields = [{ path: "ID", required: false }, ...resource.fields];
   return (
     <Stack spacing={1.5}>
+      {unused.length > 0 && (
+        <Alert severity="warning" sx={{ overflowWrap: "anywhere" }}>
+          {translate("import.unused", { smart_count: unused.length, names: unused.join(", ") })}
+        </Alert>
+      )}
       <Box
         sx={{
           display: "grid",
@@ -39,11 +44,6 @@ export function ColumnTable({ look, resource, mapping, onChange }: ColumnTablePr
           />
         ))}
       </Box>
-      {unused.length > 0 && (
-        <Typography variant="body2" color="textSecondary" sx={{ overflowWrap: "anywhere" }}>
-          {translate("import.unused", { names: unused.join(", ") })}
-        </Typography>
-      )}
     </Stack>
   );
 }
@@ -64,8 +64,7 @@ function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoi
   const translate = useTranslate();
   const column = columns.find(({ name }) => name === columnOf(entry));
   const sample = column?.samples.find((text) => text !== "");
-  const group = groupOf(path);
-  const label = group ? `${labelOf(group)}: ${labelOf(path).toLowerCase()}` : labelOf(path);
+  const label = fullLabelOf(path);
   const isOther = entry !== undefined && typeof entry !== "string";
   return (
     <TextField

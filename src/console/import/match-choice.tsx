@@ -1,6 +1,6 @@
 import { TextField } from "@mui/material";
 import { useTranslate } from "react-admin";
-import type { ResourceDeclaration } from "../declarations.ts";
+import { fullLabelOf, type ResourceDeclaration } from "../declarations.ts";
 import type { Mapping } from "./imports.ts";
 
 interface MatchChoiceProps {
@@ -31,7 +31,7 @@ export function MatchChoice({ resource, mapping, value, onChange }: MatchChoiceP
       <option value="ID">{translate(isThere("ID") ? "import.match_id" : "import.match_none")}</option>
       {paths.map((path) => (
         <option key={path} value={path}>
-          {path}
+          {fullLabelOf(path)}
         </option>
       ))}
     </TextField>

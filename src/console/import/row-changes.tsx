@@ -1,5 +1,6 @@
 import { Box } from "@mui/material";
 import { useTranslate } from "react-admin";
+import { fullLabelOf } from "../declarations.ts";
 import { differences } from "../history/history.ts";
 import type { ImportRow } from "./imports.ts";
 
@@ -14,7 +15,7 @@ export function RowChanges({ row }: { readonly row: ImportRow }) {
     return (
       <Box sx={{ color: "error.main", overflowWrap: "anywhere" }}>
         {faults.slice(0, maxFaults).map(({ field, detail }) => (
-          <div key={field + detail}>{field ? `${field}: ${detail}` : detail}</div>
+          <div key={field + detail}>{field ? `${fullLabelOf(field)}: ${detail}` : detail}</div>
         ))}
         {faults.length > maxFaults && translate("import.more_faults", { count: faults.length - maxFaults })}
       </Box>
@@ -25,7 +26,7 @@ export function RowChanges({ row }: { readonly row: ImportRow }) {
     <Box sx={{ overflowWrap: "anywhere" }}>
       {differences(before, after).map(({ path, before: old, after: now }) => (
         <div key={path}>
-          {path}:{" "}
+          {fullLabelOf(path)}:{" "}
           {old && (
             <Box component="del" sx={{ color: "error.main" }}>
               {old}

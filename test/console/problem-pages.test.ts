@@ -1,0 +1,40 @@
+// What the admin listener shows to someone who types an address into a browser, and to programs.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+
+let server: TestConsole;
+beforeAll(async () => {
+  server = await startTestConsole();
+});
+afterAll(() => server.stop());
+
+/** What a browser sends for a page. */
+const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+
+const get = (path: string, headers: Record<string, string>) => fetch(`${server.adminUrl}${path}`, { headers });
+
+test.each([
+  ["an address at which there is nothing", "/brands", {}, 404, "There is nothing at this address"],
+  ["a hostname that is not allowed", "/", { Host: "shop.example" }, 421, "--admin-host"],
+  ["an API that needs a session", "/operator/sites", {}, 401, "Go to the console"],
+])("a browser gets a page for %s", async (_, path, headers, status, text) => {
+  const response = await get(path, { Accept: browser, ...headers });
+  expect([response.status, response.headers.get("Content-Type")]).toEqual([status, "text/html; charset=utf-8"]);
+  expect(response.headers.get("Content-Security-Policy")).toContain("default-src 'none'");
+  const page = await response.text();
+  expect(page).toContain(text);
+  expect(page).toContain(response.headers.get("X-Request-Id") as string);
+});
+
+test("a program gets a problem document", async () => {
+  for (const accept of ["*/*", "application/json", "text/plain"]) {
+    const response = await get("/brands", { Accept: accept });
+    expect([response.status, response.headers.get("Content-Type")]).toEqual([404, "application/problem+json"]);
+  }
+});
+
+test("the page does not run what is in the address", async () => {
+  const response = await get("/operator/sites/%3Cscript%3Ealert(1)%3C%2Fscript%3E/keys", { Accept: browser });
+  expect(await response.text()).not.toContain("<script");
+});
