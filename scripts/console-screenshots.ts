@@ -3,23 +3,39 @@
 import { mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openBrowser } from "../test/support/browser.ts";
-import { desktop, openConsole, phone } from "../test/support/console-page.ts";
-import { startShop } from "../test/support/console-shop.ts";
+import { type ConsolePage, desktop, openConsole, phone } from "../test/support/console-page.ts";
+import { fileWithFaults, startScene } from "../test/support/console-scene.ts";
+import { madeUpTraffic } from "../test/support/console-traffic.ts";
 
 const folder = fileURLToPath(new URL("../docs/console", import.meta.url));
 mkdirSync(folder, { recursive: true });
-const [server, browser] = await Promise.all([startShop(), openBrowser()]);
+const [server, browser] = await Promise.all([startScene(), openBrowser()]);
 let bytes = 0;
 try {
   for (const [place, size] of Object.entries({ desk: desktop, phone })) {
     for (const colorScheme of ["light", "dark"] as const) {
       const view = await openConsole(browser, server, { ...size, colorScheme });
-      for (const [name, path] of Object.entries(server.pages)) {
-        await view.show(path);
+      const shoot = async (name: string) => {
         const file = `${folder}/${name}-${place}-${colorScheme}.jpg`;
         await view.page.screenshot({ path: file, type: "jpeg", quality: 60, scale: "css" });
         bytes += statSync(file).size;
+      };
+      await view.page.route("**/operator/traffic", (route) =>
+        route.fulfill({ json: { points: madeUpTraffic(Date.now()) } }),
+      );
+      await view.page.reload();
+      for (const [name, path] of Object.entries(server.pages)) {
+        await view.show(path);
+        if (name === "webhooks") await showDeliveries(view);
+        await shoot(name);
       }
+      await checkFile(view);
+      await shoot("import-check");
+      await view.page.goto(`${server.adminUrl}/?signed-out`);
+      await view.page.evaluate("fetch('/operator/session', { method: 'DELETE' })");
+      await view.page.goto(server.adminUrl);
+      await view.field("Link").waitFor();
+      await shoot("sign-in");
       await view.finish();
     }
   }
@@ -28,3 +44,18 @@ try {
   await server.stop();
 }
 console.log(`docs/console: ${bytes} bytes`);
+
+async function showDeliveries({ page }: ConsolePage): Promise<void> {
+  await page.getByRole("button", { name: "Deliveries" }).first().click();
+  await page.getByText("no response within").waitFor();
+}
+
+/** Shows what a file with faults would change. */
+async function checkFile({ page, show, button }: ConsolePage): Promise<void> {
+  await show("shop/import");
+  const file = { name: "supplier.csv", mimeType: "text/csv", buffer: Buffer.from(fileWithFaults) };
+  await page.locator("input[type=file]").first().setInputFiles(file);
+  await button("Check").click();
+  await page.getByRole("button", { name: "2 changed" }).click();
+  await page.getByText("SUP-207").waitFor();
+}

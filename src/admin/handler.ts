@@ -11,7 +11,7 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
 import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 import { requireSameOrigin } from "./origin.ts";
-import { isPageWanted, toProblemPage } from "./problem-page.ts";
+import { isPageWanted, problemAsPage } from "./problem-page.ts";
 import { Router } from "./router.ts";
 
 export interface AdminContent {
@@ -101,7 +101,7 @@ export class AdminHandler implements Handler {
     const { code, message, faults, headers, retryAfter } = this.#toRefusal(id, error);
     const status = statusOf(code);
     const more = { ...(retryAfter === undefined ? {} : { "Retry-After": String(retryAfter) }), ...headers };
-    if (asPage) return toAdminResponse(id, withHeaders(toProblemPage({ status, detail: message, id }), more));
+    if (asPage) return toAdminResponse(id, withHeaders(problemAsPage({ status, detail: message, id }), more));
     const problem = { status, detail: message, instance: id, code };
     const body = JSON.stringify(faults.length > 0 ? { ...problem, errors: faults } : problem);
     return toAdminResponse(id, { status, body, headers: { "Content-Type": json.problemType, ...more } });

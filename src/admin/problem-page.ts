@@ -16,7 +16,7 @@ export function isPageWanted({ method, headers }: WireRequest): boolean {
   return method === "GET" && /(^|,)\s*text\/html\b/.test(headers.get("accept") ?? "");
 }
 
-export function toProblemPage({ status, detail, id }: ShownProblem): AdminContent {
+export function problemAsPage({ status, detail, id }: ShownProblem): AdminContent {
   const nonce = randomText(22);
   const body = `<!doctype html>
 <html lang="en">

@@ -2,6 +2,7 @@
 
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "./console.ts";
+import type { TestServerOptions } from "./server.ts";
 
 const brands = [
   "Alder & Co",
@@ -38,9 +39,9 @@ interface Shop extends TestConsole {
 }
 
 /** Starts a server with a shop and another one, whose name is `outlet`. */
-export async function startShop(): Promise<Shop> {
-  const server = await startTestConsole();
-  await addSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, Date.now());
+export async function startShop(options: TestServerOptions = {}): Promise<Shop> {
+  const server = await startTestConsole(options);
+  await addSite(server.engine, "outlet", { hostnames: ["outlet.example"] }, options.now?.() ?? Date.now());
   const anna = await server.signIn("anna");
   const records = "/sites/shop/records";
   for (const Name of brands) await anna.call("POST", `${records}/brands`, { Name });
