@@ -27,7 +27,12 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
   MuiTextField: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
   MuiFormControl: { defaultProps: { variant: "outlined", margin: "dense", size: "small", fullWidth: true } },
   MuiCard: { defaultProps: { variant: "outlined" } },
-  MuiButton: { defaultProps: { disableElevation: true } },
+  // Small buttons are beside each other, where the words separate them well enough.
+  MuiButton: {
+    defaultProps: { disableElevation: true },
+    styleOverrides: { sizeSmall: { minWidth: 0, padding: "4px 8px" } },
+  },
+  MuiDrawer: { styleOverrides: { paper: { backgroundImage: "none" } } },
   MuiTableCell: {
     styleOverrides: {
       root: { "&.MuiTableCell-paddingCheckbox": { padding: "0 8px" } },
@@ -49,7 +54,8 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
         margin: "1px 8px",
         borderRadius: 8,
         paddingLeft: 12,
-        "& .MuiListItemIcon-root": { minWidth: 40 },
+        paddingRight: 8,
+        "& .MuiListItemIcon-root": { minWidth: 36 },
         "&.RaMenuItemLink-active": {
           color: theme.palette.primary.main,
           backgroundColor: theme.palette.action.selected,

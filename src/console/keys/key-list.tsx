@@ -35,7 +35,7 @@ export function KeyTable({ keys, onTask }: KeyListProps) {
         <TableHead>
           <TableRow>
             {columns.map((name) => (
-              <TableCell key={name} sx={{ whiteSpace: "nowrap" }}>
+              <TableCell key={name} sx={{ whiteSpace: "nowrap", px: { md: 1.25, lg: 1.5 } }}>
                 {translate(`keys.${name}`)}
               </TableCell>
             ))}
@@ -63,8 +63,8 @@ const colorOf = ({ state }: ApiKey) => (state === "valid" ? "text.primary" : "te
 function KeyRow({ apiKey, onTask }: KeyProps) {
   const facts = useKeyFacts(apiKey);
   return (
-    <TableRow hover sx={{ "& > td": { color: colorOf(apiKey), whiteSpace: "nowrap" } }}>
-      <TableCell style={{ whiteSpace: "normal", minWidth: 180 }}>
+    <TableRow hover sx={{ "& > td": { color: colorOf(apiKey), whiteSpace: "nowrap", px: { md: 1.25, lg: 1.5 } } }}>
+      <TableCell style={{ whiteSpace: "normal", minWidth: 130 }}>
         <KeyName apiKey={apiKey} />
       </TableCell>
       {Object.entries(facts).map(([name, fact]) => (

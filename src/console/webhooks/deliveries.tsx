@@ -46,14 +46,16 @@ function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly 
       sx={{
         display: "grid",
         gridTemplateColumns: columns,
-        columnGap: 2,
+        columnGap: { xs: 1, sm: 2 },
         alignItems: "center",
         py: 0.75,
         borderTop: 1,
         borderColor: "divider",
       }}
     >
-      <Typography variant="body2">{toExactMoment(at)}</Typography>
+      <Typography variant="body2" sx={{ fontSize: { xs: 13, sm: 14 } }}>
+        {toExactMoment(at)}
+      </Typography>
       <Stack sx={{ alignItems: "flex-start" }}>
         <Chip
           size="small"
