@@ -371,6 +371,7 @@ export const texts = {
     many_delete: "deleted %{count}",
     and: "and",
     actor_console: "%{name}",
+    actor_key: "%{name} (key)",
     actor_operator: "%{name} (command line)",
     undo: "Undo",
     undo_title: "Undo these changes?",

@@ -1,4 +1,5 @@
 import { useTranslate } from "react-admin";
+import { useKeys } from "../keys/keys.ts";
 import { useDeclared } from "../site-context.ts";
 import type { HistoryItem } from "./history.ts";
 
@@ -36,10 +37,13 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Who made a change, as people say it: `console:anna` as `anna`, `operator:root` as `root (command line)`. */
+/** Who made a change, as people say it: `console:anna` as `anna`, `operator:root` as `root (command line)`, a key by what it is for. */
 export function useActorName(): (actor: string) => string {
   const translate = useTranslate();
+  const { data: keys } = useKeys();
   return (actor) => {
+    const label = keys?.find(({ prefix }) => prefix === actor)?.label;
+    if (label) return translate("history.actor_key", { name: label });
     const [kind = "", ...rest] = actor.split(":");
     const name = rest.join(":");
     if (name === "") return actor;

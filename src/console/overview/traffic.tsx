@@ -5,7 +5,7 @@ import { Plot } from "./plot.tsx";
 
 const rate = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
 const toMilliseconds = (value: number) =>
-  `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 }).format(value)} ms`;
+  `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 }).format(value)} ms`;
 
 /** What the server did in the last hour. */
 export function Traffic() {
