@@ -83,6 +83,19 @@ describe("by keyboard alone", () => {
     expect(await isFocused(make)).toBe(true);
   });
 
+  test("columns are chosen, and remembered", async () => {
+    await view.show("shop/brands");
+    await tabTo(view.button("Columns"));
+    await press("Enter");
+    await page.getByRole("menuitemcheckbox", { name: "County", checked: false }).waitFor();
+    await page.keyboard.type("Coun");
+    await press("Enter");
+    await page.getByRole("menuitemcheckbox", { name: "County", checked: true }).waitFor();
+    await press("Escape");
+    await page.reload();
+    await page.getByRole("columnheader", { name: "County" }).waitFor();
+  });
+
   test("letters that are typed into a field are no shortcuts", async () => {
     await view.show("shop/brands");
     await press("/");

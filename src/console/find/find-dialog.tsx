@@ -4,6 +4,7 @@ import {
   Button,
   Dialog,
   DialogContent,
+  DialogTitle,
   IconButton,
   InputAdornment,
   List,
@@ -16,6 +17,7 @@ import { type KeyboardEvent, useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import { labelOf } from "../declarations.ts";
+import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared } from "../site-context.ts";
 import { type FoundRecord, useFind } from "./find.ts";
@@ -83,9 +85,9 @@ function OpenFind() {
       onClose={close}
       fullWidth
       maxWidth="sm"
-      aria-label={translate("find.title")}
       sx={{ "& .MuiDialog-container": { alignItems: "flex-start" } }}
     >
+      <DialogTitle sx={forScreenReaders}>{translate("find.title")}</DialogTitle>
       <DialogContent>
         <TextField
           autoFocus

@@ -10,9 +10,10 @@ import {
   useRedirect,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
-import { capitalized, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { capitalized, type ResourceDeclaration } from "../declarations.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
+import { columnLabel, useHiddenColumns } from "./columns.ts";
 import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
@@ -77,18 +78,18 @@ function PhoneList({ resource }: RecordTableProps) {
 /** All fields as columns, of which the first ones are shown until others are chosen. */
 function Columns({ resource }: RecordTableProps) {
   const paths = resource.fields.map(({ path }) => path);
-  const shown = firstColumns(paths);
+  const [hidden] = useHiddenColumns(resource);
   return (
     <DataTable
       rowClick="edit"
       size="small"
       bulkActionButtons={<DeleteSelected />}
       empty={<NoRecords resource={resource} />}
-      hiddenColumns={paths.filter((path) => !shown.includes(path))}
+      hiddenColumns={hidden}
     >
       <DataTable.Col source="id" label="ID" />
       {paths.map((path) => (
-        <DataTable.Col key={path} source={path} label={labelWithGroup(path)}>
+        <DataTable.Col key={path} source={path} label={columnLabel(path)}>
           {path === "Name" ? <NameLink /> : undefined}
         </DataTable.Col>
       ))}
@@ -99,16 +100,6 @@ function Columns({ resource }: RecordTableProps) {
 function DeleteSelected() {
   const { onUnselectItems } = useListContext();
   return <BulkDeleteButton mutationMode="pessimistic" mutationOptions={{ onSuccess: () => onUnselectItems() }} />;
-}
-
-/** The fields of the record itself, and where it is. */
-function firstColumns(paths: readonly string[]): string[] {
-  const own = paths.filter((path) => groupOf(path) === "");
-  return [...own.slice(0, 4), ...paths.filter((path) => /\.(Town|Country)$/.test(path))];
-}
-
-function labelWithGroup(path: string): string {
-  return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
 }
 
 /** The form for the record that the address names, over the list. */

@@ -1,14 +1,16 @@
 import AddIcon from "@mui/icons-material/Add";
 import ImportIcon from "@mui/icons-material/ImportExport";
 import { Box, Button, Stack, type Theme, useMediaQuery } from "@mui/material";
-import { ColumnsButton, useListContext, useTranslate } from "react-admin";
+import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { PhoneTitle } from "../shell/page.tsx";
 import { useSite } from "../site-context.ts";
+import { ColumnsMenu } from "./columns-menu.tsx";
 
 /** What can be done with a list of records, above it. */
-export function TableActions({ resource: { path, singular } }: { readonly resource: ResourceDeclaration }) {
+export function TableActions({ resource }: { readonly resource: ResourceDeclaration }) {
+  const { path, singular } = resource;
   const translate = useTranslate();
   const site = useSite();
   const { total, defaultTitle } = useListContext();
@@ -33,7 +35,7 @@ export function TableActions({ resource: { path, singular } }: { readonly resour
           <Button component={Link} to={`/${site}/import?resource=${path}`} size="small" startIcon={<ImportIcon />}>
             {translate("record.import")}
           </Button>
-          {total !== 0 && <ColumnsButton />}
+          {total !== 0 && <ColumnsMenu resource={resource} />}
         </>
       )}
       <Button

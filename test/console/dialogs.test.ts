@@ -1,0 +1,133 @@
+// What opens over a page, for people who use a keyboard or a screen reader: axe finds nothing, in either colour scheme, and Escape closes it.
+
+import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { findings } from "../support/axe.ts";
+import { openBrowser, openPage } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
+
+let server: Awaited<ReturnType<typeof startShop>>;
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
+  view = await openConsole(browser, server);
+  page = view.page;
+});
+afterAll(async () => {
+  await view.finish(/401|412/);
+  await browser.close();
+  await server.stop();
+});
+
+/** What is open; accessibility.test.ts looks at the pages below. */
+const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
+
+/** What axe finds in what is open; in dark colours, only where they are too much alike. */
+async function findingsInBoth(shown: Page): Promise<string[]> {
+  // Menus are no part of the page's regions.
+  const light = (await findings(shown, undefined, above)).filter((finding) => !finding.startsWith("region:"));
+  await shown.emulateMedia({ colorScheme: "dark" });
+  await shown.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  const dark = await findings(shown, ["color-contrast"], above);
+  await shown.emulateMedia({ colorScheme: "light" });
+  return [...light, ...dark.map((finding) => `dark: ${finding}`)];
+}
+
+const click = (name: string | RegExp) => () => view.button(name).first().click();
+const dialog = () => page.getByRole("dialog").last();
+
+/** Where it is, and what opens it; then what is waited for, unless it is a dialog. */
+const opened: [name: string, path: string, open: () => Promise<void>, shown?: string][] = [
+  ["the search over all shops", "shop", () => page.keyboard.press("Control+k")],
+  ["the shortcuts", "shop", () => page.keyboard.press("?")],
+  ["the menu of the operator", "shop", click(/^anna$/), "menu"],
+  ["the choice of shops", "shop", () => page.getByRole("combobox", { name: "Shop" }).click(), "listbox"],
+  ["the form of a new record", "shop/brands/create", async () => {}],
+  ["the form of a record", "shop/brands/1", async () => {}],
+  ["the choice of columns", "shop/brands", click("Columns"), "menu"],
+  ["a new key", "shop/keys", click("New key")],
+  ["a key to replace", "shop/keys", click(/^Replace/)],
+  ["a key to revoke", "shop/keys", click(/^Revoke/)],
+  ["a new shop", "shop/sites", click("New shop")],
+  ["a shop to suspend", "shop/sites", click(/^Suspend/)],
+  ["a shop to remove", "shop/sites", click(/^Remove/)],
+  ["a new operator", "shop/operators", click("New operator")],
+  ["an operator to remove", "shop/operators", click(/^Remove/)],
+  ["a new webhook", "shop/webhooks", click("New webhook")],
+];
+
+afterEach(async () => {
+  for (let i = 0; i < 2; i++) await page.keyboard.press("Escape");
+});
+
+test.each(opened)("%s", async (_, path, open, role = "dialog") => {
+  await view.show(path);
+  await open();
+  const shown = page.locator(`${above} [role=${role}]`).last();
+  await shown.waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await shown.waitFor({ state: "hidden" });
+});
+
+test("a change to undo", async () => {
+  await view.show("shop/history");
+  await view
+    .button(/^Created|^Changed/)
+    .first()
+    .click();
+  await view.button("Undo").first().click();
+  await dialog().waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+});
+
+test("a form that is left, a conflict, and the notification", async () => {
+  await view.show("shop/brands/2");
+  await view.field(/^Name/).fill("Barn Owl of anna");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Discard your changes?" }).waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+  await view.button("Cancel").click();
+  const ben = await server.signIn("ben");
+  await ben.call("PATCH", "/sites/shop/records/brands/2", { Name: "Barn Owl of ben" });
+  await view.button("Save").click();
+  await page.getByRole("radio").first().waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+  await view.button("Save the chosen values").click();
+  await page.getByRole("alert").getByText("Saved").waitFor();
+  await view.field(/^Name/).waitFor({ state: "hidden" });
+  expect(await findingsInBoth(page)).toEqual([]);
+});
+
+test("a new key that is shown once", async () => {
+  await view.show("shop/keys");
+  await view.button("New key").click();
+  await view.button("Create").click();
+  await view.field("Try it").waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+  await view.button("Done").click();
+});
+
+test("the end of the session", async () => {
+  const { call } = await server.signIn("anna");
+  await call("DELETE", "/sessions");
+  await page.evaluate("location.assign('#/shop/history')");
+  await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
+  expect(await findingsInBoth(page)).toEqual([]);
+});
+
+test("the page that asks to sign in, also with a link that was used", async () => {
+  const { page: other } = await openPage(browser, server.adminUrl, 375, 740);
+  await other.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await other.goto(server.adminUrl);
+  await other.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(await findingsInBoth(other)).toEqual([]);
+  await other.goto(`${server.adminUrl}/#sign-in=${"x".repeat(32)}`);
+  await other.getByRole("alert").waitFor();
+  expect(await findingsInBoth(other)).toEqual([]);
+  await other.context().close();
+});
