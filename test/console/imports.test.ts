@@ -214,7 +214,7 @@ describe.each(engines)("imports on $name", (kind) => {
     while ((await stored()) === 0) await Bun.sleep(1);
     await end(ben);
     if (!isStopped) {
-      while ((await stored()) < 30_000) await Bun.sleep(5);
+      while ((await stored()) < 30_000) await Bun.sleep(200);
       return;
     }
     let [before, after] = [-1, await stored()];
