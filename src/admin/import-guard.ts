@@ -25,10 +25,11 @@ export function guardedEngine(call: Call, begun: BegunImport): Engine {
 
 /** @throws Refusal `forbidden` */
 async function requireStill(call: Call, begun: BegunImport): Promise<void> {
-  const operator = begun.outlivesSession ? await currentOperator(call) : await operatorOfSession(call);
+  // The session first: it may end just now.
+  const operator = (await operatorOfSession(call)) ?? (begun.outlivesSession ? await currentOperator(call) : undefined);
   if (operator && mayManage(operator, begun.site)) return;
   const reason = operator ? "may no longer manage this shop" : "was signed out or removed";
-  throw new Refusal("forbidden", `the import was stopped, because ${begun.operator} ${reason}`);
+  throw new Refusal("forbidden", `the import was stopped, because ${call.session.operator.Name} ${reason}`);
 }
 
 async function operatorOfSession(call: Call): Promise<ListedOperator | undefined> {

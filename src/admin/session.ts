@@ -50,11 +50,11 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
 
 /**
  * The path with which sessions begin and end, and that of all sessions of an operator.
- * @param onSignOut is called with the name of an operator who signs out in one browser, or everywhere
+ * @param onSignOut is called with the ID of an operator who signs out in one browser, or everywhere
  */
 export function sessionRoutes(
   dependencies: SessionDependencies,
-  onSignOut: (operator: string, isEverywhere: boolean) => Promise<void>,
+  onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>,
 ): [path: string, route: AdminRoute][] {
   const { engine, now } = dependencies;
   const buckets = new Buckets<"sign-in">();
@@ -73,8 +73,9 @@ export function sessionRoutes(
         },
         async DELETE({ request }) {
           const session = await findOwn(request, dependencies);
-          await endSession(engine, secretIn(request.headers) ?? "");
-          if (session) await onSignOut(session.operator.Name, false);
+          // First: what goes on without the session must not find it ended before.
+          if (session) await onSignOut(session.operator.ID, false);
+          if (session) await endSession(engine, secretIn(request.headers) ?? "");
           return ended(request);
         },
       },
@@ -85,7 +86,7 @@ export function sessionRoutes(
         async DELETE({ request }) {
           const { operator } = await sessionOf(request, dependencies);
           await signOutEverywhere(engine, operator.Name);
-          await onSignOut(operator.Name, true);
+          await onSignOut(operator.ID, true);
           return ended(request);
         },
       },

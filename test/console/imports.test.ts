@@ -225,6 +225,28 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(after).toBeLessThan(30_000);
   });
 
+  test("an import goes on also with rows that are stored just after the session ended", async () => {
+    await newSite();
+    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
+    const ben = await server.signIn("ben", [site]);
+    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
+    await ben.call("POST", `${path}/check`, { format: "csv" });
+    await ended(path, ben);
+    await ben.call("POST", `${path}/run`, {});
+    const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
+    while ((await stored()) === 0) await Bun.sleep(1);
+    const { takeCredential } = server.engine;
+    const slowly = async (digest: string) => {
+      const taken = await takeCredential(digest);
+      for (const before = await stored(); (await stored()) < Math.min(before + 2000, 30_000); ) await Bun.sleep(20);
+      return taken;
+    };
+    Object.assign(server.engine, { takeCredential: slowly });
+    expect((await ben.call("DELETE", "/session")).status).toBe(204);
+    Object.assign(server.engine, { takeCredential });
+    while ((await stored()) < 30_000) await Bun.sleep(20);
+  });
+
   test("an import that was stopped for its operator says so, and what it has stored", async () => {
     await newSite();
     await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
