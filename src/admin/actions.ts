@@ -6,7 +6,9 @@ import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { actingAs } from "../operator/acting.ts";
+import { mayManage } from "../operator/operator-sites.ts";
 import { findSite, type SiteRecord } from "../operator/sites.ts";
+import type { WireRequest } from "../wire/request.ts";
 import { acceptsCoding } from "./accepted-codings.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
 import { readJsonObject } from "./json-body.ts";
@@ -59,10 +61,8 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
     route[method] = async (exchange) => {
       const call = await toCall(exchange, dependencies);
       if (scope === "all") requireAllSites(call.session);
-      const respond = async () => toContent(await run(call), exchange);
       const key = method === "GET" ? null : exchange.request.headers.get("idempotency-key");
-      if (key === null) return respond();
-      return repeats.once(call.session.operator.Name, key, `${method} ${exchange.request.target}`, respond);
+      return key === null ? toContent(await run(call), exchange) : runOnce(call, key, run, repeats);
     };
   }
   return routes;
@@ -72,6 +72,29 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 export function requireAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
   throw new Refusal("forbidden", "only operators of all sites may do this");
+}
+
+/** Runs an action unless it was run for this key before. @throws Refusal `not-found` when the operator may no longer manage the site */
+async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Promise<AdminContent> {
+  const { operator } = call.session;
+  const attempt = { operator: operator.ID, key, request: await identityOf(call.request) };
+  const { content, site } = await repeats.once(attempt, async () => {
+    let used: SiteRecord | undefined;
+    const site = async () => {
+      used = await call.site();
+      return used;
+    };
+    return { content: toContent(await run({ ...call, site }), call), site: used?.ID };
+  });
+  // The path does not tell: the site may have another name by now, or none because this request has removed it.
+  if (site !== undefined && !mayManage(operator, site)) throw unknownSite(call.parameters.site);
+  return content;
+}
+
+async function identityOf(request: WireRequest): Promise<string> {
+  const { method, target, headers } = request;
+  const body = Bun.SHA256.hash(await request.body(), "hex");
+  return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 
 async function toCall(exchange: AdminExchange, dependencies: ActionDependencies): Promise<Call> {
@@ -93,8 +116,15 @@ async function toCall(exchange: AdminExchange, dependencies: ActionDependencies)
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
   const { siteNames } = operator;
   // For an operator of some sites, the others do not exist.
-  if (siteNames && !siteNames.includes(name)) throw new Refusal("not-found", `unknown site \`${name}\``);
-  return findSite(engine, name);
+  if (siteNames && !siteNames.includes(name)) throw unknownSite(name);
+  const site = await findSite(engine, name);
+  // Another site may just have got this name.
+  if (!mayManage(operator, site.ID)) throw unknownSite(name);
+  return site;
+}
+
+function unknownSite(name = ""): Refusal {
+  return new Refusal("not-found", `unknown site \`${name}\``);
 }
 
 /** Characters from which on a response is compressed: what has a secret is shorter. A list of 1,000 sites has 138,000, and 12,000 then. */

@@ -91,7 +91,9 @@ export class AdminHandler implements Handler {
     const found = this.#router.find(path);
     if (!found) throw new Refusal("not-found", "there is nothing at this path");
     const { route, parameters } = found;
-    const respond = route[method === "HEAD" ? "GET" : method];
+    const name = method === "HEAD" ? "GET" : method;
+    // A method may be any token, also `constructor`.
+    const respond = Object.hasOwn(route, name) ? route[name] : undefined;
     if (!respond) throw wrongMethod(method, route);
     if (method !== "GET" && method !== "HEAD") requireSameOrigin(headers);
     return respond({ request, query: new URLSearchParams(query), parameters });

@@ -12,7 +12,8 @@ import { ImportJob } from "../operator/import-job.ts";
 /** An import of an operator into a site. */
 export interface BegunImport {
   readonly id: string;
-  readonly operator: string;
+  /** ID of the operator: a name may be that of another one later. */
+  readonly operator: number;
   readonly site: number;
   /** Of the file, as the operator knows it. */
   readonly name: string;
@@ -53,7 +54,7 @@ export class Imports {
   }
 
   /** Begins an import. One that the operator has left may be removed for it. @throws Refusal `too-many-requests`, `unavailable` */
-  begin(operator: string, site: number, resource: Resource, name: string): BegunImport {
+  begin(operator: number, site: number, resource: Resource, name: string): BegunImport {
     this.#makeRoom(operator);
     const id = randomText(16);
     const job = keeping(() => new ImportJob(join(this.#openFolder(), id), resource, this.#onError));
@@ -72,7 +73,7 @@ export class Imports {
   }
 
   /** @throws Refusal `not-found`, also for the import of another operator or into another site */
-  find(operator: string, site: number, id: string): BegunImport {
+  find(operator: number, site: number, id: string): BegunImport {
     const found = this.#imports.get(id);
     if (found?.operator !== operator || found.site !== site)
       throw new Refusal("not-found", "there is no such import; it may have ended");
@@ -112,7 +113,7 @@ export class Imports {
    * Removes the imports of an operator who signs out, or is signed out. One that is being stored goes on if that was in one browser only;
    * otherwise it ends by itself, see import-guard.ts.
    */
-  async leave(operator: string, isEverywhere: boolean): Promise<void> {
+  async leave(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {
       if (one.operator !== operator) continue;
       if (one.job.state !== "running") await this.remove(one);
@@ -129,7 +130,7 @@ export class Imports {
   }
 
   /** Removes the operator's import that was used least lately, at the bound. @throws Refusal `too-many-requests` */
-  #makeRoom(operator: string): void {
+  #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
     const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.usedAt - other.usedAt);

@@ -67,9 +67,7 @@ export function sessionRoutes(
         async POST({ request }) {
           const link = readText(await inTime(readJsonObject(request)), "link");
           const { secret, ...session } = await limited(buckets, now(), () => beginSession(engine, link, now()));
-          const { body, headers } = toShown(session);
-          const cookie = toCookie(request.headers, secret, sessionLifetime);
-          return { body, headers: { ...headers, "Set-Cookie": cookie } };
+          return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
         },
         async DELETE({ request }) {
           const session = await findOwn(request, dependencies);
@@ -135,6 +133,10 @@ function toShown(session: Session | undefined): AdminContent {
   };
   const body = JSON.stringify(shown ?? { operator: null });
   return { body, headers: { "Content-Type": "application/json" } };
+}
+
+function withCookie({ headers, ...content }: AdminContent, cookie: string): AdminContent {
+  return { ...content, headers: { ...headers, "Set-Cookie": cookie } };
 }
 
 function ended({ headers }: WireRequest): AdminContent {

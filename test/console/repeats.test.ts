@@ -1,6 +1,10 @@
 // Requests of the console that are sent twice: nothing is done twice.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Repeats } from "../../src/admin/repeats.ts";
+import { setOperatorSites } from "../../src/operator/operator-sites.ts";
+import { removeOperator } from "../../src/operator/operators.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 
 let server: TestConsole;
@@ -45,4 +49,87 @@ test("what failed is done again, and what is older than ten minutes is new", asy
   now += 10 * 60_000;
   await anna.call("POST", brands, { Name: "c" }, keyed("c"));
   expect(await numberOf(brands, "records")).toBe(before + 2);
+});
+
+test("a key is not that of another operator who has the name later", async () => {
+  const create = (client: ConsoleClient) =>
+    client.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("d"));
+  const first = await create(await server.signIn("carl"));
+  await removeOperator(server.engine, "carl", now);
+  const second = await create(await server.signIn("carl"));
+  expect([first.status, second.status]).toEqual([200, 200]);
+  expect(second.json.key).not.toBe(first.json.key);
+});
+
+test("an operator who had to sign in again gets the first response", async () => {
+  const before = await numberOf(brands, "records");
+  for (let i = 0; i < 2; i++) await (await server.signIn("dora")).call("POST", brands, { Name: "d" }, keyed("e"));
+  expect(await numberOf(brands, "records")).toBe(before + 1);
+});
+
+test("an operator who may no longer manage the site gets no response", async () => {
+  await addSite(server.engine, "toys", {}, now);
+  const emil = await server.signIn("emil", ["shop"]);
+  const send = () => emil.call("POST", "/sites/shop/keys", { label: "till", scope: "read" }, keyed("f"));
+  expect((await send()).status).toBe(200);
+  await setOperatorSites(server.engine, "emil", ["toys"], now);
+  const again = await send();
+  expect([again.status, again.text.includes("sfk_")]).toEqual([404, false]);
+});
+
+test("what renames or removes a site can be sent again", async () => {
+  await addSite(server.engine, "games", {}, now);
+  const fred = await server.signIn("fred", ["games"]);
+  const rename = () => fred.call("PATCH", "/sites/games", { name: "plays" }, keyed("g"));
+  const remove = () => anna.call("DELETE", "/sites/plays", { name: "plays" }, keyed("h"));
+  for (const send of [rename, remove]) {
+    const first = await send();
+    expect([first.status, (await send()).text]).toEqual([200, first.text]);
+  }
+});
+
+const others: [string, unknown, Record<string, string>][] = [
+  ["another body", { Name: "z" }, {}],
+  ["a condition", { Name: "y" }, { "If-Match": '"1-1"' }],
+];
+test.each(others)("a key with %s is that of another request", async (what, body, headers) => {
+  const key = keyed(`i ${what}`);
+  expect((await anna.call("POST", brands, { Name: "y" }, key)).status).toBe(200);
+  const other = await anna.call("POST", brands, body, { ...key, ...headers });
+  expect([other.status, other.json.code]).toEqual([422, "idempotency-key-reused"]);
+});
+
+describe("what is remembered", () => {
+  const content = (body: string) => ({ content: { body, headers: {} }, site: undefined });
+  const attempt = (key: string, operator = 1) => ({ operator, key, request: "POST /" });
+  let runs = 0;
+  const done = async () => content(`run ${++runs}`);
+
+  test("is the last hundred of an operator, who cannot displace those of others", async () => {
+    const repeats = new Repeats(() => now);
+    const [other, first] = [await repeats.once(attempt("a", 2), done), await repeats.once(attempt("a"), done)];
+    for (let i = 0; i < 99; i++) await repeats.once(attempt(`b${i}`), done);
+    expect(await repeats.once(attempt("a"), done)).toBe(first);
+    for (let i = 0; i < 1000; i++) await repeats.once(attempt(`c${i}`), done);
+    expect(await repeats.once(attempt("a"), done)).not.toBe(first);
+    expect(await repeats.once(attempt("a", 2), done)).toBe(other);
+  });
+
+  test("is all that is under way", async () => {
+    const repeats = new Repeats(() => now);
+    const { promise, resolve } = Promise.withResolvers<ReturnType<typeof content>>();
+    const first = repeats.once(attempt("a"), () => promise);
+    for (let i = 0; i < 200; i++) await repeats.once(attempt(`b${i}`), done);
+    now += 20 * 60_000;
+    const second = repeats.once(attempt("a"), done);
+    resolve(content("first"));
+    expect(await Promise.all([first, second])).toEqual([content("first"), content("first")]);
+  });
+
+  test("is no response that is long", async () => {
+    const repeats = new Repeats(() => now);
+    const long = async () => content("x".repeat(64 * 1024 + 1));
+    const first = await repeats.once(attempt("a"), long);
+    expect(await repeats.once(attempt("a"), long)).not.toBe(first);
+  });
 });

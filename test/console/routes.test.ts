@@ -6,6 +6,7 @@ import { Imports } from "../../src/admin/imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import { addSite, listSites } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { exchangeOnce } from "../support/wire-client.ts";
 
 const traffic = new TrafficHistory(async () => [], Date.now);
 traffic.stop();
@@ -84,4 +85,13 @@ describe("an operator of one site", () => {
     const { json } = await anna.call("GET", "/sites/toys/records/brands");
     expect(json.records.map(({ record }: { record: { Name: string } }) => record.Name)).toEqual(["Acme"]);
   });
+});
+
+test("a method that is the name of a member of every object is refused as any other", async () => {
+  const { host, port } = new URL(server.adminUrl);
+  for (const method of ["constructor", "toString", "__proto__", "hasOwnProperty"]) {
+    const lines = [`${method} /operator/sites HTTP/1.1`, `Host: ${host}`, `Origin: ${server.adminUrl}`];
+    const [response] = await exchangeOnce(Number(port), `${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
+    expect([method, response?.status]).toEqual([method, 405]);
+  }
 });

@@ -27,7 +27,7 @@ export const exportActions: readonly Action[] = [["GET", "/operator/sites/{site}
 export function importActions(imports: Imports): readonly Action[] {
   /** For an action on an import of the operator. */
   const on = (act: (call: Call, found: BegunImport) => object | Promise<object>) => async (call: Call) =>
-    act(call, imports.find(call.session.operator.Name, (await call.site()).ID, call.parameters.id ?? ""));
+    act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
     ["POST", list, (call) => begin(call, imports)],
     ["GET", one, on((_, found) => toShown(found))],
@@ -51,7 +51,7 @@ async function begin(call: Call, imports: Imports) {
   const input = await call.input();
   const resource = resourceOf({ parameters: { resource: readText(input, "resource") } });
   const name = readText(input, "name").slice(0, maxName);
-  return toShown(imports.begin(call.session.operator.Name, site.ID, resource, name));
+  return toShown(imports.begin(call.session.operator.ID, site.ID, resource, name));
 }
 
 /** The body has the bytes. Parts are numbered from 0, and come in this order. */

@@ -63,7 +63,7 @@ async function remove(call: Call, imports: Imports) {
   const { Name } = await operatorOf(call);
   const isLast = readBoolean(await call.input(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
-  await imports.leave(Name, true);
+  await imports.leave(removed.ID, true);
   return { operator: toShown(removed), run: call.run };
 }
 
@@ -74,9 +74,9 @@ async function link(call: Call) {
 }
 
 async function signOut(call: Call, imports: Imports) {
-  const { Name } = await operatorOf(call);
+  const { ID, Name } = await operatorOf(call);
   await signOutEverywhere(call.engine, Name);
-  await imports.leave(Name, true);
+  await imports.leave(ID, true);
   return {};
 }
 
