@@ -1,16 +1,16 @@
-// Runs the tests, and ends every process that they started, also after Ctrl-C or a kill of this process. The tests are a separate process group;
-// a watchdog process kills the group when this process ends.
+// Runs the tests, and ends every process that they started, also after Ctrl-C or a kill of this process. The tests are a separate session;
+// a watchdog process kills the session when this process ends.
 //
 // Test files run in four processes, because tests spend half of their time waiting for other processes. Each file has its own globals.
 //
 // Plain JavaScript for Node, because it must run before Bun does.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const [mode, group] = process.argv.slice(2);
+const [mode, session] = process.argv.slice(2);
 
-if (mode === "--watch") await watch(Number(group));
+if (mode === "--watch") await watch(Number(session));
 else run(process.argv.slice(2));
 
 /** Runs the tests with `args`, and exits with their status. */
@@ -35,12 +35,18 @@ function endWithParent() {
   setInterval(() => process.ppid !== parent && process.exit(1), 500).unref();
 }
 
-/** Waits until standard input closes, which is when the parent ends, then kills the process group. */
-async function watch(group) {
+/** Waits until standard input closes, which is when the parent ends, then kills the session: each process of the runner has a group of its own. */
+async function watch(session) {
   for await (const _ of process.stdin);
-  try {
-    process.kill(-group, "SIGKILL");
-  } catch {
-    // All processes have ended.
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,sess="], { encoding: "utf8" });
+  const processes = stdout.split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+  const own = processes.flatMap(([pid, leader]) => (leader === session ? [pid] : []));
+  // The group too: not every system shows sessions as numbers.
+  for (const pid of [...own, -session]) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
   }
 }

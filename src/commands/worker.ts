@@ -11,11 +11,14 @@ import { type MessageOfChild, type MessageOfParent, PendingRequests } from "./me
 
 /** Seconds after which a process whose successor listens ends its idle connections. */
 const idleSecondsOfRetired = 15;
+/** Milliseconds in which a process without a parent must have stopped; it stops waiting for its clients after 10 seconds by itself. */
+const orphanTimeout = 15_000;
 /** Milliseconds in which the parent must send the metrics of all workers: it waits for a second for each, at the same time. */
 const samplesTimeout = 2000;
 
 /** Serves the public port until `end`, a message of the parent, or the end of the parent. */
 export async function serveAsWorker(config: Config, end: Promise<void>): Promise<void> {
+  const orphaned = endOfParent();
   const log = createLog(config);
   const server = await listenOnPort(config, await certificateOfParent());
   const sendSample = async (id: number) => {
@@ -30,7 +33,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
     if (message.kind === "sample") void sendSample(message.id);
   });
   await sendToParent({ kind: "listening", url: server.url, port: server.port });
-  await untilEnd(server.finish, retired, end);
+  await untilEnd(server.finish, retired, Promise.race([end, orphaned]));
   await sendSample(0);
   await server.stop();
   process.disconnect?.();
@@ -38,6 +41,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
 
 /** Serves the admin listener at `admin` until `end`, a message of the parent, or the end of the parent. */
 export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Promise<void>): Promise<void> {
+  const orphaned = endOfParent();
   const pending = new PendingRequests<readonly MetricsSample[]>();
   const retired = onMessages((message) => {
     if (message.kind === "samples") pending.respond(message.id, message.samples);
@@ -52,7 +56,7 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
-  await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, end);
+  await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([end, orphaned]));
   await engine.close();
   process.disconnect?.();
 }
@@ -72,15 +76,31 @@ function onMessages(onMessage: (message: MessageOfParent) => void): Promise<void
   });
 }
 
-/** Waits until this process has to end, and stops serving. A signal also shortens the time that idle connections get from a successor. */
+/** Waits until this process has to end, and stops serving. `end` also shortens the time that idle connections get from a successor. */
 async function untilEnd(
   stop: (idleSeconds: number) => Promise<void>,
   retired: Promise<void>,
-  signal: Promise<void>,
+  end: Promise<void>,
 ): Promise<void> {
-  const orphaned = new Promise<void>((resolve) => process.once("disconnect", resolve));
-  const end = Promise.race([signal, orphaned]).then(() => stop(0));
-  await Promise.race([end, retired.then(() => stop(idleSecondsOfRetired))]);
+  await Promise.race([end.then(() => stop(0)), retired.then(() => stop(idleSecondsOfRetired))]);
+}
+
+/**
+ * Resolves when the parent has ended, also if it did before the call. Nothing else ends a process then, so one that does not stop by itself
+ * is ended here.
+ */
+function endOfParent(): Promise<void> {
+  return new Promise((resolve) => {
+    const onEnd = () => {
+      clearInterval(look);
+      process.off("disconnect", onEnd);
+      // Not unref(): without it, nothing might be left that the event loop waits for, and the process would be busy for ever.
+      setTimeout(() => process.exit(1), orphanTimeout);
+      resolve();
+    };
+    const look = setInterval(() => process.connected || onEnd(), 1000);
+    process.once("disconnect", onEnd);
+  });
 }
 
 /** Resolves when the parent has the message, or has ended. */

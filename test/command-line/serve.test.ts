@@ -351,4 +351,15 @@ describe("serve --workers", () => {
     server.kill("SIGKILL");
     await waitFor(() => workers.every((pid) => !isAlive(pid)), "the workers' end");
   });
+
+  test("end when their parent is killed while they start", async () => {
+    for (const wait of [0, 100, 300]) {
+      const parent = shop.start(["serve", "--port", "0", "--log", "silent", "--workers", "2"], { stdin: "" });
+      await waitFor(() => childrenOf(parent.pid).length > 0, "a worker");
+      await Bun.sleep(wait);
+      const workers = childrenOf(parent.pid);
+      parent.kill("SIGKILL");
+      await waitFor(() => workers.every((pid) => !isAlive(pid)), `the workers' end, ${wait} ms after their start`);
+    }
+  });
 });
