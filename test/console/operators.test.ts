@@ -36,7 +36,8 @@ test.each([
   await view.page.getByRole("option", { name: "toys" }).click();
   await dialog.getByText(`The shops of ${name}`).click();
   await dialog.getByRole("button", { name: "Save" }).click();
-  await view.page.getByRole("row").filter({ hasText: name }).getByText("shop, toys").waitFor();
+  const listed = view.page.getByRole(size === phone ? "article" : "row").filter({ hasText: name });
+  await listed.getByText("shop, toys").waitFor();
   expect((await ben.call("GET", "/sites/toys/records/brands")).status).toBe(200);
   await view.finish();
 });
