@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomText } from "../lib/base62.ts";
-import { messageOf, systemCodeOf } from "../lib/thrown.ts";
+import { isRunning } from "../lib/processes.ts";
+import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { ImportJob } from "../operator/import-job.ts";
@@ -34,7 +35,7 @@ const maxBusy = 2;
 /** Bytes of a file, and of all files. */
 const maxSize = 256 * 1024 * 1024;
 const maxTotalSize = 1024 * 1024 * 1024;
-/** Milliseconds after which an import that nobody asks for is removed, and between two looks for such. */
+/** Milliseconds without a request after which an import is removed, and between two searches for such imports. */
 const lifetime = 60 * 60_000;
 const sweepInterval = 60_000;
 const folderPrefix = "storefront-imports-";
@@ -42,10 +43,9 @@ const folderPrefix = "storefront-imports-";
 export class Imports {
   readonly #imports = new Map<string, BegunImport>();
   readonly #now: () => number;
+  readonly #onError: (error: unknown) => void;
   #folder: string | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
-
-  readonly #onError: (error: unknown) => void;
 
   /** @param onError is called with what an import failed of unexpectedly */
   constructor(now: () => number, onError: (error: unknown) => void) {
@@ -57,7 +57,7 @@ export class Imports {
   begin(operator: number, site: number, resource: Resource, name: string): BegunImport {
     this.#makeRoom(operator);
     const id = randomText(16);
-    const job = keeping(() => new ImportJob(join(this.#openFolder(), id), resource, this.#onError));
+    const job = storing(() => new ImportJob(join(this.#openFolder(), id), resource, this.#onError));
     const begun: BegunImport = {
       id,
       operator,
@@ -84,7 +84,8 @@ export class Imports {
   /** Adds a part of the file. @throws Refusal `conflict`, `too-large`, `unavailable` */
   add({ job }: BegunImport, number: number, bytes: Uint8Array): void {
     if (job.state !== "new" || job.progress.rows > 0) throw new Refusal("conflict", "the file is in use already");
-    if (job.upload.size + bytes.length > maxSize) throw new Refusal("too-large", "a file may have at most 256 MiB");
+    if (job.upload.size + bytes.length > maxSize)
+      throw new Refusal("too-large", `a file may have at most ${maxSize / 1024 ** 2} MiB`);
     let total = bytes.length;
     for (const one of this.#imports.values()) total += one.job.upload.size;
     if (total > maxTotalSize) throw new Refusal("unavailable", "the files of all imports together are too large");
@@ -129,12 +130,12 @@ export class Imports {
     this.#folder = undefined;
   }
 
-  /** Removes the operator's import that was used least lately, at the bound. @throws Refusal `too-many-requests` */
+  /** Removes the operator's import that was not used for the longest time, at the bound. @throws Refusal `too-many-requests` */
   #makeRoom(operator: number): void {
     const own = [...this.#imports.values()].filter((one) => one.operator === operator);
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
     const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.usedAt - other.usedAt);
-    if (!left) throw new Refusal("too-many-requests", "too many imports are running; end one first");
+    if (!left) throw new Refusal("too-many-requests", "there are too many imports; end one first, or try again later");
     void this.remove(left);
   }
 
@@ -165,19 +166,12 @@ function removeStaleFolders(now: number): void {
   }
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return systemCodeOf(error) === "EPERM";
-  }
-}
-
-function keeping<T>(make: () => T): T {
+/** @throws Refusal `unavailable` for an error of the file system */
+function storing<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `no file can be kept: ${messageOf(error)}`, { cause: error });
+    throw new Refusal("unavailable", `no file can be stored: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -15,7 +15,8 @@ import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable, type Transform, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { messageOf, systemCodeOf } from "../lib/thrown.ts";
+import { isRunning } from "../lib/processes.ts";
+import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
@@ -84,7 +85,7 @@ async function replace(target: string, write: (part: string) => Promise<void>): 
   }
 }
 
-/** Removes the temporary files of processes that were killed. */
+/** Removes the temporary files of processes that were killed. Another machine that shares the folder may have one, so only what is old. */
 function removeStaleParts(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /\.storefront-([0-9]+)\.part$/.exec(name)?.[1];
@@ -92,16 +93,6 @@ function removeStaleParts(folder: string): void {
     const part = join(folder, name);
     const found = statSync(part, { throwIfNoEntry: false });
     if (found?.isFile() && Date.now() - found.mtimeMs > staleAge) rmSync(part, { force: true });
-  }
-}
-
-/** Whether a process with this ID runs on this machine. Another machine that shares the folder may have one. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return systemCodeOf(error) === "EPERM";
   }
 }
 
