@@ -1,4 +1,4 @@
-/** Lets so many works run at once; the others wait in order. */
+/** Runs at most `count` functions at once; the others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

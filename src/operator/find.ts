@@ -18,9 +18,9 @@ interface FoundRecord {
 }
 
 interface FindLimits {
-  /** No further site is read when there are so many results. Each site adds at most as many. */
+  /** The number of results from which on no further site is read, and the results of one site at most. */
   readonly results: number;
-  /** No further site is read after so many milliseconds. */
+  /** Milliseconds after which no further site is read. */
   readonly duration: number;
   /** Whether the result is still of use. */
   readonly isWanted: () => boolean;

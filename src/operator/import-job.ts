@@ -1,4 +1,4 @@
-// An import that is checked first and then run, while others look at how far it is.
+// An import that is checked first and then run. Its progress can be read meanwhile.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -23,9 +23,10 @@ interface Choice {
 type JobState = "new" | "checking" | "checked" | "running" | "done" | "failed";
 
 export class ImportJob {
-  readonly #folder: string;
   readonly resource: Resource;
   readonly upload: Upload;
+  readonly #folder: string;
+  readonly #onError: (error: unknown) => void;
   #state: JobState = "new";
   #options: JobOptions | undefined;
   #rows: ImportedRows | undefined;
@@ -41,7 +42,6 @@ export class ImportJob {
     this.#read += bytes;
   };
   readonly #onSkipped = () => void this.#skipped++;
-  readonly #onError: (error: unknown) => void;
 
   /**
    * @param folder that does not exist; it is removed with the job
@@ -64,7 +64,7 @@ export class ImportJob {
     return this.#state === "checking" || this.#state === "running";
   }
 
-  /** How far it is, and what came of it. */
+  /** Its progress and its result. */
   get progress() {
     return {
       state: this.#state,

@@ -18,7 +18,7 @@ interface FileLook {
 
 interface FileColumn {
   readonly name: string;
-  /** The field that has the same name, as people compare names; undefined when there is none. */
+  /** The field that has the same name, apart from case and punctuation; undefined when there is none. */
   readonly field: string | undefined;
   /** Its cells in the first rows. */
   readonly samples: readonly string[];
@@ -40,7 +40,7 @@ export async function lookAtUpload(
   named: { readonly encoding?: string | undefined; readonly delimiter?: string | undefined } = {},
 ): Promise<FileLook> {
   const start = await firstBytes(upload);
-  const format = formatOf(start);
+  const format = formatIn(start);
   if (format !== "csv") return { format };
   const encoding = named.encoding ?? encodingOf(start, upload.isUtf8);
   const { rows, delimiter } = await firstRows(upload, encoding, named.delimiter);
@@ -60,7 +60,7 @@ async function firstBytes(upload: Upload): Promise<Buffer> {
   return Buffer.alloc(0);
 }
 
-function formatOf(start: Buffer): FileFormat {
+function formatIn(start: Buffer): FileFormat {
   const first = /^[\ufeff\s]*([[{<])/.exec(start.toString("utf8", 0, 1000))?.[1];
   if (first === "<") return "xml";
   return first ? "json" : "csv";

@@ -1,4 +1,4 @@
-// What an import does, or would do, row by row: kept in a file, so that any number of rows takes little memory.
+// What an import does, or would do, row by row: stored in a file, so that many rows take little memory.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "../lib/thrown.ts";

@@ -19,7 +19,7 @@ export function mayManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number
 /**
  * Changes the sites that an operator may manage. Its sessions have the change from the next request on.
  * @param sites their names; none for all
- * @param options.isLast true to limit also the last operator of all sites: nobody can then add sites and operators in the console
+ * @param options.isLast true to limit also the last operator of all sites: then only commands can add sites and operators
  * @throws Refusal `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many sites
  */
 export async function setOperatorSites(

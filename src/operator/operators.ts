@@ -73,7 +73,7 @@ export async function addOperator(
 
 /**
  * Removes an operator and ends its sessions.
- * @param options.isLast true to remove the last operator of all sites, too: nobody can then add sites and operators in the console
+ * @param options.isLast true to remove the last operator of all sites, too: then only commands can add sites and operators
  * @throws Refusal `not-found`, or `conflict` for the last operator of all sites
  */
 export async function removeOperator(

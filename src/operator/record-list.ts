@@ -66,13 +66,13 @@ function formsOf(word: string): string[] {
   return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
 }
 
-/** Who looks at a long list often searches in it next. The texts that a search reads are made by the first one, and kept. */
+/** A long list is often searched next. The first search makes the texts that all searches read, so it is done in advance. */
 async function prepareSearch(selections: Selections, version: Version): Promise<void> {
   const nothing = { leaf: anyField, operator: "contains", values: ["\0"] } as const;
   try {
     await selections.select(version, [nothing], [], () => true);
   } catch {
-    // The search will tell what is wrong.
+    // The search itself reports the error.
   }
 }
 

@@ -1,4 +1,4 @@
-// Reads and changes the records of the system site: sites, keys and webhooks.
+// Reads and changes the records of the system site: sites, keys, webhooks and operators.
 
 import { paced } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
@@ -23,7 +23,7 @@ export interface System {
 /** How often a decision is repeated when others write at the same time. */
 const maxAttempts = 100;
 
-/** The same of a snapshot of the system site. */
+/** The records in a snapshot of the system site. */
 export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
   const records = <T>(resource: Resource): T[] =>
     Array.from(snapshot.collection(resource), ({ json }) => JSON.parse(json) as T).sort(byId);

@@ -1,4 +1,4 @@
-// A file that arrives in pieces, to be read when it is complete.
+// A file that arrives in parts, to be read when it is complete.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { messageOf } from "../lib/thrown.ts";
