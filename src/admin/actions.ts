@@ -6,8 +6,8 @@ import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { actingAs } from "../operator/acting.ts";
-import { mayManage } from "../operator/operator-sites.ts";
-import { findSite, type SiteRecord } from "../operator/sites.ts";
+import { managedSites, mayManage } from "../operator/operator-sites.ts";
+import { findSite, listSites, type SiteRecord } from "../operator/sites.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { acceptsCoding } from "./accepted-codings.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
@@ -31,16 +31,18 @@ export interface Call extends ActionDependencies, AdminExchange {
   readonly session: Session;
   /** The site that `{site}` in the path names. @throws Refusal `not-found`, also when the operator may not manage it */
   site(): Promise<SiteRecord>;
+  /** The sites that the operator may manage. */
+  sites(): Promise<readonly SiteRecord[]>;
   /** The body: a JSON object. @throws Refusal `bad-request` */
   input(): Promise<object>;
 }
 
-/** What an action does. It returns what the response has as JSON, or the response itself. */
-type Run = (call: Call) => Promise<object | Response>;
+/** What an action does. It returns what the response has as JSON, or a file. */
+type Run = (call: Call) => Promise<object | FileContent>;
 
-/** What an action does that responds with something else than JSON. */
-export interface Response extends AdminContent {
-  readonly isResponse: true;
+/** A response that is a file to download. */
+export interface FileContent extends AdminContent {
+  readonly isFile: true;
 }
 
 /** @param scope `all` for what concerns the whole server: only operators of all sites may do it */
@@ -109,6 +111,7 @@ async function toCall(exchange: AdminExchange, dependencies: ActionDependencies)
     run,
     session,
     site: () => siteOf(engine, session, exchange.parameters.site ?? ""),
+    sites: async () => managedSites(session.operator, await listSites(engine)),
     input: () => readJsonObject(exchange.request),
   };
 }
@@ -130,8 +133,8 @@ function unknownSite(name = ""): Refusal {
 /** Characters from which on a response is compressed: what has a secret is shorter. A list of 1,000 sites has 138,000, and 12,000 then. */
 const longResponse = 16_000;
 
-function toContent(result: object | Response, { request }: AdminExchange): AdminContent {
-  if ("isResponse" in result) return result;
+function toContent(result: object | FileContent, { request }: AdminExchange): AdminContent {
+  if ("isFile" in result) return result;
   const body = JSON.stringify(result);
   const headers = { "Content-Type": "application/json" };
   if (body.length < longResponse || !acceptsCoding(request.headers, "gzip")) return { body, headers };

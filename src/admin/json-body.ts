@@ -1,3 +1,5 @@
+// The body of a request, a JSON object, and its members.
+
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
@@ -20,9 +22,32 @@ async function readJson(request: WireRequest): Promise<unknown> {
   }
 }
 
-/** A member of a JSON object that must be a text. @throws Refusal `bad-request` */
+/** A member that must be a text. @throws Refusal `bad-request` */
 export function readText(input: unknown, name: string): string {
-  const value = (input as Record<string, unknown> | null)?.[name];
+  const value = Object(input)[name];
   if (typeof value === "string") return value;
   throw new Refusal("bad-request", `\`${name}\` must be a string`);
+}
+
+/** A text; undefined when it is absent. @throws Refusal `bad-request` */
+export function readOptionalText(input: unknown, name: string): string | undefined {
+  return Object(input)[name] === undefined ? undefined : readText(input, name);
+}
+
+/** Texts of a list at most. */
+const maxTexts = 1000;
+
+/** A list of texts; undefined when it is absent. @throws Refusal `bad-request` */
+export function readTexts(input: unknown, name: string): readonly string[] | undefined {
+  const value = Object(input)[name];
+  if (value === undefined) return undefined;
+  if (Array.isArray(value) && value.length <= maxTexts && value.every((item) => typeof item === "string")) return value;
+  throw new Refusal("bad-request", `\`${name}\` must be a list of at most ${maxTexts} strings`);
+}
+
+/** True or false; undefined when it is absent. @throws Refusal `bad-request` */
+export function readBoolean(input: unknown, name: string): boolean | undefined {
+  const value = Object(input)[name];
+  if (value === undefined || typeof value === "boolean") return value;
+  throw new Refusal("bad-request", `\`${name}\` must be true or false`);
 }

@@ -1,4 +1,4 @@
-// What the server did in the last hour, for the overview of the console: a point of each 20 seconds, made of the metrics.
+// The traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
 
 import type { MetricsSample, MetricValue } from "../lib/metric-samples.ts";
 
@@ -26,7 +26,7 @@ interface Totals {
   readonly requests: number;
   readonly errors: number;
   readonly writes: number;
-  /** How many requests took at most so many seconds, by that bound. */
+  /** The number of requests that took at most a time in seconds, by that time. */
   readonly durations: ReadonlyMap<number, number>;
 }
 

@@ -1,18 +1,13 @@
 // Where the console is, for the links that commands print.
 
 import { environment, toAdminText } from "../config.ts";
-import { isLoopback } from "../lib/loopback.ts";
+import { isLoopback, toReachable } from "../lib/loopback.ts";
 import { toConfig, UsageError } from "./common.ts";
 import { commandLine } from "./shell.ts";
 
 /** A link to the console. The secret is in the fragment, which browsers do not send: a proxy or a log cannot have it. */
 export function signInLink(url: string, secret: string): string {
-  return `${reachable(url)}/#sign-in=${secret}`;
-}
-
-/** An address that a browser on this machine can open, of one that stands for all addresses. */
-function reachable(url: string): string {
-  return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+  return `${toReachable(url)}/#sign-in=${secret}`;
 }
 
 /** The address of the console, as `--url` or the settings of the server give it. @throws UsageError */
@@ -30,7 +25,7 @@ export function consoleUrl(given: string | undefined): string {
 
 /** The line that prints a link to the console at `url`. @param database the value of `--database`; undefined without that option */
 export function linkLine(name: string, url: string, database: string | undefined): string {
-  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", reachable(url)])], database);
+  return commandLine(["operator", "link", name, ...(isDefault(url) ? [] : ["--url", toReachable(url)])], database);
 }
 
 /** Whether a command finds this address by itself. */
@@ -47,7 +42,7 @@ const acceptTime = 1000;
 
 /** Whether something listens at an address. */
 export async function isListening(url: string): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(reachable(url));
+  const { hostname, port, protocol } = new URL(toReachable(url));
   const host = hostname.replace(/^\[|\]$/g, "");
   const connected = Bun.connect({
     hostname: host,

@@ -1,6 +1,7 @@
 // The sample site of `serve --demo`, and how to try it.
 
 import type { Config } from "../config.ts";
+import { toReachable } from "../lib/loopback.ts";
 import { makeDemo, makeDemoLink } from "../operator/demo.ts";
 import { listSites, type SiteRecord } from "../operator/sites.ts";
 import { printMessage, withNewEngine } from "./common.ts";
@@ -35,7 +36,7 @@ export function printDemo(
   { key, site, link }: DemoSite,
   database: string | undefined,
 ): void {
-  const reachable = url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
+  const reachable = toReachable(url);
   const [host] = site?.Default === "yes" ? [] : (site?.Hostnames.split(" ") ?? []);
   const options = [config.tls ? "-k " : "", host ? `-H ${quoted(`Host: ${host}`)} ` : ""].join("");
   const curl = (sent: string) =>

@@ -10,10 +10,21 @@ import {
   toListed,
   toSiteIds,
 } from "./operators.ts";
+import type { SiteRecord } from "./sites.ts";
 import { changeSystem, toUpdate } from "./system.ts";
 
 export function mayManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
   return Sites === "" || Sites.split(" ").includes(String(site));
+}
+
+/** Those of `sites` that an operator may manage. */
+export function managedSites(
+  { Sites }: Pick<OperatorRecord, "Sites">,
+  sites: readonly SiteRecord[],
+): readonly SiteRecord[] {
+  if (Sites === "") return sites;
+  const own = new Set(Sites.split(" ").map(Number));
+  return sites.filter(({ ID }) => own.has(ID));
 }
 
 /**

@@ -3,7 +3,6 @@
 import { Slots } from "../../lib/slots.ts";
 import { Refusal } from "../../model/errors.ts";
 import { findInSites } from "../../operator/find.ts";
-import { listSites } from "../../operator/sites.ts";
 import type { Action, Call } from "../actions.ts";
 import { readWholeNumber } from "../parameters.ts";
 
@@ -17,16 +16,13 @@ const duration = 3000;
 const slots = new Slots(2);
 
 /** `?text=Acme&after=12`: the whole value of a field, or an ID, and the ID of the site after which to continue. */
-async function find({ engine, session, query, request }: Call) {
+async function find(call: Call) {
+  const { engine, query, request } = call;
   const text = (query.get("text") ?? "").trim();
   if (text === "" || text.length > maxText)
     throw new Refusal("bad-request", `\`text\` must have 1 to ${maxText} characters`);
   const after = readWholeNumber(query, "after", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
-  const { siteNames } = session.operator;
-  const own = siteNames && new Set(siteNames);
-  const sites = (await listSites(engine)).filter(
-    ({ ID, Name, Importing }) => ID > after && !Importing && (own === undefined || own.has(Name)),
-  );
+  const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
   const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
   const search = () =>
     request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);

@@ -1,7 +1,7 @@
 // The history of a site: what changed, and taking changes back.
 
 import { Refusal } from "../../model/errors.ts";
-import { type Resource, servedOf } from "../../model/resource.ts";
+import { servedOf } from "../../model/resource.ts";
 import { restoreRecord } from "../../operator/history.ts";
 import { type HistoryEntry, readHistory } from "../../operator/history-pages.ts";
 import { revisionsOf } from "../../operator/revisions.ts";
@@ -9,7 +9,7 @@ import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, Call } from "../actions.ts";
 import { readWholeNumber } from "../parameters.ts";
-import { idOf, resourceOf } from "./records.ts";
+import { idOf, resourceNamed, resourceOf } from "./records.ts";
 
 export const historyActions: readonly Action[] = [
   ["GET", "/operator/sites/{site}/history", listEntries],
@@ -77,10 +77,6 @@ function toShown({ change, resources, at, ...entry }: HistoryEntry) {
 
 function pathOf(name: string): string {
   return servedOf(allResources).find((resource) => resource.name === name)?.path ?? name;
-}
-
-function resourceNamed(path: string): Resource {
-  return resourceOf({ parameters: { resource: path } });
 }
 
 function isRevision(value: unknown): value is number {

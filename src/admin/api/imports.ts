@@ -11,12 +11,12 @@ import { lookAtUpload } from "../../operator/import-look.ts";
 import { type RowKind, rowKinds } from "../../operator/import-rows.ts";
 import { findMatchField } from "../../operator/matcher.ts";
 import { fileFormats } from "../../operator/rows.ts";
-import type { Action, Call, Response } from "../actions.ts";
+import type { Action, Call, FileContent } from "../actions.ts";
 import { guardedEngine } from "../import-guard.ts";
 import type { BegunImport, Imports } from "../imports.ts";
 import { readText } from "../json-body.ts";
 import { readWholeNumber } from "../parameters.ts";
-import { resourceOf } from "./records.ts";
+import { resourceNamed, resourceOf } from "./records.ts";
 
 const list = "/operator/sites/{site}/imports";
 const one = `${list}/{id}`;
@@ -49,7 +49,7 @@ const maxName = 200;
 async function begin(call: Call, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
-  const resource = resourceOf({ parameters: { resource: readText(input, "resource") } });
+  const resource = resourceNamed(readText(input, "resource"));
   const name = readText(input, "name").slice(0, maxName);
   return toShown(imports.begin(call.session.operator.ID, site.ID, resource, name));
 }
@@ -104,10 +104,10 @@ async function listRows({ query }: Call, { job }: BegunImport) {
   return job.page(kind, offset, readWholeNumber(query, "limit", { min: 1, max: 200, byDefault: 50 }));
 }
 
-/** Bytes of a file that a response has. */
+/** Bytes of a file that a response has at most. */
 const maxDownload = 64 * 1024 * 1024;
 
-async function refusedRows({ job }: BegunImport): Promise<Response> {
+async function refusedRows({ job }: BegunImport): Promise<FileContent> {
   const { path, format } = job.rejects;
   const file = Bun.file(path);
   if (file.size > maxDownload) throw tooLarge("the file of refused rows");
@@ -120,7 +120,7 @@ const slots = new Slots(2);
 const types = { csv: "text/csv", json: "application/json", xml: "application/xml" };
 
 /** `?format=csv`: what `storefront export` writes. */
-async function download(call: Call): Promise<Response> {
+async function download(call: Call): Promise<FileContent> {
   const { query, request, engine } = call;
   const [site, resource] = [await call.site(), resourceOf(call)];
   const format = fileFormats.find((name) => name === (query.get("format") ?? "csv"));
@@ -141,13 +141,13 @@ async function download(call: Call): Promise<Response> {
 }
 
 function tooLarge(what: string): Refusal {
-  return new Refusal("too-large", `${what} is larger than 64 MiB; use the command line`);
+  return new Refusal("too-large", `${what} is larger than ${maxDownload / 1024 ** 2} MiB; use the command line`);
 }
 
-function toFile(body: Response["body"], type: string, name: string): Response {
+function toFile(body: FileContent["body"], type: string, name: string): FileContent {
   const safe = name.replace(/[^A-Za-z0-9._-]/g, "_");
   return {
-    isResponse: true,
+    isFile: true,
     body,
     headers: { "Content-Type": type, "Content-Disposition": `attachment; filename="${safe}"` },
   };

@@ -12,8 +12,7 @@ import {
 } from "../../operator/operators.ts";
 import type { Action, Call } from "../actions.ts";
 import type { Imports } from "../imports.ts";
-import { readBoolean, readTexts } from "../input.ts";
-import { readText } from "../json-body.ts";
+import { readBoolean, readText, readTexts } from "../json-body.ts";
 
 const list = "/operator/operators";
 const one = `${list}/{id}`;
@@ -42,7 +41,7 @@ async function add(call: Call) {
 
 /** The body has `sites` as for `add`, and may have `isLast`: true to limit the last operator of all sites, too. */
 async function change(call: Call) {
-  const { Name } = await operatorOf(call);
+  const { Name } = await operatorIn(call);
   const input = await call.input();
   const isLast = readBoolean(input, "isLast") ?? false;
   const changed = await setOperatorSites(call.engine, Name, sitesIn(input), call.now(), { isLast });
@@ -60,7 +59,7 @@ function sitesIn(input: unknown): readonly string[] {
 
 /** The body may have `isLast`: true to remove the last operator of all sites, too. */
 async function remove(call: Call, imports: Imports) {
-  const { Name } = await operatorOf(call);
+  const { Name } = await operatorIn(call);
   const isLast = readBoolean(await call.input(), "isLast") ?? false;
   const removed = await removeOperator(call.engine, Name, call.now(), { isLast });
   await imports.leave(removed.ID, true);
@@ -69,19 +68,19 @@ async function remove(call: Call, imports: Imports) {
 
 /** The secret of a link, which the page makes a link of: it knows its own address best. It is in this response only. */
 async function link(call: Call) {
-  const { Name } = await operatorOf(call);
+  const { Name } = await operatorIn(call);
   return { secret: await makeLink(call.engine, Name, call.now()) };
 }
 
 async function signOut(call: Call, imports: Imports) {
-  const { ID, Name } = await operatorOf(call);
+  const { ID, Name } = await operatorIn(call);
   await signOutEverywhere(call.engine, Name);
   await imports.leave(ID, true);
   return {};
 }
 
 /** The operator whose ID is in the path. @throws Refusal `not-found` */
-async function operatorOf({ engine, parameters }: Call): Promise<ListedOperator> {
+async function operatorIn({ engine, parameters }: Call): Promise<ListedOperator> {
   const found = (await listOperators(engine)).find(({ ID }) => String(ID) === parameters.id);
   if (found) return found;
   throw new Refusal("not-found", "there is no such operator: it may have been removed");

@@ -77,11 +77,16 @@ function toShown({ run }: Call, written: WrittenRecord) {
   return { ...written, run };
 }
 
-/** The resource that the path names. @throws Refusal `not-found` */
-export function resourceOf({ parameters }: Pick<Call, "parameters">): Resource {
-  const found = servedOf(allResources).find(({ path }) => path === parameters.resource);
+/** The resource that the path of the request names. @throws Refusal `not-found` */
+export function resourceOf({ parameters }: Call): Resource {
+  return resourceNamed(parameters.resource ?? "");
+}
+
+/** The resource with this path. @throws Refusal `not-found` */
+export function resourceNamed(name: string): Resource {
+  const found = servedOf(allResources).find(({ path }) => path === name);
   if (found) return found;
-  throw new Refusal("not-found", `there is no resource \`${parameters.resource?.slice(0, 100)}\``);
+  throw new Refusal("not-found", `there is no resource \`${name.slice(0, 100)}\``);
 }
 
 /** The ID that the path names. @throws Refusal `not-found` */

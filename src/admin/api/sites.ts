@@ -1,13 +1,13 @@
 // The sites that an operator may manage. To add and to remove them is for operators of all sites.
 
+import { toReachable } from "../../lib/loopback.ts";
 import { Refusal } from "../../model/errors.ts";
 import { addSites } from "../../operator/site-list.ts";
 import { removeSite } from "../../operator/site-removal.ts";
 import { summarizeSite } from "../../operator/site-summary.ts";
-import { listSites, type SiteRecord, setSite } from "../../operator/sites.ts";
+import { type SiteRecord, setSite } from "../../operator/sites.ts";
 import { type Action, type Call, requireAllSites } from "../actions.ts";
-import { readBoolean, readTexts } from "../input.ts";
-import { readText } from "../json-body.ts";
+import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
 
 const list = "/operator/sites";
 const one = `${list}/{site}`;
@@ -20,11 +20,8 @@ export const siteActions: readonly Action[] = [
   ["DELETE", one, remove, "all"],
 ];
 
-async function listOwnSites({ engine, session, publicUrl }: Call) {
-  const { siteNames } = session.operator;
-  const own = siteNames && new Set(siteNames);
-  const sites = (await listSites(engine)).filter(({ Name }) => own === undefined || own.has(Name));
-  return { sites: sites.map(toShown), publicUrl: reachable(publicUrl) };
+async function listOwnSites(call: Call) {
+  return { sites: (await call.sites()).map(toShown), publicUrl: toReachable(call.publicUrl) };
 }
 
 /** The body has `name`, and may have `hostnames`, `isDefault` and `withKey`. The key is in this response only. */
@@ -81,15 +78,6 @@ async function remove(call: Call) {
 function withoutOtherSites(error: unknown, { session }: Call): unknown {
   if (!(error instanceof Refusal) || error.code !== "conflict" || !session.operator.siteNames) return error;
   return new Refusal("conflict", "the name or a hostname is taken already");
-}
-
-function readOptionalText(input: unknown, name: string): string | undefined {
-  return Object(input)[name] === undefined ? undefined : readText(input, name);
-}
-
-/** The address as a program on this machine can use it. */
-function reachable(url: string): string {
-  return url.replace("//0.0.0.0", "//127.0.0.1").replace("//[::]", "//[::1]");
 }
 
 function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRecord) {
