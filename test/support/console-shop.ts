@@ -60,7 +60,8 @@ export async function startShop(options: TestServerOptions = {}): Promise<Shop> 
     await anna.call("POST", "/sites/shop/keys", { label, scope: "read", rate: null, expires: null });
   const keys = (await anna.call("GET", "/sites/shop/keys")).json.keys as { id: number; label: string }[];
   const old = keys.find(({ label }) => label === "price comparison");
-  await anna.call("DELETE", `/sites/shop/keys/${old?.id}`);
+  const revoked = await anna.call("POST", `/sites/shop/keys/${old?.id}/revoke`, {});
+  if (revoked.status !== 200) throw new Error(`the key was not revoked: ${revoked.text}`);
   const pages = { ...otherPages, overview: "shop", location: `shop/locations/${location}` };
   return { ...server, pages };
 }
