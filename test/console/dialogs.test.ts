@@ -1,26 +1,20 @@
 // What opens over a page, for people who use a keyboard or a screen reader: axe finds nothing, in either colour scheme, and Escape closes it.
 
-import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
+import { afterEach, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { findings } from "../support/axe.ts";
-import { openBrowser, openPage } from "../support/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { startShop } from "../support/console-shop.ts";
+import { openPage } from "../support/browser.ts";
+import type { TestConsole } from "../support/console.ts";
+import type { ConsolePage } from "../support/console-page.ts";
+import { useShopPage } from "../support/use-console.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
+let server: TestConsole;
 let browser: Browser;
 let view: ConsolePage;
 let page: Page;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  view = await openConsole(browser, server);
-  page = view.page;
-});
-afterAll(async () => {
-  await view.finish(/401|412/);
-  await browser.close();
-  await server.stop();
-});
+useShopPage((opened) => {
+  ({ server, browser, view, page } = opened);
+}, /401|412/);
 
 /** What is open; accessibility.test.ts looks at the pages below. */
 const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";

@@ -1,10 +1,11 @@
 // The history of a site in the API of the console.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { actingAs } from "../../src/operator/acting.ts";
 import { pruneJournals } from "../../src/operator/prune.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
+import { useConsoleOn } from "../support/use-console.ts";
 
 const history = "/sites/shop/history";
 const brands = "/sites/shop/records/brands";
@@ -12,15 +13,8 @@ const brands = "/sites/shop/records/brands";
 describe.each(engines)("the history in the console on $name", (kind) => {
   let server: TestConsole;
   let anna: ConsoleClient;
-  beforeAll(() => kind.open());
-  beforeEach(async () => {
-    await server?.stop();
-    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
-    anna = await server.signIn("anna");
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useConsoleOn(kind, (started, operator) => {
+    [server, anna] = [started, operator];
   });
 
   /** Creates brands, all of one run. */

@@ -11,6 +11,7 @@ import { addSite, findSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
+import { useConsole } from "../support/use-console.ts";
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const octets = { "Content-Type": "application/octet-stream" };
@@ -317,11 +318,9 @@ describe.each(engines)("imports on $name", (kind) => {
 describe("the files of imports", () => {
   let server: TestConsole;
   let anna: ConsoleClient;
-  beforeAll(async () => {
-    server = await startTestConsole();
-    anna = await server.signIn("anna");
+  useConsole((started, operator) => {
+    [server, anna] = [started, operator];
   });
-  afterAll(() => server.stop());
 
   const begin = (client: ConsoleClient) =>
     client.call("POST", "/sites/shop/imports", { resource: "brands", name: "a.csv" });

@@ -1,28 +1,19 @@
 // The console without a mouse, and for screen readers: whole stories by keyboard, focus, titles, live regions, faults at their fields.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
-import type { ConsoleClient } from "../support/console.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { startShop } from "../support/console-shop.ts";
+import type { ConsoleClient, TestConsole } from "../support/console.ts";
+import type { ConsolePage } from "../support/console-page.ts";
+import { useShopPage } from "../support/use-console.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
+let server: TestConsole;
 let browser: Browser;
 let view: ConsolePage;
 let page: Page;
 let ben: ConsoleClient;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  ben = await server.signIn("ben");
-  view = await openConsole(browser, server);
-  page = view.page;
-});
-afterAll(async () => {
-  await view.finish(/400/);
-  await browser.close();
-  await server.stop();
-});
+useShopPage((opened) => {
+  ({ server, browser, view, page, ben } = opened);
+}, /400/);
 
 const press = (key: string) => page.keyboard.press(key);
 const isFocused = (target: Locator) => target.evaluate((element) => element === element.ownerDocument.activeElement);

@@ -1,31 +1,21 @@
 // The console when something comes between: another's change, the end of a session, a server that is gone, hostile names.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/operators.ts";
-import { openBrowser } from "../support/browser.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { startShop } from "../support/console-shop.ts";
+import { type ShopPage, useShopPage } from "../support/use-console.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
+let server: ShopPage["server"];
 let browser: Browser;
-let ben: ConsoleClient;
-/** The page of anna, which most tests share: opening one takes a second. */
 let view: ConsolePage;
 let page: Page;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  ben = await server.signIn("ben");
-  view = await openConsole(browser, server);
-  page = view.page;
-});
-afterAll(async () => {
-  // What the tests provoke: refused saves, an ended session, a server that is gone.
-  await view.finish(/412|401|ERR_|Failed to fetch/);
-  await browser.close();
-  await server.stop();
-});
+let ben: ConsoleClient;
+// What the tests provoke: refused saves, an ended session, a server that is gone.
+useShopPage((opened) => {
+  ({ server, browser, view, page, ben } = opened);
+}, /412|401|ERR_|Failed to fetch/);
 
 const brandsPath = "/sites/shop/records/brands";
 const locationsPath = "/sites/shop/records/locations";

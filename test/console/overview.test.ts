@@ -1,24 +1,23 @@
 // The overview in the API of the console: a site, and the traffic of the server.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
 import type { MetricsSample } from "../../src/lib/metric-samples.ts";
 import { servedOf } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console.ts";
+import { useConsole } from "../support/use-console.ts";
 
 const day = 24 * 3_600_000;
 
 describe("the overview of a site", () => {
   let server: TestConsole;
   let anna: ConsoleClient;
-  beforeAll(async () => {
-    server = await startTestConsole();
-    anna = await server.signIn("anna");
+  useConsole((started, operator) => {
+    [server, anna] = [started, operator];
   });
-  afterAll(() => server.stop());
 
   test("is complete without any data", async () => {
     await addSite(server.engine, "empty", {}, 1);

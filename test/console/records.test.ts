@@ -1,9 +1,10 @@
 // Records in the API of the console.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { addSite } from "../../src/operator/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
+import { useConsoleOn } from "../support/use-console.ts";
 
 const brands = "/sites/shop/records/brands";
 const locations = "/sites/shop/records/locations";
@@ -11,15 +12,8 @@ const locations = "/sites/shop/records/locations";
 describe.each(engines)("records in the console on $name", (kind) => {
   let server: TestConsole;
   let anna: ConsoleClient;
-  beforeAll(() => kind.open());
-  beforeEach(async () => {
-    await server?.stop();
-    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
-    anna = await server.signIn("anna");
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useConsoleOn(kind, (started, operator) => {
+    [server, anna] = [started, operator];
   });
 
   const add = async (path: string, ...all: object[]) => {

@@ -1,24 +1,18 @@
 // Sites and operators in the API of the console.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { systemSite } from "../../src/model/system-site.ts";
 import { addSites } from "../../src/operator/site-list.ts";
 import { addSite } from "../../src/operator/sites.ts";
-import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
+import { useConsoleOn } from "../support/use-console.ts";
 
 describe.each(engines)("the console on $name", (kind) => {
   let server: TestConsole;
   let anna: ConsoleClient;
-  beforeAll(() => kind.open());
-  beforeEach(async () => {
-    await server?.stop();
-    server = await startTestConsole({ settings: { DATABASE: await kind.newDatabase() } });
-    anna = await server.signIn("anna");
-  });
-  afterAll(async () => {
-    await server.stop();
-    await kind.close();
+  useConsoleOn(kind, (started, operator) => {
+    [server, anna] = [started, operator];
   });
 
   const namesOf = async (client: ConsoleClient) =>

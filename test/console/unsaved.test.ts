@@ -1,24 +1,14 @@
 // Changes that were not saved: every form asks before they are lost, and only then.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
-import { openBrowser } from "../support/browser.ts";
-import { type ConsolePage, openConsole } from "../support/console-page.ts";
-import { startShop } from "../support/console-shop.ts";
+import { describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import type { ConsolePage } from "../support/console-page.ts";
+import { useShopPage } from "../support/use-console.ts";
 
-let server: Awaited<ReturnType<typeof startShop>>;
-let browser: Browser;
 let view: ConsolePage;
 let page: Page;
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startShop(), openBrowser()]);
-  view = await openConsole(browser, server);
-  page = view.page;
-});
-afterAll(async () => {
-  await view.finish();
-  await browser.close();
-  await server.stop();
+useShopPage((opened) => {
+  ({ view, page } = opened);
 });
 
 const question = () => page.getByRole("dialog", { name: "Discard your changes?" });

@@ -1,17 +1,16 @@
 // What the worst client of the operators' API can send.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { removeOperator } from "../../src/operator/operators.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
+import { useConsole } from "../support/use-console.ts";
 
 let server: TestConsole;
 let anna: ConsoleClient;
-beforeAll(async () => {
-  server = await startTestConsole();
-  anna = await server.signIn("anna");
+useConsole((started, operator) => {
+  [server, anna] = [started, operator];
 });
-afterAll(() => server.stop());
 
 const brands = "/sites/shop/records/brands";
 
