@@ -10,6 +10,7 @@ export class Upload {
   #size = 0;
   #parts = 0;
   #isUtf8 = true;
+  #isRemoved = false;
 
   /** @param path of a file that does not exist; only this user may read it */
   constructor(path: string) {
@@ -53,8 +54,9 @@ export class Upload {
     if (this.#isUtf8) this.#isUtf8 = this.#decodes(bytes);
   }
 
-  /** @param onRead is called with the number of bytes of each piece */
+  /** @param onRead is called with the number of bytes of each piece @throws Refusal `conflict` when the file was removed */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+    if (this.#isRemoved) throw new Refusal("conflict", "the file is not kept any longer; its import has ended");
     for await (const chunk of createReadStream(this.#path)) {
       onRead?.(chunk.length);
       yield chunk;
@@ -62,6 +64,7 @@ export class Upload {
   }
 
   remove(): void {
+    this.#isRemoved = true;
     rmSync(this.#path, { force: true });
   }
 

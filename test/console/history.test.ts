@@ -136,6 +136,9 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     [{ since: "0" }, 400],
     [{ since: 0, until: 1.5 }, 400],
     [{ since: 0, run: 7 }, 400],
+    [{ since: 0, dryRun: "true" }, 400],
+    [{ since: 0, dryRun: 1 }, 400],
+    [{ since: 0, force: "no" }, 400],
     [{ since: 99 }, 404],
   ];
   test("an undo of what cannot be is refused", async () => {

@@ -226,6 +226,14 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(after).toBeLessThan(30_000);
   });
 
+  test("the file of an import that has ended cannot be looked at, which is no fault of the server", async () => {
+    await newSite();
+    const path = await upload(bytes("Name\nAcme\n"));
+    await act(path, "check", { format: "csv" });
+    await act(path, "run", {});
+    expect((await anna.call("POST", `${path}/look`, {})).status).toBe(409);
+  });
+
   test("an import goes on also with rows that are stored just after the session ended", async () => {
     await newSite();
     await removeOperator(server.engine, "ben", Date.now()).catch(() => {});

@@ -86,6 +86,7 @@ describe("keys in the console", () => {
     ["a time that is none", { expires: "tomorrow" }],
     ["a time that is too late", { expires: 1e300 }],
     ["a time after the year 9999", { expires: 1e15 }],
+    ["a time after the last one that there is", { expires: 8.64e15 + 1 }],
   ];
   test.each(badSettings)("%s does not become a key", async (_, body) => {
     expect((await anna.call("POST", keys, body)).status).toBe(400);

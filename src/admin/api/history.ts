@@ -8,6 +8,7 @@ import { revisionsOf } from "../../operator/revisions.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, Call } from "../actions.ts";
+import { readBoolean } from "../input.ts";
 import { readWholeNumber } from "../parameters.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
 
@@ -39,12 +40,15 @@ async function listEntries(call: Call) {
 /** The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
 async function takeBack(call: Call) {
   const site = await call.site();
-  const { since, until, run, dryRun = false, force = false } = Object(await call.input());
+  const input = await call.input();
+  const { since, until, run } = Object(input);
   const isRange = isRevision(since) && (until === undefined || isRevision(until));
   if (!isRange || (run !== undefined && typeof run !== "string")) {
     throw new Refusal("bad-request", "`since` and `until` must be revisions, and `run` the ID of a run");
   }
-  const options = { dryRun: dryRun === true, force: force === true, at: call.now() };
+  // What is neither true nor false must not become a change.
+  const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
+  const options = { dryRun, force, at: call.now() };
   const summary = await undo(call.engine, site.ID, { since, until, run }, options);
   return {
     ...summary,

@@ -76,6 +76,9 @@ type Settings = Pick<KeySettings, "label" | "scope"> & {
   readonly expiresAt: number | null | undefined;
 };
 
+/** The last time that there is (ECMA-262 section 21.4.1.1). Which of them a key may have is for its record to say. */
+const maxTime = 8.64e15;
+
 /** @throws Refusal `bad-request` */
 function readSettings(input: unknown): Settings {
   const { label, scope, rate, expires } = Object(input);
@@ -85,7 +88,8 @@ function readSettings(input: unknown): Settings {
     throw new Refusal("bad-request", "`scope` must be read or write");
   if (rate !== undefined && rate !== null && !(Number.isInteger(rate) && rate >= 1 && rate <= 999_999))
     throw new Refusal("bad-request", "`rate` must be a whole number from 1 to 999999, or null");
-  if (expiresAt !== undefined && expiresAt !== null && !Number.isSafeInteger(expiresAt))
+  const isTime = Number.isSafeInteger(expiresAt) && Math.abs(expiresAt) <= maxTime;
+  if (expiresAt !== undefined && expiresAt !== null && !isTime)
     throw new Refusal("bad-request", "`expires` must be a time such as 2026-01-31T12:00:00Z, or null");
   return { label, scope, rate, expiresAt };
 }
