@@ -7,7 +7,7 @@ import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { actingAs } from "../operator/acting.ts";
 import { managedSites, mayManage } from "../operator/operator-sites.ts";
-import { findSite, listSites, type SiteRecord } from "../operator/sites.ts";
+import { findSite, listSites, type SiteRecord, UnknownSite } from "../operator/sites.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { acceptsCoding } from "./accepted-codings.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
@@ -61,10 +61,15 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
     const route = routes.get(path) ?? {};
     routes.set(path, route);
     route[method] = async (exchange) => {
+      if (method !== "GET") await requireBody(exchange.request, dependencies);
       const call = await toCall(exchange, dependencies);
       if (scope === "all") requireAllSites(call.session);
       const key = method === "GET" ? null : exchange.request.headers.get("idempotency-key");
-      return key === null ? toContent(await run(call), exchange) : runOnce(call, key, run, repeats);
+      const content =
+        key === null ? run(call).then((result) => toContent(result, exchange)) : runOnce(call, key, run, repeats);
+      return content.catch((error) => {
+        throw withoutOtherSites(error, call);
+      });
     };
   }
   return routes;
@@ -74,6 +79,17 @@ export function toRoutes(actions: readonly Action[], dependencies: ActionDepende
 export function requireAllSites({ operator }: Session): void {
   if (operator.siteNames === undefined) return;
   throw new Refusal("forbidden", "only operators of all sites may do this");
+}
+
+/** Waits for the body. It may take its time, so that the operator is checked before it, and again when it is there. */
+async function requireBody(request: WireRequest, dependencies: ActionDependencies): Promise<void> {
+  await sessionOf(request, dependencies);
+  await request.body();
+}
+
+/** An operator of some sites does not learn from a hint which others there are. */
+function withoutOtherSites(error: unknown, { session, parameters }: Call): unknown {
+  return error instanceof UnknownSite && session.operator.siteNames ? new UnknownSite(parameters.site ?? "") : error;
 }
 
 /** Runs an action unless it was run for this key before. @throws Refusal `not-found` when the operator may no longer manage the site */
@@ -89,7 +105,7 @@ async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Pro
     return { content: toContent(await run({ ...call, site }), call), site: used?.ID };
   });
   // The path does not tell: the site may have another name by now, or none because this request has removed it.
-  if (site !== undefined && !mayManage(operator, site)) throw unknownSite(call.parameters.site);
+  if (site !== undefined && !mayManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
   return content;
 }
 
@@ -119,15 +135,11 @@ async function toCall(exchange: AdminExchange, dependencies: ActionDependencies)
 async function siteOf(engine: Engine, { operator }: Session, name: string): Promise<SiteRecord> {
   const { siteNames } = operator;
   // For an operator of some sites, the others do not exist.
-  if (siteNames && !siteNames.includes(name)) throw unknownSite(name);
+  if (siteNames && !siteNames.includes(name)) throw new UnknownSite(name);
   const site = await findSite(engine, name);
   // Another site may just have got this name.
-  if (!mayManage(operator, site.ID)) throw unknownSite(name);
+  if (!mayManage(operator, site.ID)) throw new UnknownSite(name);
   return site;
-}
-
-function unknownSite(name = ""): Refusal {
-  return new Refusal("not-found", `unknown site \`${name}\``);
 }
 
 /** Characters from which on a response is compressed: what has a secret is shorter. A list of 1,000 sites has 138,000, and 12,000 then. */

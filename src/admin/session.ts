@@ -73,7 +73,7 @@ export function sessionRoutes(
           const session = await findOwn(request, dependencies);
           // First: what goes on without the session must not find it ended before.
           if (session) await onSignOut(session.operator.ID, false);
-          if (session) await endSession(engine, secretIn(request.headers) ?? "");
+          if (session) for (const secret of secretsIn(request.headers)) await endSession(engine, secret);
           return ended(request);
         },
       },
@@ -103,8 +103,13 @@ async function findOwn(
   { headers }: WireRequest,
   { engine, snapshots, now }: SessionDependencies,
 ): Promise<Session | undefined> {
-  const secret = secretIn(headers);
-  return secret ? findSession(engine, await currentSystem(snapshots), secret, now()) : undefined;
+  const secrets = secretsIn(headers);
+  const system = secrets.length > 0 ? await currentSystem(snapshots) : undefined;
+  for (const secret of secrets) {
+    const session = system && (await findSession(engine, system, secret, now()));
+    if (session) return session;
+  }
+  return undefined;
 }
 
 /** The records of the system site, as new as the store. */
@@ -156,8 +161,13 @@ function toCookie(headers: RequestHeaders, value: string, lifetime: number): str
   return `${name}=${value}; Path=/; Max-Age=${lifetime / 1000}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-function secretIn(headers: RequestHeaders): string | undefined {
-  const name = cookieName(headers);
+/** Cookies of one name that are looked at. */
+const maxCookies = 4;
+
+/** The secrets in the cookies of this name. Another server of this machine can add one with another path (RFC 6265 section 8.6). */
+function secretsIn(headers: RequestHeaders): string[] {
+  const beginning = `${cookieName(headers)}=`;
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
-  return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1);
+  const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));
+  return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
 }

@@ -125,18 +125,25 @@ export async function signOutEverywhere(engine: Engine, name: string): Promise<v
 
 /** Begins a session with the secret of a link. @throws Refusal `unauthorized` when it is unknown, used or too old */
 export async function beginSession(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
-  const link = await engine.takeCredential(digestOfSecret(linkSecret));
+  const digest = digestOfSecret(linkSecret);
+  // Read first: what is no link costs no write.
+  const link = await engine.credential(digest);
   const operator = link && isValid(link, "link", now) ? operatorOf(await readSystem(engine), link.operator) : undefined;
-  if (!operator) {
-    throw new Refusal(
-      "unauthorized",
-      "this link is unknown, was used already, or is older than 10 minutes; make a new one with `storefront operator link`",
-    );
-  }
+  if (!operator) throw unusableLink();
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetime;
   await engine.putCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
-  return { secret, operator, expiresAt };
+  // In this order, who is signed out everywhere meanwhile keeps neither of both, and a failed write leaves the link.
+  if (await engine.takeCredential(digest)) return { secret, operator, expiresAt };
+  await endSession(engine, secret);
+  throw unusableLink();
+}
+
+function unusableLink(): Refusal {
+  return new Refusal(
+    "unauthorized",
+    "this link is unknown, was used already, or is older than 10 minutes; make a new one with `storefront operator link`",
+  );
 }
 
 /** The operator of a session; undefined when it is unknown or has ended. @param system as new as the store */

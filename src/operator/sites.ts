@@ -30,6 +30,13 @@ interface SiteSettings {
   readonly isSuspended?: boolean | undefined;
 }
 
+/** There is no site of this name. The hint may name others. */
+export class UnknownSite extends Refusal {
+  constructor(name: string, hint?: string) {
+    super("not-found", `unknown site \`${name}\`${hint ? `: ${hint}` : ""}`);
+  }
+}
+
 export async function listSites(engine: Engine): Promise<SiteRecord[]> {
   return (await readSystem(engine)).records<SiteRecord>(siteResource);
 }
@@ -89,7 +96,7 @@ export function requireSite(sites: readonly SiteRecord[], name: string): SiteRec
     : names.length > 0
       ? `known sites: ${some}`
       : "there are no sites yet; create one with `storefront site add`";
-  throw new Refusal("not-found", `unknown site \`${name}\`: ${hint}`);
+  throw new UnknownSite(name, hint);
 }
 
 /** The values that change. @param site undefined for a new one */

@@ -129,6 +129,22 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     expect((await anna.call("GET", brands)).json.total).toBe(3);
   });
 
+  test("of many undos at once, two have records in memory", async () => {
+    await anna.call("POST", brands, { Name: "a" });
+    const { journal } = server.engine;
+    let [running, most] = [0, 0];
+    const counted: typeof journal = async (...args) => {
+      most = Math.max(most, ++running);
+      await Bun.sleep(5);
+      return Promise.resolve(journal(...args)).finally(() => running--);
+    };
+    Object.assign(server.engine, { journal: counted });
+    const undo = () => anna.call("POST", "/sites/shop/undo", { since: 0, dryRun: true });
+    const all = await Promise.all(Array.from({ length: 12 }, undo));
+    Object.assign(server.engine, { journal });
+    expect([all.every(({ status }) => status === 200), most]).toEqual([true, 2]);
+  });
+
   const badUndos: [unknown, number][] = [
     [{}, 400],
     [null, 400],

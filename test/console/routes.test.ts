@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { allActions } from "../../src/admin/api/all.ts";
 import { Imports } from "../../src/admin/imports.ts";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
-import { addSite, listSites } from "../../src/operator/sites.ts";
+import { addSite, listSites, setSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 import { exchangeOnce } from "../support/wire-client.ts";
 
@@ -94,4 +94,32 @@ test("a method that is the name of a member of every object is refused as any ot
     const [response] = await exchangeOnce(Number(port), `${lines.join("\r\n")}\r\nConnection: close\r\n\r\n`);
     expect([method, response?.status]).toEqual([method, 405]);
   }
+});
+
+test("an operator of one site does not learn of others when it is renamed in the middle of a request", async () => {
+  await addSite(server.engine, "games", {}, Date.now());
+  const carl = await server.signIn("carl", ["games"]);
+  const { heads } = server.engine;
+  const requests: [string, string, object?][] = [
+    ["GET", ""],
+    ["GET", "/overview"],
+    ["GET", "/keys"],
+    ["PATCH", "", { isSuspended: false }],
+  ];
+  const seen: string[] = [];
+  for (const [method, path, body] of requests) {
+    for (let turn = 1; turn <= 6; turn++) {
+      let calls = 0;
+      const renaming: typeof heads = async (sites) => {
+        if (++calls === turn) await setSite({ ...server.engine, heads }, "games", { name: "plays" }, Date.now());
+        return heads(sites);
+      };
+      Object.assign(server.engine, { heads: renaming });
+      seen.push((await carl.call(method, `/sites/games${path}`, body)).text);
+      Object.assign(server.engine, { heads });
+      await setSite(server.engine, "plays", { name: "games" }, Date.now()).catch(() => {});
+    }
+  }
+  expect(seen.filter((text) => /toys|shop/.test(text))).toEqual([]);
+  expect(seen.some((text) => text.includes("unknown site"))).toBe(true);
 });

@@ -1,8 +1,13 @@
 // Signing in to the console, and what a session allows (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import type { Credential } from "../../src/model/credentials.ts";
+import { Refusal } from "../../src/model/errors.ts";
+import { setOperatorSites } from "../../src/operator/operator-sites.ts";
+import { beginSession, removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { openClient } from "../support/wire-client.ts";
 
 let server: TestConsole;
 let time = Date.parse("2026-01-31T12:00:00Z");
@@ -49,6 +54,48 @@ describe("signing in", () => {
     const log = Buffer.from(await Bun.file(`${server.database.replace("sqlite:", "")}-wal`).arrayBuffer());
     expect(file.includes(secret) || log.includes(secret)).toBe(false);
     expect(log.includes(Bun.SHA256.hash(secret, "hex"))).toBe(true);
+  });
+
+  test("who is signed out everywhere while signing in is not signed in", async () => {
+    const { engine } = server;
+    await server.addOperator("anna");
+    const link = secretIn(await server.link("anna"));
+    let digest = "";
+    const late = async (session: Credential, now: number) => {
+      ({ digest } = session);
+      await signOutEverywhere(engine, "anna");
+      await engine.putCredential(session, now);
+    };
+    const begun = await beginSession({ ...engine, putCredential: late }, link, time).catch((error) => error.code);
+    expect(begun).toBe("unauthorized");
+    expect(await engine.credential(digest)).toBeUndefined();
+  });
+
+  test("a session that cannot be stored leaves the link", async () => {
+    const { engine } = server;
+    await server.addOperator("anna");
+    const link = secretIn(await server.link("anna"));
+    const failing = async () => {
+      throw new Refusal("unavailable", "the disk is full");
+    };
+    const begun = await beginSession({ ...engine, putCredential: failing }, link, time).catch((error) => error.code);
+    expect(begun).toBe("unavailable");
+    expect((await post("/session", { link })).status).toBe(200);
+  });
+
+  test("an attempt to sign in with something else writes nothing", async () => {
+    const { cookie } = await server.signIn();
+    const session = cookie.split("=")[1] as string;
+    const { engine } = server;
+    const writes: string[] = [];
+    const noting = async (digest: string) => {
+      writes.push(digest);
+      return engine.takeCredential(digest);
+    };
+    for (const link of [session, "b".repeat(32), ""]) {
+      const begun = await beginSession({ ...engine, takeCredential: noting }, link, time).catch((error) => error.code);
+      expect([begun, writes]).toEqual(["unauthorized", []]);
+    }
   });
 
   const bad: [string, unknown, number][] = [
@@ -99,6 +146,44 @@ describe("a session", () => {
       const response = await fetch(`${server.adminUrl}/operator${path}`);
       expect([path, response.status]).toEqual([path, 401]);
     }
+  });
+
+  test("is found beside cookies of the same name that another server of the machine has set", async () => {
+    const { cookie } = await server.signIn();
+    const name = cookie.split("=")[0];
+    const statusOf = async (sent: string) =>
+      (await fetch(`${server.adminUrl}/operator/sites`, { headers: { Cookie: sent } })).status;
+    for (const other of ["", "x", "a".repeat(32), "a".repeat(3000), '"quoted"', "=", "%00"])
+      expect([other, await statusOf(`${name}=${other}; ${cookie}`)]).toEqual([other, 200]);
+    expect(await statusOf(`${name}x=${cookie.split("=")[1]}`)).toBe(401);
+  });
+
+  const held: [string, () => Promise<unknown>, number][] = [
+    ["was removed", () => removeOperator(server.engine, "ben", time), 401],
+    ["was signed out", () => signOutEverywhere(server.engine, "ben"), 401],
+    ["may no longer manage the site", () => setOperatorSites(server.engine, "ben", ["toys"], time), 404],
+  ];
+  test.each(held)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
+    await addSite(server.engine, "toys", {}, time);
+    const { cookie } = await server.signIn("ben", ["shop"]);
+    await server.signIn("anna");
+    const body = JSON.stringify({ Name: "late" });
+    const { host, port } = new URL(server.adminUrl);
+    const lines = [
+      `Host: ${host}`,
+      `Origin: ${server.adminUrl}`,
+      `Cookie: ${cookie}`,
+      "Content-Type: application/json",
+    ];
+    const client = await openClient(Number(port));
+    client.send(
+      `POST /operator/sites/shop/records/brands HTTP/1.1\r\n${lines.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    await Bun.sleep(100);
+    await end();
+    client.send(body);
+    expect((await client.responses(1))[0]?.status).toBe(status);
+    client.socket.destroy();
   });
 
   const origins: [string, (url: string) => string | undefined, number][] = [

@@ -1,5 +1,6 @@
 // The history of a site: what changed, and taking changes back.
 
+import { Slots } from "../../lib/slots.ts";
 import { Refusal } from "../../model/errors.ts";
 import { servedOf } from "../../model/resource.ts";
 import { restoreRecord } from "../../operator/history.ts";
@@ -8,7 +9,7 @@ import { revisionsOf } from "../../operator/revisions.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, Call } from "../actions.ts";
-import { readBoolean } from "../input.ts";
+import { readBoolean } from "../json-body.ts";
 import { readWholeNumber } from "../parameters.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
 
@@ -37,6 +38,9 @@ async function listEntries(call: Call) {
   return { ...page, next: page.next ?? null, entries: page.entries.map(toShown) };
 }
 
+/** Undos at once; the others wait. Each has up to 50,000 records in memory. */
+const slots = new Slots(2);
+
 /** The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
 async function takeBack(call: Call) {
   const site = await call.site();
@@ -49,7 +53,7 @@ async function takeBack(call: Call) {
   // What is neither true nor false must not become a change.
   const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
-  const summary = await undo(call.engine, site.ID, { since, until, run }, options);
+  const summary = await slots.run(() => undo(call.engine, site.ID, { since, until, run }, options));
   return {
     ...summary,
     left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),
