@@ -4,6 +4,8 @@
 import englishMessages from "ra-language-english";
 
 export const texts = {
+  /** Dates and numbers are written in this language, and as in this region for browsers in another language. */
+  locale: { language: "en", region: "en-GB" },
   ra: {
     ...englishMessages.ra,
     notification: {
@@ -81,23 +83,25 @@ export const texts = {
     try_it: "Try it",
     copy: "Copy",
     copied: "Copied",
+    not_copied: "The browser did not copy it. It is selected: copy it with Ctrl+C or ⌘C.",
     done: "Done",
     cancel: "Cancel",
     create: "Create",
     save: "Save",
     edit: "Change",
-    edit_title: "Change the key %{prefix}…",
+    edit_title: "Change the key %{key}",
     rotate: "Replace",
-    rotate_title: "Replace the key %{prefix}…",
+    rotate_title: "Replace the key %{key}",
     rotate_explain: "A new key gets the same settings. The old one stops working after this time.",
     overlap: "Old key works for",
     hours: "%{smart_count} hour |||| %{smart_count} hours",
     at_once: "No time: it stops at once",
     revoke: "Revoke",
-    revoke_title: "Revoke the key %{prefix}…?",
+    revoke_title: "Revoke the key %{key}?",
     revoke_explain: "Every program that uses it is refused from the next request on. This cannot be taken back.",
     revoke_used: "It was last used %{time}.",
     revoke_unused: "It was never used.",
+    named: "“%{label}” (%{prefix}…)",
   },
   sites: {
     title: "Shops",
@@ -253,6 +257,7 @@ export const texts = {
     all_resources: "All records",
     some_resources: "Only %{names}",
     secret: "Secret",
+    shown_once: "Copy the secret now: the program checks signatures with it. It cannot be shown again.",
     added: "Webhook added",
     unresolved: "The name in the URL has no address at the moment.",
     active: "Active",
@@ -310,6 +315,7 @@ export const texts = {
     sample: "for example %{value}",
     unused:
       "This column is not imported until you choose its field below: %{names} |||| These columns are not imported until you choose their fields below: %{names}",
+    repeated: "Several columns have the same name and cannot be chosen: %{names}. Give each its own name in the file.",
     match: "Find the record to change by",
     match_id: "ID",
     match_none: "nothing: every row is a new record",

@@ -55,6 +55,7 @@ const looks: NonNullable<RaThemeOptions["components"]> = {
         borderRadius: 8,
         paddingLeft: 12,
         paddingRight: 8,
+        whiteSpace: "normal",
         "& .MuiListItemIcon-root": { minWidth: 36 },
         "&.RaMenuItemLink-active": {
           color: theme.palette.primary.main,

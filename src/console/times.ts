@@ -1,7 +1,9 @@
 // Times in the reader's zone and language.
 
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+import { locale } from "./locale.ts";
+
+const day = new Intl.DateTimeFormat(locale, { dateStyle: "medium" });
+const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
 
 /** @param instant in ISO 8601 */
 export function toDay(instant: string): string {
@@ -18,7 +20,7 @@ export function toMoment(instant: string): string {
   return moment.format(new Date(instant));
 }
 
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const [minute, hour, dayLength] = [60_000, 3_600_000, 86_400_000];
 
 /** How long ago, or in how long, in minutes, hours or days; the day when that is more than a week. @param instant in ISO 8601 */
@@ -31,14 +33,14 @@ export function toAgo(instant: string, now: number): string {
   return toDay(instant);
 }
 
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" });
 
 /** With its second. @param instant in ISO 8601 */
 export function toExactMoment(instant: string): string {
   return exact.format(new Date(instant));
 }
 
-const hourAndMinute = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const hourAndMinute = new Intl.DateTimeFormat(locale, { timeStyle: "short" });
 
 /** The time of the day. @param at milliseconds since 1970 */
 export function toHour(at: number): string {

@@ -35,11 +35,18 @@ async function unpacked(): Promise<string> {
 }
 
 /** A new page of this size that records its errors. @param home the only host that it may send requests to */
-export async function openPage(browser: Browser, home: string, width: number, height: number): Promise<Watched> {
+export async function openPage(
+  browser: Browser,
+  home: string,
+  width: number,
+  height: number,
+  locale = "en-US",
+): Promise<Watched> {
   const context = await browser.newContext({
     viewport: { width, height },
     isMobile: width < 600,
     hasTouch: width < 600,
+    locale,
   });
   const page = await context.newPage();
   const errors: string[] = [];

@@ -10,6 +10,8 @@ export interface View {
   readonly height?: number;
   readonly colorScheme?: "light" | "dark";
   readonly operator?: string;
+  /** Of the browser. */
+  readonly locale?: string;
   /** The sites that the operator may manage; all by default. */
   readonly sites?: readonly string[];
 }
@@ -33,9 +35,9 @@ export const phone = { width: 375, height: 740 };
 
 /** Signs an operator in, who is added if there is none of this name, and waits for the first page. */
 export async function openConsole(browser: Browser, server: TestConsole, view: View = {}): Promise<ConsolePage> {
-  const { width = 1280, height = 800, operator = "anna", sites = [] } = view;
+  const { width = 1280, height = 800, locale, operator = "anna", sites = [] } = view;
   await server.addOperator(operator, sites).catch(() => {});
-  const watched = await openPage(browser, server.adminUrl, width, height);
+  const watched = await openPage(browser, server.adminUrl, width, height, locale);
   const { page } = watched;
   // For a busy machine: less than the time limit of a test, so that the error names what was awaited.
   page.setDefaultTimeout(20_000);

@@ -13,7 +13,7 @@ interface ActorChoiceProps {
 export function ActorChoice({ value, onChange }: ActorChoiceProps) {
   const translate = useTranslate();
   const nameOf = useActorName();
-  const { items } = useHistory({});
+  const { items } = useHistory({}, 0);
   const actors = [...new Set(items.map(({ actor }) => actor))];
   return (
     <Autocomplete

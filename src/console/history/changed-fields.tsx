@@ -3,6 +3,11 @@ import { useTranslate } from "react-admin";
 import { fullLabelOf } from "../declarations.ts";
 import { differences, type RecordValues } from "./history.ts";
 
+/** Of two values that are written from right to left, the first one stays on the left. */
+const isolated = { unicodeBidi: "isolate" } as const;
+export const oldValue = { ...isolated, color: "error.main" };
+export const newValue = { ...isolated, color: "success.main", textDecoration: "none" };
+
 /** What a change did to a record, field by field. */
 export function ChangedFields({
   before,
@@ -25,13 +30,13 @@ export function ChangedFields({
               </TableCell>
               <TableCell>
                 {field.before && (
-                  <Box component="del" sx={{ color: "error.main", overflowWrap: "anywhere" }}>
+                  <Box component="del" sx={{ ...oldValue, overflowWrap: "anywhere" }}>
                     {field.before}
                   </Box>
                 )}
                 {field.before && field.after && " "}
                 {field.after && (
-                  <Box component="ins" sx={{ color: "success.main", textDecoration: "none", overflowWrap: "anywhere" }}>
+                  <Box component="ins" sx={{ ...newValue, overflowWrap: "anywhere" }}>
                     {field.after}
                   </Box>
                 )}

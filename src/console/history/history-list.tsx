@@ -21,7 +21,7 @@ interface HistoryListProps {
 export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
   const translate = useTranslate();
   const notify = useNotify();
-  const { items, hasNextPage, fetchNextPage, isFetching, isSuccess, error } = useHistory(filter);
+  const { items, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error } = useHistory(filter, max);
   const [undone, setUndone] = useState<HistoryItem>();
   if (!isSuccess && !error) return <LoadingLines />;
   if (error) return <Alert severity="error">{error.message}</Alert>;
@@ -33,10 +33,17 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
         </Typography>
       )}
       {items.slice(0, max).map((item) => (
-        <Entry key={item.last} item={item} isOfRecord={isOfRecord} onUndo={() => setUndone(item)} />
+        <Entry
+          key={item.last}
+          item={item}
+          isOfRecord={isOfRecord}
+          isCut={isCut && item === items.at(-1) && item.run !== null}
+          onUndo={() => setUndone(item)}
+        />
       ))}
-      {hasNextPage && max === Number.POSITIVE_INFINITY && (
-        <Button onClick={() => fetchNextPage()} disabled={isFetching} sx={{ m: 1 }}>
+      {isSearching && <LoadingLines />}
+      {hasNextPage && !isSearching && max === Number.POSITIVE_INFINITY && (
+        <Button onClick={more} disabled={isFetching} sx={{ m: 1 }}>
           {translate("history.more")}
         </Button>
       )}
@@ -54,10 +61,12 @@ export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_
 interface EntryProps {
   readonly item: HistoryItem;
   readonly isOfRecord: boolean;
+  /** Whether there may be more of it, which was not read yet. */
+  readonly isCut: boolean;
   readonly onUndo: () => void;
 }
 
-function Entry({ item, isOfRecord, onUndo }: EntryProps) {
+function Entry({ item, isOfRecord, isCut, onUndo }: EntryProps) {
   const translate = useTranslate();
   const summary = useSummary(item);
   const nameOfActor = useActorName();
@@ -89,10 +98,10 @@ function Entry({ item, isOfRecord, onUndo }: EntryProps) {
         {isSingle ? (
           <ChangedFields before={item.change.before} after={item.change.after} />
         ) : (
-          <HistoryList filter={{ run: item.run ?? "", single: true }} />
+          <HistoryList filter={{ within: { first: item.first, last: item.last, run: item.run } }} />
         )}
         <Stack direction="row" spacing={1} sx={{ mt: 1 }}>
-          <Button size="small" variant="outlined" onClick={onUndo}>
+          <Button size="small" variant="outlined" onClick={onUndo} disabled={isCut}>
             {translate("history.undo")}
           </Button>
           {isOfRecord && item.change.after && <RestoreButton item={item} />}

@@ -1,6 +1,7 @@
 // The history of a site, as the API has it.
 
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { callApi } from "../api.ts";
 import { useSite } from "../site-context.ts";
 
@@ -34,10 +35,14 @@ export interface HistoryFilter {
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
-  readonly run?: string;
-  /** Each change by itself, rather than those of a run as one. */
-  readonly single?: boolean;
+  /** The changes of an entry, each by itself. */
+  readonly within?: Pick<HistoryItem, "first" | "last" | "run">;
 }
+
+/** Entries of a page; one that has fewer looked at 10,000 changes, and may have ended within an entry. */
+const pageSize = 50;
+/** Pages that are read at once to complete an entry, or to find one at all. */
+const maxPages = 100;
 
 export interface UndoResult {
   readonly deleted: number;
@@ -50,16 +55,30 @@ export interface UndoResult {
   }[];
 }
 
-export function useHistory(filter: HistoryFilter) {
+/** The history, page by page. Until an entry is complete, further pages are read, and `isCut` says that the last one is not. @param max entries that are wanted */
+export function useHistory(filter: HistoryFilter, max = Number.POSITIVE_INFINITY) {
   const site = useSite();
   const query = useInfiniteQuery({
     queryKey: ["history", site, filter],
     initialPageParam: null as number | null,
     queryFn: ({ pageParam }) =>
       callApi<HistoryPage>("GET", `/sites/${encodeURIComponent(site)}/history?${toQuery(filter, pageParam)}`),
-    getNextPageParam: ({ next }) => next,
+    getNextPageParam: ({ next }) => (next !== null && next > (filter.within?.first ?? 0) ? next : undefined),
   });
-  return { ...query, items: joined(query.data?.pages ?? []) };
+  const { data, hasNextPage, isFetching, isFetchNextPageError, fetchNextPage } = query;
+  const pages = data?.pages ?? [];
+  const items = filter.within ? pages.flatMap(({ entries }) => entries) : joined(pages);
+  const [limit, setLimit] = useState(maxPages);
+  const isCut = hasNextPage && (pages.at(-1)?.entries.length ?? 0) < pageSize;
+  const isSearching = isCut && items.length <= max && pages.length < limit && !isFetchNextPageError;
+  useEffect(() => {
+    if (isSearching && !isFetching) void fetchNextPage();
+  }, [isSearching, isFetching, fetchNextPage]);
+  const more = () => {
+    setLimit(pages.length + maxPages);
+    void fetchNextPage();
+  };
+  return { ...query, items, isCut, isSearching, more };
 }
 
 /** Takes changes back, or says what that would do. Everything that is shown is read again afterwards. */
@@ -87,10 +106,14 @@ export function useRestore() {
   };
 }
 
-function toQuery({ single, ...filter }: HistoryFilter, before: number | null): URLSearchParams {
-  const query = new URLSearchParams();
+function toQuery({ within, ...filter }: HistoryFilter, before: number | null): URLSearchParams {
+  const query = new URLSearchParams({ limit: String(pageSize) });
   for (const [name, value] of Object.entries(filter)) if (value !== undefined) query.set(name, String(value));
-  if (single) query.set("single", "1");
+  if (within) {
+    query.set("single", "1");
+    query.set("run", within.run ?? "");
+    query.set("before", String(within.last + 1));
+  }
   if (before !== null) query.set("before", String(before));
   return query;
 }

@@ -1,5 +1,6 @@
 import { useTranslate } from "react-admin";
 import { useKeys } from "../keys/keys.ts";
+import { toNumber } from "../locale.ts";
 import { useDeclared } from "../site-context.ts";
 import type { HistoryItem } from "./history.ts";
 
@@ -21,7 +22,7 @@ export function useSummary({ counts, resources, change, first, last }: HistoryIt
   const what = resources.map((path) => nameOf(path, true)).join(", ");
   const parts = operations.flatMap((operation) => {
     const count = counts[operation];
-    return count ? [translate(`history.many_${operation}`, { count: count.toLocaleString() })] : [];
+    return count ? [translate(`history.many_${operation}`, { count: toNumber(count) })] : [];
   });
   return capitalized(`${joined(parts, translate("history.and"))} ${what}`);
 }

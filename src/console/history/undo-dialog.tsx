@@ -2,6 +2,7 @@ import { Alert, List, ListItem, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
+import { toNumber } from "../locale.ts";
 import { type HistoryItem, type UndoResult, useUndo } from "./history.ts";
 
 interface UndoDialogProps {
@@ -35,9 +36,7 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
         <Typography>
           {(["restored", "deleted"] as const)
             .filter((name) => plan[name] > 0)
-            .map((name) =>
-              translate(`history.undo_${name}`, { smart_count: plan[name], count: plan[name].toLocaleString() }),
-            )
+            .map((name) => translate(`history.undo_${name}`, { smart_count: plan[name], count: toNumber(plan[name]) }))
             .join(" ")}
         </Typography>
       )}

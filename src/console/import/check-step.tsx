@@ -1,7 +1,8 @@
 import { Alert, Button, Stack, ToggleButton, ToggleButtonGroup, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { useEdited, useUnsaved } from "../shell/unsaved.ts";
+import { toNumber } from "../locale.ts";
+import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useSite } from "../site-context.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { type ImportKind, type ImportState, importKinds, runImport } from "./imports.ts";
@@ -60,7 +61,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
       >
         {importKinds.map((one) => (
           <ToggleButton key={one} value={one} sx={{ textTransform: "none" }}>
-            {translate(`import.check_${one}`, { count: counts[one].toLocaleString() })}
+            {translate(`import.check_${one}`, { count: toNumber(counts[one]) })}
           </ToggleButton>
         ))}
       </ToggleButtonGroup>
@@ -79,7 +80,7 @@ function Checked({ state, onBack, onStarted }: CheckStepProps) {
         <Button variant="contained" onClick={run} disabled={isBusy || chosen === 0}>
           {chosen === 0 ? translate("import.nothing_to_do") : translate("import.run", { smart_count: chosen })}
         </Button>
-        <Button onClick={onBack}>{translate("import.back")}</Button>
+        <Button onClick={() => askToLose(onBack)}>{translate("import.back")}</Button>
       </Stack>
     </Stack>
   );

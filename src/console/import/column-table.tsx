@@ -16,10 +16,16 @@ export function ColumnTable({ look, resource, mapping, onChange }: ColumnTablePr
   const translate = useTranslate();
   const { columns = [] } = look;
   const used = new Set(Object.values(mapping.fields).map(columnOf));
-  const unused = columns.filter(({ name }) => !used.has(name)).map(({ name }) => name);
+  const repeated = repeatedNames(columns);
+  const unused = columns.map(({ name }) => name).filter((name) => !used.has(name) && !repeated.includes(name));
   const fields = [{ path: "ID", required: false }, ...resource.fields];
   return (
     <Stack spacing={1.5}>
+      {repeated.length > 0 && (
+        <Alert severity="warning" sx={{ overflowWrap: "anywhere" }}>
+          {translate("import.repeated", { names: repeated.join(", ") })}
+        </Alert>
+      )}
       {unused.length > 0 && (
         <Alert severity="warning" sx={{ overflowWrap: "anywhere" }}>
           {translate("import.unused", { smart_count: unused.length, names: unused.join(", ") })}
@@ -87,6 +93,12 @@ function ColumnChoice({ path, isRequired, columns, entry, onChange }: ColumnChoi
       ))}
     </TextField>
   );
+}
+
+/** Each once. */
+function repeatedNames(columns: ColumnChoiceProps["columns"]): string[] {
+  const names = columns.map(({ name }) => name).filter((name) => name !== "");
+  return [...new Set(names.filter((name, index) => names.indexOf(name) < index))];
 }
 
 /** A column whose name is not unique cannot be chosen by it. */

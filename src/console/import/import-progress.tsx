@@ -1,6 +1,7 @@
 import { Box, Button, LinearProgress, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { toNumber } from "../locale.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
 import { useSite } from "../site-context.ts";
 import { type ImportState, stopImport } from "./imports.ts";
@@ -16,7 +17,7 @@ export function ImportProgress({ state, text }: ImportProgressProps) {
   const translate = useTranslate();
   const site = useSite();
   const [isStopped, setStopped] = useState(false);
-  const label = translate(text, { rows: state.rows.toLocaleString() });
+  const label = translate(text, { rows: toNumber(state.rows) });
   const stop = () => {
     setStopped(true);
     stopImport(site, state.id).catch(() => setStopped(false));

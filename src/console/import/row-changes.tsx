@@ -1,6 +1,7 @@
 import { Box } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { fullLabelOf } from "../declarations.ts";
+import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { differences } from "../history/history.ts";
 import type { ImportRow } from "./imports.ts";
 
@@ -28,12 +29,12 @@ export function RowChanges({ row }: { readonly row: ImportRow }) {
         <div key={path}>
           {fullLabelOf(path)}:{" "}
           {old && (
-            <Box component="del" sx={{ color: "error.main" }}>
+            <Box component="del" sx={oldValue}>
               {old}
             </Box>
           )}{" "}
           {now && (
-            <Box component="ins" sx={{ color: "success.main", textDecoration: "none" }}>
+            <Box component="ins" sx={newValue}>
               {now}
             </Box>
           )}

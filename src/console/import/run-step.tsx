@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
 import { UndoDialog } from "../history/undo-dialog.tsx";
+import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
 import { ImportProgress } from "./import-progress.tsx";
 import { type ImportState, refusedUrl } from "./imports.ts";
@@ -35,7 +36,7 @@ function Ended({ state, onAgain }: RunStepProps) {
       <Alert severity={severity}>
         <Typography>{translate(title)}</Typography>
         {error?.detail}
-        {counts && <div>{translate("import.done_counts", counts)}</div>}
+        {counts && <div>{translate("import.done_counts", inNumbers(counts))}</div>}
         {state.skipped > 0 && translate("import.skipped", { smart_count: state.skipped })}
       </Alert>
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
@@ -61,6 +62,10 @@ function Ended({ state, onAgain }: RunStepProps) {
       )}
     </Stack>
   );
+}
+
+function inNumbers(counts: NonNullable<ImportState["counts"]>): Record<string, string> {
+  return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, toNumber(count)]));
 }
 
 /** Takes the import back; what stands in the way is told before. */

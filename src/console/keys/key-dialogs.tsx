@@ -3,7 +3,8 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { useEdited } from "../shell/unsaved.ts";
-import type { ApiKey, KeyValues } from "./keys.ts";
+import { toMoment } from "../times.ts";
+import { type ApiKey, type KeyValues, useKeyName } from "./keys.ts";
 
 interface KeyFormProps {
   /** The key to change; undefined for a new one. */
@@ -26,7 +27,8 @@ export function KeyForm({ apiKey, onSubmit, onClose }: KeyFormProps) {
     expires: toExpiry(expires, apiKey?.expires ?? null),
   };
   const isEdited = useEdited([label, scope, rate, expires]);
-  const title = apiKey ? translate("keys.edit_title", { prefix: apiKey.prefix }) : translate("keys.make");
+  const name = useKeyName(apiKey ?? { label: "", prefix: "" });
+  const title = apiKey ? translate("keys.edit_title", { key: name }) : translate("keys.make");
   return (
     <Confirm
       title={title}
@@ -98,9 +100,10 @@ const overlaps = [0, 1, 24, 168];
 export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
   const translate = useTranslate();
   const [overlap, setOverlap] = useState(24);
+  const name = useKeyName(apiKey);
   return (
     <Confirm
-      title={translate("keys.rotate_title", { prefix: apiKey.prefix })}
+      title={translate("keys.rotate_title", { key: name })}
       action={translate("keys.rotate")}
       onConfirm={() => onRotate(overlap)}
       onClose={onClose}
@@ -118,6 +121,33 @@ export function RotateKey({ apiKey, onRotate, onClose }: RotateProps) {
           </MenuItem>
         ))}
       </TextField>
+    </Confirm>
+  );
+}
+
+interface RevokeProps {
+  readonly apiKey: ApiKey;
+  readonly onRevoke: () => Promise<unknown>;
+  readonly onClose: () => void;
+}
+
+/** Says what stops working, and when the key was last used. */
+export function RevokeKey({ apiKey, onRevoke, onClose }: RevokeProps) {
+  const translate = useTranslate();
+  const name = useKeyName(apiKey);
+  const use = apiKey.lastUsed
+    ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
+    : translate("keys.revoke_unused");
+  return (
+    <Confirm
+      title={translate("keys.revoke_title", { key: name })}
+      action={translate("keys.revoke")}
+      isDangerous
+      onConfirm={onRevoke}
+      onClose={onClose}
+    >
+      <Typography>{translate("keys.revoke_explain")}</Typography>
+      <Typography>{use}</Typography>
     </Confirm>
   );
 }

@@ -1,15 +1,13 @@
 import KeyIcon from "@mui/icons-material/Key";
-import { Button, type Theme, Typography, useMediaQuery } from "@mui/material";
+import { Button, type Theme, useMediaQuery } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
-import { Confirm } from "../confirm.tsx";
 import type { SiteInfo } from "../declarations.ts";
 import { Empty } from "../shell/empty.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
-import { toMoment } from "../times.ts";
-import { KeyForm, RotateKey } from "./key-dialogs.tsx";
+import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
 import { type ApiKey, type KeyTask, useKeyActions, useKeys } from "./keys.ts";
 import { NewSecret } from "./new-secret.tsx";
@@ -79,21 +77,7 @@ function OpenDialog({
     return <KeyForm apiKey={apiKey} onSubmit={(settings) => actions.change(apiKey.id, settings)} onClose={close} />;
   if (open.kind === "rotate")
     return <RotateKey apiKey={apiKey} onRotate={(hours) => show(actions.rotate(apiKey.id, hours))} onClose={close} />;
-  const use = apiKey.lastUsed
-    ? translate("keys.revoke_used", { time: toMoment(apiKey.lastUsed) })
-    : translate("keys.revoke_unused");
-  return (
-    <Confirm
-      title={translate("keys.revoke_title", { prefix: apiKey.prefix })}
-      action={translate("keys.revoke")}
-      isDangerous
-      onConfirm={() => actions.revoke(apiKey.id)}
-      onClose={close}
-    >
-      <Typography>{translate("keys.revoke_explain")}</Typography>
-      <Typography>{use}</Typography>
-    </Confirm>
-  );
+  return <RevokeKey apiKey={apiKey} onRevoke={() => actions.revoke(apiKey.id)} onClose={close} />;
 }
 
 /** A request with the key that works when it is pasted on the machine of the server. */

@@ -1,6 +1,7 @@
 // The keys of a site, as the API has them.
 
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useTranslate } from "react-admin";
 import { callApi } from "../api.ts";
 import { serverNow } from "../clock.ts";
 import { useSite } from "../site-context.ts";
@@ -25,6 +26,12 @@ export interface KeyValues {
   readonly scope?: "read" | "write";
   readonly rate: number | null;
   readonly expires: string | null;
+}
+
+/** What a key is called in a sentence. */
+export function useKeyName({ label, prefix }: Pick<ApiKey, "label" | "prefix">): string {
+  const translate = useTranslate();
+  return label ? translate("keys.named", { label, prefix }) : `${prefix}…`;
 }
 
 /** Milliseconds before its end from which on a key is marked. */

@@ -1,5 +1,5 @@
 import { Alert, Button, Dialog, DialogActions, DialogContent, DialogTitle, Stack, TextField } from "@mui/material";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { useTranslate } from "react-admin";
 
 interface NewSecretProps {
@@ -36,11 +36,9 @@ export function NewSecret({ title, explain, secrets, onClose }: NewSecretProps) 
 
 function Copied({ label, text }: { readonly label: string; readonly text: string }) {
   const translate = useTranslate();
-  const [isCopied, setCopied] = useState(false);
-  async function copy() {
-    await navigator.clipboard?.writeText(text).catch(() => {});
-    setCopied(true);
-  }
+  const [isCopied, setCopied] = useState<boolean>();
+  const input = useRef<HTMLTextAreaElement>(null);
+  const copy = async () => setCopied((await toClipboard(text)) || copySelected(input.current));
   return (
     <Stack direction="row" spacing={1} sx={{ alignItems: "center" }}>
       <TextField
@@ -48,6 +46,8 @@ function Copied({ label, text }: { readonly label: string; readonly text: string
         value={text}
         fullWidth
         multiline
+        inputRef={input}
+        helperText={isCopied === false && translate("keys.not_copied")}
         slotProps={{
           input: { readOnly: true, sx: { fontFamily: "monospace", fontSize: 13 } },
           htmlInput: { onFocus: selectAll },
@@ -58,6 +58,22 @@ function Copied({ label, text }: { readonly label: string; readonly text: string
       </Button>
     </Stack>
   );
+}
+
+async function toClipboard(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Browsers have `navigator.clipboard` only with HTTPS, or on the machine itself. @returns whether it was copied; it is selected if not */
+function copySelected(input: HTMLTextAreaElement | null): boolean {
+  input?.focus();
+  input?.select();
+  return document.execCommand("copy");
 }
 
 function selectAll(event: { readonly target: EventTarget }) {

@@ -1,5 +1,6 @@
 import { useTranslate } from "react-admin";
 import { serverNow } from "../clock.ts";
+import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
 import { toDay, toMoment, withMoments } from "../times.ts";
 import { type SiteOverview, useTraffic } from "./overview.ts";
@@ -32,7 +33,7 @@ function useFailedRequests(): Concern[] {
   const translate = useTranslate();
   const failed = useTraffic()?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
   if (failed === 0) return [];
-  const text = translate("overview.failed", { smart_count: failed, count: failed.toLocaleString() });
+  const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
   return [{ name: "failed", text, isBad: true }];
 }
 

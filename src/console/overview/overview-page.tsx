@@ -2,6 +2,7 @@ import { Box, Button, Card, CardActionArea, CardContent, Stack, Typography } fro
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import { HistoryList } from "../history/history-list.tsx";
+import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { useDeclared, useSite } from "../site-context.ts";
@@ -71,7 +72,7 @@ function Count({ to, count, what }: { readonly to: string; readonly count: numbe
       <CardActionArea component={Link} to={to}>
         <CardContent>
           <Typography variant="h5" component="p" sx={{ fontWeight: 600, fontVariantNumeric: "tabular-nums" }}>
-            {count.toLocaleString()}
+            {toNumber(count)}
           </Typography>
           <Typography variant="body2" color="textSecondary">
             {what}

@@ -1,11 +1,12 @@
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
+import { locale, toNumber } from "../locale.ts";
 import { type TrafficPoint, useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 
-const rate = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+const rate = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 });
 const toMilliseconds = (value: number) =>
-  `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 2 }).format(value)} ms`;
+  `${new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 }).format(value)} ms`;
 
 /** What the server did in the last hour. */
 export function Traffic() {
@@ -42,7 +43,7 @@ export function Traffic() {
               name: "",
               points: line((point) => (point.errors / point.seconds) * 60),
               color: errors > 0 ? "error" : "grey",
-              figure: translate("overview.errors_sum", { count: errors.toLocaleString() }),
+              figure: translate("overview.errors_sum", { count: toNumber(errors) }),
             },
           ]}
         />

@@ -60,6 +60,10 @@ const listStyle = {
   mb: 4,
   "& .RaList-main > :first-of-type": { bgcolor: "transparent", alignItems: "center" },
   "& form": { minHeight: 48, p: 0, mb: { xs: 1, sm: 0 }, alignItems: "center", width: { xs: "100%", sm: "auto" } },
+  // A wide table scrolls by itself, and a long name without spaces is broken.
+  "& .RaList-main, & .RaList-content": { minWidth: 0 },
+  "& .RaDataTable-tableWrapper": { overflowX: "auto" },
+  "& td": { maxWidth: 320, overflowWrap: "break-word" },
   "& .RaFilterFormInput-spacer": { display: "none" },
   "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
 };

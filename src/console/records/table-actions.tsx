@@ -24,8 +24,8 @@ export function TableActions({ resource }: { readonly resource: ResourceDeclarat
         minHeight: 48,
         width: { xs: "100%", sm: "auto" },
         alignItems: "center",
+        flexWrap: "wrap",
         justifyContent: "flex-end",
-        flexShrink: 0,
       }}
     >
       <PhoneTitle title={String(defaultTitle)} />

@@ -14,7 +14,7 @@ import {
 import { useEffect, useMemo } from "react";
 import { useTranslate } from "react-admin";
 import { useNavigate } from "react-router-dom";
-import type { ResourceDeclaration } from "../declarations.ts";
+import { capitalized, type ResourceDeclaration } from "../declarations.ts";
 import { useDeclared, useSession, useSite } from "../site-context.ts";
 import { openPanel, usePanel } from "./panel.ts";
 
@@ -66,7 +66,7 @@ function toDestinations(resources: readonly ResourceDeclaration[], used: readonl
     const key = [...path].find((letter) => !taken.has(letter));
     if (!key) return [];
     taken.add(key);
-    return [{ key, path: `/${path}`, label: plural }];
+    return [{ key, path: `/${path}`, label: capitalized(plural) }];
   });
 }
 

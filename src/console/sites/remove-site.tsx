@@ -2,6 +2,7 @@ import { Box, TextField, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
+import { toNumber } from "../locale.ts";
 import { useDeclared } from "../site-context.ts";
 import { useSiteContents } from "./sites.ts";
 
@@ -19,7 +20,7 @@ export function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
   const [typed, setTyped] = useState("");
   const records = resources.map(({ path, singular, plural }) => {
     const count = contents?.records[path] ?? 0;
-    return translate("sites.remove_records", { count: count.toLocaleString(), what: count === 1 ? singular : plural });
+    return translate("sites.remove_records", { count: toNumber(count), what: count === 1 ? singular : plural });
   });
   const lines = contents && [
     ...records,

@@ -1,5 +1,6 @@
 import { Box, Chip, Stack, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
+import { toNumber } from "../locale.ts";
 import { Loaded } from "../shell/loaded.tsx";
 import { toExactMoment } from "../times.ts";
 import { useDeliveries, type WebhookDelivery } from "./webhooks.ts";
@@ -39,7 +40,7 @@ function Delivery({ delivery: { at, status, milliseconds, fault } }: { readonly 
   const took =
     milliseconds < 1000
       ? translate("webhooks.milliseconds", { count: milliseconds })
-      : translate("webhooks.seconds", { count: seconds.toLocaleString(undefined, { maximumFractionDigits: 1 }) });
+      : translate("webhooks.seconds", { count: toNumber(seconds, { maximumFractionDigits: 1 }) });
   return (
     <Box
       component="li"

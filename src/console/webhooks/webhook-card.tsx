@@ -1,6 +1,7 @@
 import { Box, Button, Card, CardActions, CardContent, Chip, Collapse, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { toNumber } from "../locale.ts";
 import { ActionMenu } from "../shell/action-menu.tsx";
 import { withMoments } from "../times.ts";
 import { When } from "../when.tsx";
@@ -74,7 +75,7 @@ function Facts({ webhook: { resources, behind, status, detail, nextAt } }: { rea
       ? translate("webhooks.behind_unknown")
       : behind === 0
         ? translate("webhooks.up_to_date")
-        : translate("webhooks.behind_changes", { smart_count: behind, count: behind.toLocaleString() });
+        : translate("webhooks.behind_changes", { smart_count: behind, count: toNumber(behind) });
   const what =
     resources.length === 0
       ? translate("webhooks.all_resources")

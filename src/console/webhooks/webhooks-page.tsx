@@ -83,6 +83,7 @@ function OpenDialog({ open, onOpen }: { readonly open: Open; readonly onOpen: (o
     return (
       <NewSecret
         title={translate("webhooks.secret")}
+        explain={translate("webhooks.shown_once")}
         secrets={{ [translate("webhooks.secret")]: open.secret }}
         onClose={close}
       />

@@ -1,0 +1,126 @@
+// The console in a shop with many records and odd ones, in a browser that speaks German.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { actingAs } from "../../src/operator/acting.ts";
+import { openBrowser } from "../support/browser.ts";
+import { startTestConsole, type TestConsole } from "../support/console.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+
+let server: TestConsole;
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startTestConsole(), openBrowser()]);
+  await createMany("first", ["Acme", "W".repeat(255)]);
+  await createMany(
+    "supplier",
+    Array.from({ length: 10_400 }, (_, index) => `Supplied ${index}`),
+  );
+  view = await openConsole(browser, server, { locale: "de-DE" });
+  page = view.page;
+});
+afterAll(async () => {
+  await view.finish();
+  await browser.close();
+  await server.stop();
+});
+
+/** Creates brands as one run. */
+async function createMany(run: string, names: readonly string[]) {
+  const engine = actingAs(server.engine, "console:anna", run);
+  for (let done = 0; done < names.length; done += 1000) {
+    const intents = names.slice(done, done + 1000).map((Name) => ({
+      site: server.site.ID,
+      resource: "brand",
+      operation: "create" as const,
+      text: JSON.stringify({ Name }),
+      actor: "operator",
+      at: Date.now(),
+    }));
+    await engine.commit(intents);
+  }
+}
+
+const isTooWide = () => page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth");
+
+test("an import of more changes than the server looks at for a page is one entry, which opens into each of them", async () => {
+  await view.show("shop/history");
+  await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
+  await page.getByRole("button", { name: /^Created the brand Supplied 10399/ }).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("10,400 records that were created are deleted.").waitFor();
+  await page.keyboard.press("Escape");
+}, 60_000);
+
+test("the history of a record is found behind many later changes", async () => {
+  await view.show("shop/brands/1");
+  await page.getByRole("tab", { name: "History" }).click();
+  await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
+}, 30_000);
+
+test("times and numbers are in the language of the texts, whatever the browser's", async () => {
+  await view.show("shop/history");
+  await page.getByRole("button", { name: /^Created 2 brands/ }).waitFor();
+  const times = await page.locator("time").allInnerTexts();
+  expect(times.length).toBeGreaterThan(0);
+  expect(times.filter((time) => !/^(this minute|1 minute ago)$/.test(time))).toEqual([]);
+}, 30_000);
+
+test.each([
+  ["desktop", 1280],
+  ["magnified to twice the size", 640],
+])(
+  "a name without spaces, and all columns, stay within the page on a %s",
+  async (_, width) => {
+    await page.setViewportSize({ width, height: 800 });
+    await view.show(`shop/brands?filter=${encodeURIComponent(JSON.stringify({ q: "WWW" }))}`);
+    await page.getByText("W".repeat(255)).waitFor();
+    expect(await isTooWide()).toBe(false);
+    await page.getByRole("button", { name: "Columns" }).click();
+    await page.getByRole("menuitemcheckbox").first().waitFor();
+    const hidden = page.getByRole("menuitemcheckbox", { checked: false });
+    while ((await hidden.count()) > 0) await hidden.first().click();
+    await page.keyboard.press("Escape");
+    await page.getByRole("columnheader", { name: /postcode/ }).waitFor();
+    expect(await isTooWide()).toBe(false);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  },
+  30_000,
+);
+
+test("a new key is not called copied when the browser has not copied it", async () => {
+  await page.evaluate(`{
+    Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+    document.execCommand = () => false;
+  }`);
+  await view.show("shop/keys");
+  await view.button("New key").click();
+  await view.field("Purpose").fill("warehouse till");
+  await view.button("Create").click();
+  await view.button("Copy: Key").click();
+  await page.getByText("The browser did not copy it.").waitFor();
+  expect(await page.getByRole("button", { name: "Copy: Key" }).innerText()).toBe("Copy");
+  expect(await page.evaluate("getSelection().toString()")).toMatch(/^sfk_/);
+  await view.button("Done").click();
+  await view
+    .button(/^Revoke /)
+    .first()
+    .click();
+  await page.getByRole("dialog", { name: "Revoke the key “warehouse till”" }).waitFor();
+  await page.keyboard.press("Escape");
+}, 30_000);
+
+test("columns of the same name are told, and rows that were left out are not forgotten without a question", async () => {
+  await view.show("shop/import");
+  const buffer = Buffer.from("Name,Town,Town\r\nNew one,Oslo,Bergen\r\n");
+  await page.locator("input[type=file]").setInputFiles({ name: "brands.csv", mimeType: "text/csv", buffer });
+  await page.getByText("Several columns have the same name and cannot be chosen: Town.").waitFor();
+  await view.button("Check").click();
+  await page.getByLabel("Import row 2").uncheck();
+  await view.button("Back").click();
+  await page.getByRole("dialog", { name: "Discard your changes?" }).getByRole("button", { name: "Cancel" }).click();
+  expect(await page.getByLabel("Import row 2").isChecked()).toBe(false);
+  await page.getByLabel("Import row 2").check();
+}, 30_000);
