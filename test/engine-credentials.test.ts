@@ -1,8 +1,12 @@
 // What every engine promises of credentials (src/model/credentials.ts), held against each of them.
 
 import { describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Credential, maxCredentials } from "../src/model/credentials.ts";
 import type { Engine } from "../src/model/engine.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
 import { engines, useEngine } from "./support/engines.ts";
 
 const digest = (text: string) => Bun.SHA256.hash(text, "hex");
@@ -70,6 +74,15 @@ for (const kind of engines) {
       const tables = new Set<string>();
       for await (const { table } of engine.dump()) tables.add(table);
       expect([...tables]).not.toContain("credentials");
+    });
+
+    test("after a restore there are none: an ID may be that of another operator then", async () => {
+      const folder = mkdtempSync(join(tmpdir(), "storefront-credentials-"));
+      await backUp(engine, join(folder, "backup"), 1);
+      await engine.putCredential(credential("i"), 0);
+      await restore(engine, join(folder, "backup"), join(folder, "kept"), 1);
+      expect(await engine.credential(digest("i"))).toBeUndefined();
+      rmSync(folder, { recursive: true });
     });
 
     test("a digest that is none is refused, before it is part of a statement", async () => {
