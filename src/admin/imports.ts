@@ -136,14 +136,14 @@ export class Imports {
     if (own.length < maxOfOperator && this.#imports.size < maxImports) return;
     const [left] = own.filter(({ job }) => !job.isBusy).sort((one, other) => one.usedAt - other.usedAt);
     if (!left) throw new Refusal("too-many-requests", "there are too many imports; end one first, or try again later");
-    void this.remove(left);
+    this.remove(left).catch(this.#onError);
   }
 
   #openFolder(): string {
     if (this.#folder) return this.#folder;
     removeStaleFolders(this.#now());
     this.#folder = mkdtempSync(join(tmpdir(), `${folderPrefix}${process.pid}-`));
-    this.#timer = setInterval(() => void this.#sweep(), sweepInterval);
+    this.#timer = setInterval(() => this.#sweep().catch(this.#onError), sweepInterval);
     this.#timer.unref();
     return this.#folder;
   }
