@@ -1,11 +1,12 @@
 import KeyIcon from "@mui/icons-material/Key";
-import { Button, type Theme, useMediaQuery } from "@mui/material";
+import { Button } from "@mui/material";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { SiteInfo } from "../declarations.ts";
 import { Empty } from "../shell/empty.tsx";
 import { Loaded } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
+import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useDeclared, useSiteInfo } from "../site-context.ts";
 import { KeyForm, RevokeKey, RotateKey } from "./key-dialogs.tsx";
 import { KeyCards, KeyTable } from "./key-list.tsx";
@@ -23,8 +24,8 @@ export function KeysPage() {
   const translate = useTranslate();
   const query = useKeys();
   const [open, setOpen] = useState<Open>();
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("md"));
-  const KeyList = isSmall ? KeyCards : KeyTable;
+  const isNarrow = useIsNarrow("md");
+  const KeyList = isNarrow ? KeyCards : KeyTable;
   const make = (
     <Button variant="contained" data-shortcut="new" onClick={() => setOpen({ kind: "new" })} sx={{ flexShrink: 0 }}>
       {translate("keys.make")}

@@ -13,11 +13,10 @@ import {
   TableContainer,
   TableHead,
   TableRow,
-  type Theme,
   Typography,
-  useMediaQuery,
 } from "@mui/material";
 import { useTranslate } from "react-admin";
+import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSession } from "../site-context.ts";
 import { toDay } from "../times.ts";
 import type { Operator } from "./operators.ts";
@@ -29,8 +28,8 @@ interface OperatorListProps {
 }
 
 export function OperatorList(props: OperatorListProps) {
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
-  return isSmall ? <OperatorCards {...props} /> : <OperatorTable {...props} />;
+  const isNarrow = useIsNarrow();
+  return isNarrow ? <OperatorCards {...props} /> : <OperatorTable {...props} />;
 }
 
 function OperatorTable({ operators, onOpen }: OperatorListProps) {

@@ -1,4 +1,4 @@
-import { Drawer, type Theme, useMediaQuery } from "@mui/material";
+import { Drawer } from "@mui/material";
 import {
   BulkDeleteButton,
   DataTable,
@@ -13,6 +13,7 @@ import { matchPath, useLocation } from "react-router-dom";
 import { capitalized, type ResourceDeclaration } from "../declarations.ts";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
+import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { columnLabel, useHiddenColumns } from "./columns.ts";
 import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
@@ -36,7 +37,7 @@ interface RecordTableProps {
 /** The records of a resource as a table, with a form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
   useDocumentTitle(capitalized(resource.plural));
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  const isNarrow = useIsNarrow();
   return (
     <>
       <List
@@ -47,7 +48,7 @@ export function RecordTable({ resource }: RecordTableProps) {
         empty={false}
         sx={listStyle}
       >
-        {isSmall ? <PhoneList resource={resource} /> : <Columns resource={resource} />}
+        {isNarrow ? <PhoneList resource={resource} /> : <Columns resource={resource} />}
       </List>
       <FormBeside resource={resource} />
     </>

@@ -1,10 +1,11 @@
 import AddIcon from "@mui/icons-material/Add";
 import ImportIcon from "@mui/icons-material/ImportExport";
-import { Box, Button, Stack, type Theme, useMediaQuery } from "@mui/material";
+import { Box, Button, Stack } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { PhoneTitle } from "../shell/page.tsx";
+import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSite } from "../site-context.ts";
 import { ColumnsMenu } from "./columns-menu.tsx";
 
@@ -14,7 +15,7 @@ export function TableActions({ resource }: { readonly resource: ResourceDeclarat
   const translate = useTranslate();
   const site = useSite();
   const { total, defaultTitle } = useListContext();
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
+  const isNarrow = useIsNarrow();
   return (
     <Stack
       direction="row"
@@ -30,7 +31,7 @@ export function TableActions({ resource }: { readonly resource: ResourceDeclarat
     >
       <PhoneTitle title={String(defaultTitle)} />
       <Box sx={{ flexGrow: 1 }} />
-      {!isSmall && (
+      {!isNarrow && (
         <>
           <Button component={Link} to={`/${site}/import?resource=${path}`} size="small" startIcon={<ImportIcon />}>
             {translate("record.import")}

@@ -14,13 +14,12 @@ import {
   TableContainer,
   TableHead,
   TableRow,
-  type Theme,
   Typography,
-  useMediaQuery,
 } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
 import type { SiteInfo } from "../declarations.ts";
+import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import type { OpenSite } from "./site-dialogs.tsx";
 
 interface SiteListProps {
@@ -30,8 +29,8 @@ interface SiteListProps {
 }
 
 export function SiteList(props: SiteListProps) {
-  const isSmall = useMediaQuery<Theme>((theme) => theme.breakpoints.down("sm"));
-  return isSmall ? <SiteCards {...props} /> : <SiteTable {...props} />;
+  const isNarrow = useIsNarrow();
+  return isNarrow ? <SiteCards {...props} /> : <SiteTable {...props} />;
 }
 
 function SiteTable({ sites, ...rest }: SiteListProps) {
