@@ -81,6 +81,11 @@ export class Imports {
     return found;
   }
 
+  /** The imports of an operator into a site, the latest first. */
+  list(operator: number, site: number): BegunImport[] {
+    return [...this.#imports.values()].filter((one) => one.operator === operator && one.site === site).reverse();
+  }
+
   /** Adds a part of the file. @throws Refusal `conflict`, `too-large`, `unavailable` */
   add({ job }: BegunImport, number: number, bytes: Uint8Array): void {
     if (job.state !== "new" || job.progress.rows > 0) throw new Refusal("conflict", "the file is in use already");

@@ -124,3 +124,14 @@ test("columns of the same name are told, and rows that were left out are not for
   expect(await page.getByLabel("Import row 2").isChecked()).toBe(false);
   await page.getByLabel("Import row 2").check();
 }, 30_000);
+
+test("an import that was left is offered on the page, and one that has ended says where its rows are", async () => {
+  await view.show("shop/keys");
+  await view.show("shop/import");
+  await page.getByRole("link", { name: "brands.csv Checked; nothing is stored yet" }).click();
+  await page.getByLabel("Import row 2").waitFor();
+  const missing = view.errors.length;
+  await view.show("shop/import?id=none");
+  await page.getByText("What it has stored is in the history").waitFor();
+  expect(view.errors.splice(missing)).toEqual([expect.stringContaining("404")]);
+}, 30_000);

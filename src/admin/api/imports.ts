@@ -29,6 +29,7 @@ export function importActions(imports: Imports): readonly Action[] {
   const on = (act: (call: Call, found: BegunImport) => object | Promise<object>) => async (call: Call) =>
     act(call, imports.find(call.session.operator.ID, (await call.site()).ID, call.parameters.id ?? ""));
   return [
+    ["GET", list, (call) => listOwn(call, imports)],
     ["POST", list, (call) => begin(call, imports)],
     ["GET", one, on((_, found) => toShown(found))],
     ["DELETE", one, on((_, found) => imports.remove(found).then(() => ({})))],
@@ -40,6 +41,10 @@ export function importActions(imports: Imports): readonly Action[] {
     ["POST", `${one}/stop`, on(stop)],
     ["GET", `${one}/refused`, on((_, found) => refusedRows(found))],
   ];
+}
+
+async function listOwn(call: Call, imports: Imports) {
+  return { imports: imports.list(call.session.operator.ID, (await call.site()).ID).map(toShown) };
 }
 
 /** Characters of a file's name. */

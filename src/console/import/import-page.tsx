@@ -5,6 +5,7 @@ import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
 import { Page } from "../shell/page.tsx";
 import { useSite } from "../site-context.ts";
+import { BegunImports } from "./begun-imports.tsx";
 import { CheckStep } from "./check-step.tsx";
 import { ColumnsStep } from "./columns-step.tsx";
 import { ExportCard } from "./export-card.tsx";
@@ -32,6 +33,7 @@ export function ImportPage() {
       ) : (
         <>
           <Framed step={0}>
+            <BegunImports />
             <FileStep onSent={(sent) => setSearch({ id: sent })} />
           </Framed>
           <ExportCard />
@@ -91,12 +93,16 @@ function useImport(id: string) {
   const { data, error, refetch } = useQuery({
     queryKey: ["import", site, id],
     queryFn: () => readImport(site, id),
-    refetchInterval: ({ state: { data: last } }) =>
-      last?.state === "checking" || last?.state === "running" ? interval : false,
+    refetchInterval: ({ state: { data: last, error: fault } }) =>
+      !isNotFound(fault) && (last?.state === "checking" || last?.state === "running") ? interval : false,
     retry: false,
   });
-  const isGone = (error as HttpError | null)?.status === 404;
+  const isGone = isNotFound(error);
   return { state: data, isGone, error: data ? undefined : error, refetch };
+}
+
+function isNotFound(error: Error | null): boolean {
+  return (error as HttpError | null)?.status === 404;
 }
 
 interface FramedProps {

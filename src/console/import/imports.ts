@@ -122,6 +122,11 @@ export function readImport(site: string, id: string): Promise<ImportState> {
   return callApi("GET", pathOf(site, id));
 }
 
+/** The operator's imports into the site that have not been left, the latest first. */
+export async function readImports(site: string): Promise<readonly ImportState[]> {
+  return (await callApi<{ readonly imports: readonly ImportState[] }>("GET", pathOf(site))).imports;
+}
+
 export function readImportRows(
   site: string,
   id: string,

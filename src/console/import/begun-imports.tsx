@@ -1,0 +1,32 @@
+import { List, ListItem, ListItemButton, ListItemText, Typography } from "@mui/material";
+import { useQuery } from "@tanstack/react-query";
+import { useTranslate } from "react-admin";
+import { Link } from "react-router-dom";
+import { useSite } from "../site-context.ts";
+import { readImports } from "./imports.ts";
+
+/** Imports that were begun and not ended, also in another tab, to go on with. */
+export function BegunImports() {
+  const translate = useTranslate();
+  const site = useSite();
+  const { data = [] } = useQuery({ queryKey: ["imports", site], queryFn: () => readImports(site), gcTime: 0 });
+  if (data.length === 0) return null;
+  return (
+    <div>
+      <Typography id="begun-imports">{translate("import.begun")}</Typography>
+      <List dense disablePadding aria-labelledby="begun-imports">
+        {data.map(({ id, name, state }) => (
+          <ListItem key={id} disablePadding>
+            <ListItemButton component={Link} to={`/${site}/import?id=${id}`}>
+              <ListItemText
+                primary={name}
+                secondary={translate(`import.state_${state}`)}
+                slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
+              />
+            </ListItemButton>
+          </ListItem>
+        ))}
+      </List>
+    </div>
+  );
+}
