@@ -18,7 +18,7 @@ export interface Child {
   readonly lastSample: MetricsSample;
   /** Asks for its metrics, and waits for them for at most a second. */
   refreshSample(): Promise<void>;
-  /** Asks it to leave its port to its successor. */
+  /** Asks it to leave its port to its successor, as soon as it listens: before, it takes no messages. */
   retire(): void;
   kill(signal: NodeJS.Signals): void;
 }
@@ -63,7 +63,11 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
       return lastSample;
     },
     refreshSample: () => pending.request((id) => send({ kind: "sample", id }), sampleTimeout),
-    retire: () => send({ kind: "retire" }),
+    retire: () =>
+      void listening.promise.then(
+        () => send({ kind: "retire" }),
+        () => {},
+      ),
     kill: (signal) => child.kill(signal),
   };
 }

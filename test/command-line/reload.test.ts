@@ -50,7 +50,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     expect(after).toHaveLength(3);
     expect(after.filter((pid) => before.includes(pid))).toEqual([]);
     expect(closes).toBeGreaterThan(0);
-    expect(failures.filter((failure) => failure !== "fresh: ECONNRESET")).toEqual([]);
+    expect(failures.filter((failure) => failure !== "new: ECONNRESET")).toEqual([]);
     // Without net.ipv4.tcp_migrate_req, the system resets connections that it opened but that were not accepted (docs/operating.md).
     expect(failures.length).toBeLessThanOrEqual(isMigrating() ? 0 : fresh / 100);
     const total = await servedRequests(server);

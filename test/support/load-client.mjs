@@ -1,5 +1,5 @@
-// Sends requests with Node's HTTP client until its input ends, and prints what happened as JSON: responses over kept and over new connections,
-// and each failure. Arguments: a URL, and how many clients keep their connection, and how many open a new one for each request.
+// Sends requests with Node's HTTP client until its input ends, and prints what happened as JSON: responses to clients that keep their connection
+// and to those that do not, and each failure, with whether its connection was new. Arguments: a URL, and how many clients keep their connection, and how many open a new one for each request.
 
 import http from "node:http";
 
@@ -12,7 +12,7 @@ process.stdin.resume().on("end", () => {
 
 function request(kind, agent) {
   return new Promise((resolve) => {
-    const fail = (reason) => resolve(void counts.failures.push(`${kind}: ${reason}`));
+    const fail = (reason) => resolve(void counts.failures.push(`${sent.reusedSocket ? "kept" : "new"}: ${reason}`));
     const sent = http.get(url, { agent }, (response) => {
       if (kind === "kept" && response.headers.connection === "close") counts.closes++;
       response.resume();
