@@ -52,7 +52,8 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     expect(closes).toBeGreaterThan(0);
     expect(failures.filter((failure) => failure !== "new: ECONNRESET")).toEqual([]);
     // Without net.ipv4.tcp_migrate_req, the system resets connections that it opened but that were not accepted (docs/operating.md).
-    expect(failures.length).toBeLessThanOrEqual(isMigrating() ? 0 : fresh / 100);
+    // At most one of each of the six clients when one of the two workers is replaced.
+    expect(failures.length).toBeLessThanOrEqual(isMigrating() ? 0 : 6 * 2);
     const total = await servedRequests(server);
     expect(total).toBeGreaterThanOrEqual(kept + fresh);
     expect(total).toBeLessThanOrEqual(kept + fresh + failures.length);
