@@ -192,6 +192,20 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(undone.json.deleted).toBe(counts.created);
   });
 
+  /** Begins to store 30,000 rows, as an operator of the site alone. `stored` counts those that are stored: at first at least one. */
+  const beginLongImport = async () => {
+    await newSite();
+    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
+    const ben = await server.signIn("ben", [site]);
+    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
+    await ben.call("POST", `${path}/check`, { format: "csv" });
+    await ended(path, ben);
+    await ben.call("POST", `${path}/run`, {});
+    const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
+    while ((await stored()) === 0) await Bun.sleep(1);
+    return { ben, stored };
+  };
+
   const ends: [string, boolean, (ben: ConsoleClient) => Promise<unknown>][] = [
     ["stops when its operator is removed", true, () => removeOperator(server.engine, "ben", Date.now())],
     ["stops when its operator is signed out everywhere", true, () => signOutEverywhere(server.engine, "ben")],
@@ -204,15 +218,7 @@ describe.each(engines)("imports on $name", (kind) => {
     ["goes on when its operator signs out in one browser", false, (ben) => ben.call("DELETE", "/session")],
   ];
   test.each(ends)("an import %s", async (_, isStopped, end) => {
-    await newSite();
-    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
-    const ben = await server.signIn("ben", [site]);
-    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
-    await ben.call("POST", `${path}/check`, { format: "csv" });
-    await ended(path, ben);
-    await ben.call("POST", `${path}/run`, {});
-    const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
-    while ((await stored()) === 0) await Bun.sleep(1);
+    const { ben, stored } = await beginLongImport();
     await end(ben);
     if (!isStopped) {
       while ((await stored()) < 30_000) await Bun.sleep(200);
@@ -235,15 +241,7 @@ describe.each(engines)("imports on $name", (kind) => {
   });
 
   test("an import goes on also with rows that are stored just after the session ended", async () => {
-    await newSite();
-    await removeOperator(server.engine, "ben", Date.now()).catch(() => {});
-    const ben = await server.signIn("ben", [site]);
-    const path = await upload(bytes(`Name\n${times(30_000, (n) => `Brand ${n}\n`)}`), ben);
-    await ben.call("POST", `${path}/check`, { format: "csv" });
-    await ended(path, ben);
-    await ben.call("POST", `${path}/run`, {});
-    const stored = async () => (await anna.call("GET", `/sites/${site}/records/brands?limit=1`)).json.total;
-    while ((await stored()) === 0) await Bun.sleep(1);
+    const { ben, stored } = await beginLongImport();
     const { takeCredential } = server.engine;
     const slowly = async (digest: string) => {
       const taken = await takeCredential(digest);
