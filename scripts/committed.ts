@@ -1,3 +1,4 @@
+import { inSlices } from "../src/lib/slices.ts";
 import { servedOf } from "../src/model/resource.ts";
 import { servedFiles } from "../src/reference/documents.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";
@@ -10,7 +11,7 @@ import { exampleRequests } from "./requests.ts";
 /** The committed files that derive from the declarations, by path. */
 export async function committedDocuments(): Promise<Map<string, string>> {
   const served = servedOf(allResources);
-  const requests = exampleRequests(toOpenapi(served));
+  const requests = exampleRequests(await inSlices(toOpenapi(served)));
   return new Map([
     ["docs/openapi.json", String(await servedFiles(allResources).get("/openapi.json")?.make())],
     ["docs/postman.json", toPostman(requests, "Set the variables `url` and `key` of this collection first.")],

@@ -114,7 +114,7 @@ function filtersAtOnce(count: number) {
 }
 
 async function documentation(target: Target) {
-  for (const path of ["/docs", "/docs/openapi.json", "/openapi.json", "/docs/client.tgz", "/schemas/brand.xsd"])
+  for (const path of ["/docs", "/docs/operating", "/openapi.json", "/openapi.yaml", "/docs/postman.json"])
     for (const coding of ["gzip", "identity"])
       await (await ask(target, path, { headers: { "Accept-Encoding": coding } })).arrayBuffer();
 }

@@ -6,8 +6,10 @@ import { once } from "../lib/once.ts";
 import type { ServedFile } from "../reference/documents.ts";
 import type { Download } from "../reference/downloads.ts";
 import { pagePolicy } from "../reference/pages/layout.ts";
+import { ListPart } from "../store/memory/encoded-items.ts";
+import { EncodedList } from "../store/memory/encoded-list.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { type ContentCoding, chooseCoding, compressWhole } from "./compression.ts";
+import { type ContentCoding, chooseCoding, compressed, compressWhole } from "./compression.ts";
 import { noneMatchHits } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { toCacheableResponse } from "./responses.ts";
@@ -16,7 +18,7 @@ interface LoadedFile {
   readonly bytes: Uint8Array;
   readonly digest: string;
   /** The compressed bytes by content coding. */
-  readonly compressed: Map<ContentCoding, () => Promise<Uint8Array>>;
+  readonly inCodings: Map<ContentCoding, () => Promise<Uint8Array>>;
 }
 
 /** A function that responds with `file`, in the coding that the client prefers. */
@@ -28,15 +30,15 @@ export function serveFile({ type, make, policy, isVersioned, isCompressed }: Ser
     ...(policy ? { "Content-Security-Policy": policy } : {}),
   };
 
-  function respond(exchange: Exchange, { bytes, digest, compressed }: LoadedFile): MaybePromise<WireResponse> {
+  function respond(exchange: Exchange, { bytes, digest, inCodings }: LoadedFile): MaybePromise<WireResponse> {
     const accepted = exchange.request.headers.get("accept-encoding");
     const coding = isCompressed ? undefined : chooseCoding(accepted, bytes.length);
     const tagged = { ...headers, ETag: `"${digest}-${coding ?? "plain"}"` };
     if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
     const typed = { "Content-Type": type, ...tagged };
     if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
-    const get = compressed.get(coding) ?? once(() => compressWhole(bytes, coding));
-    compressed.set(coding, get);
+    const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
+    inCodings.set(coding, get);
     return get().then((body) => toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }));
   }
 
@@ -44,15 +46,21 @@ export function serveFile({ type, make, policy, isVersioned, isCompressed }: Ser
 }
 
 /** A text that was made for this request. @param vary the request header field that it depends on */
-export function serveMade(exchange: Exchange, { type, text }: Download, vary: string): WireResponse {
-  const headers = {
+export function serveMade(exchange: Exchange, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
+  const bytes = Buffer.from(text);
+  const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), bytes.length);
+  const tagged = {
     "Cache-Control": "public, no-cache",
-    Vary: vary,
+    Vary: `${vary}, Accept-Encoding`,
     "Content-Security-Policy": pagePolicy,
-    ETag: `"${shortDigest(text)}"`,
+    ETag: `"${shortDigest(bytes)}-${coding ?? "plain"}"`,
   };
-  if (isKnown(exchange, headers.ETag)) return toCacheableResponse(exchange, 304, null, headers);
-  return toCacheableResponse(exchange, 200, text, { "Content-Type": type, ...headers });
+  if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+  const typed = { "Content-Type": type, ...tagged };
+  if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
+  // It is not kept, so it is not worth the time that what never changes gets.
+  const body = compressed(new EncodedList([new ListPart(bytes)]), coding);
+  return after(body, (packed) => toCacheableResponse(exchange, 200, packed, { "Content-Encoding": coding, ...typed }));
 }
 
 function isKnown({ request }: Exchange, etag: string): boolean {
@@ -66,5 +74,5 @@ function shortDigest(bytes: Uint8Array | string): string {
 
 function toLoadedFile(content: Uint8Array | string): LoadedFile {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
-  return { bytes, digest: shortDigest(bytes), compressed: new Map() };
+  return { bytes, digest: shortDigest(bytes), inCodings: new Map() };
 }

@@ -5,6 +5,7 @@
 
 import { formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { otherSlices, type Steps } from "../lib/slices.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { clientPackage, requestFiles, staticFiles } from "./downloads.ts";
 import { feedSchemaDocument } from "./feed-schema.ts";
@@ -42,12 +43,12 @@ export function servedFiles(resources: readonly Resource[]): Map<string, ServedF
   const linked = ["/docs", "/docs/client.tgz", ...requestFiles.keys(), ...staticFiles.keys()];
   const pages = [...renderPages(linked)].map(([path, make]): [string, ServedFile] => [
     path,
-    { type: htmlType, make, policy: pagePolicy },
+    { type: htmlType, make: () => otherSlices(make()), policy: pagePolicy },
   ]);
-  const reference = () => referencePage(toOpenapi(served));
+  const reference = () => otherSlices(referenceOf(served));
   return new Map<string, ServedFile>([
     ["/docs", { type: htmlType, make: reference, policy: formsPolicy }],
-    ...openapiFiles(() => toOpenapi(served)),
+    ...openapiFiles(served),
     ...schemaFiles(served),
     ...pages,
     ...assets.map(({ path, type, content }) => [path, { type, make: () => content, isVersioned: true }] as const),
@@ -56,20 +57,37 @@ export function servedFiles(resources: readonly Resource[]): Map<string, ServedF
   ]);
 }
 
+function* referenceOf(served: readonly Resource[]): Steps<string> {
+  return yield* referencePage(yield* toOpenapi(served));
+}
+
 /** The document, as JSON and as YAML, whole or with the operations of one format. */
-function openapiFiles(openapi: () => Schema): [string, ServedFile][] {
+function openapiFiles(served: readonly Resource[]): [string, ServedFile][] {
   const toYaml = (document: Schema) => Bun.YAML.stringify(document, null, 2);
   const kinds = [
     ["/openapi.json", "application/json; charset=utf-8", toText],
     ["/openapi.yaml", "application/yaml; charset=utf-8", toYaml],
   ] as const;
   return kinds.flatMap(([path, type, write]): [string, ServedFile][] => [
-    [path, { type, make: () => write(openapi()) }],
+    [path, { type, make: () => otherSlices(openapiText(served, write)) }],
     ...formats.map(({ name }): [string, ServedFile] => [
       `${path}?format=${name}`,
-      { type, make: () => write(documentInFormat(openapi() as OpenapiDocument, name)) },
+      { type, make: () => otherSlices(openapiText(served, write, name)) },
     ]),
   ]);
+}
+
+/** @param format the only format that it has; all of them by default */
+function* openapiText(
+  served: readonly Resource[],
+  write: (document: Schema) => string,
+  format?: string,
+): Steps<string> {
+  const document = yield* toOpenapi(served);
+  yield;
+  const chosen = format === undefined ? document : documentInFormat(document as OpenapiDocument, format);
+  yield;
+  return write(chosen);
 }
 
 function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {

@@ -4,6 +4,7 @@ import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
+import { resultOf } from "./steps.ts";
 import { createXmlReader } from "./xml-reader.ts";
 
 export interface SentRequest {
@@ -35,7 +36,7 @@ const ofTheConnection = ["connection", "keep-alive", "transfer-encoding"];
 
 /** What `resources` promise by their document. */
 export function createConformance(resources: readonly Resource[]): Conformance {
-  const document = closed(toOpenapi(servedOf(resources))) as Schema;
+  const document = closed(resultOf(toOpenapi(servedOf(resources)))) as Schema;
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,

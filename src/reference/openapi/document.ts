@@ -2,6 +2,7 @@
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { listOf, type Resource } from "../../model/resource.ts";
 import { feedSchemas } from "../feed-schema.ts";
 import { type Form, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
@@ -13,7 +14,9 @@ import { filterValue, parameterComponents } from "./parameters.ts";
 import { problemResponses, problemSchemas } from "./problems.ts";
 
 /** The document at `/openapi.json`. @param resources those that clients see */
-export function toOpenapi(resources: readonly Resource[]): Schema {
+export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {
+  const paths = yield* pathsOfAll(resources);
+  const components = yield* componentsOf(resources);
   return {
     openapi: "3.1.0",
     info: {
@@ -33,19 +36,29 @@ export function toOpenapi(resources: readonly Resource[]): Schema {
       name: format.name.toUpperCase(),
       tags: [...resources, feedTag].map((tagged) => tagOf(tagged, format)),
     })),
-    paths: Object.assign(
-      {},
-      ...resources.flatMap((resource) => formats.map((format) => pathsOf(resource, format))),
-      ...formats.map((format) => feedPathOf(resources, format)),
-    ),
-    components: {
-      securitySchemes: { apiKey },
-      schemas: schemaComponents(resources),
-      parameters: { ...parameterComponents(resources), ...feedParameters(resources) },
-      headers: headerComponents(),
-      responses: problemResponses(),
-    },
+    paths,
+    components,
   };
+}
+
+function* pathsOfAll(resources: readonly Resource[]): Steps<Record<string, Schema>> {
+  const paths: Record<string, Schema> = {};
+  for (const resource of resources) {
+    for (const format of formats) {
+      Object.assign(paths, pathsOf(resource, format));
+      yield;
+    }
+  }
+  return Object.assign(paths, ...formats.map((format) => feedPathOf(resources, format)));
+}
+
+function* componentsOf(resources: readonly Resource[]): Steps<Schema> {
+  const schemas = schemaComponents(resources);
+  yield;
+  const parameters = { ...parameterComponents(resources), ...feedParameters(resources) };
+  yield;
+  const securitySchemes = { apiKey };
+  return { securitySchemes, schemas, parameters, headers: headerComponents(), responses: problemResponses() };
 }
 
 function contentOf(resources: readonly Resource[]): string {

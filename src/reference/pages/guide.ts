@@ -1,5 +1,6 @@
 // The guide as HTML, from the Markdown files of docs/.
 
+import type { Steps } from "../../lib/slices.ts";
 import type { Code } from "../../model/errors.ts";
 import { escapeHtml } from "./html.ts";
 import { type Link, type LinkGroup, toPage } from "./layout.ts";
@@ -37,15 +38,15 @@ const problemLists: readonly LinkGroup[] = [{ title: "Errors", links: problemPag
  * The pages of the guide, by path, each with the function that renders it.
  * @param files the paths of this server that pages may link to besides; links to other files of the repository are left out
  */
-export function renderPages(files: readonly string[]): Map<string, () => string> {
+export function renderPages(files: readonly string[]): Map<string, () => Steps<string>> {
   const listed = { path: "/docs/problems", text: guide.errors, folder: "", section: "/docs/problems" };
   const pages = [...chapters, ...operatorPages, ...problemPages, listed];
   const served = new Set([...files, ...pages.map(({ path }) => path)]);
   return new Map(pages.map((page) => [page.path, () => render(page, served)]));
 }
 
-function render({ path, text, folder, section }: GuidePage, served: ReadonlySet<string>): string {
-  const { html, headings } = renderMarkdown(text, folder, (linked) => served.has(linked));
+function* render({ path, text, folder, section }: GuidePage, served: ReadonlySet<string>): Steps<string> {
+  const { html, headings } = yield* renderMarkdown(text, folder, (linked) => served.has(linked));
   const place = chapters.findIndex((page) => page.path === path);
   return toPage({
     title: titleOf(text),

@@ -1,7 +1,9 @@
 // Markdown as HTML, with what the pages add: anchors, code with labels and language tabs, tables that the keyboard can scroll, and
 // paths of this server in place of those of the repository.
 
-import { Marked, type Token, type Tokens } from "marked";
+import { Lexer, Marked, type Token, type Tokens } from "marked";
+import { once } from "../../lib/once.ts";
+import type { Steps } from "../../lib/slices.ts";
 import { type CodeBlock, codeBlock, languageTabs, spoken, withAddress } from "./code.ts";
 import { escapeHtml, toAnchor } from "./html.ts";
 
@@ -21,15 +23,46 @@ interface RenderedMarkdown {
  * @param folder the folder of the text within docs/, as in `problems/`; links are relative to it
  * @param isServed whether this server has a path; links to others become plain text
  */
-export function renderMarkdown(text: string, folder = "", isServed = (_path: string) => true): RenderedMarkdown {
+export function* renderMarkdown(text: string, folder = "", isServed = (_: string) => true): Steps<RenderedMarkdown> {
   const marked = createMarked(folder, isServed);
-  const tokens = marked.lexer(text.replaceAll(inRepository, ""));
+  const tokens = yield* tokensOf(text.replaceAll(inRepository, ""), marked);
   const titles = tokens.filter((token): token is HeadingToken => token.type === "heading");
   addIds(titles);
   const headings = titles
     .filter(({ depth }) => depth === 2)
     .map((token) => ({ id: idOf(token), title: marked.parseInline(token.text, { async: false }) }));
-  return { html: marked.parser(withGroups(tokens)), headings };
+  let html = "";
+  for (const token of withGroups(tokens)) {
+    html += marked.parser([token]);
+    yield;
+  }
+  return { html, headings };
+}
+
+/** The same as `marked.lexer(text)`, in steps. */
+function* tokensOf(text: string, { defaults }: Marked): Steps<readonly Token[]> {
+  const lexer = new Lexer(defaults);
+  for (const section of sectionsOf(text)) {
+    lexer.blockTokens(section, lexer.tokens);
+    yield;
+  }
+  for (const { src, tokens } of lexer.inlineQueue) {
+    lexer.inlineTokens(src, tokens);
+    yield;
+  }
+  return lexer.tokens;
+}
+
+/** The text, cut before each heading of level 2. A line in a block of code is no heading. */
+function sectionsOf(text: string): string[] {
+  const sections: string[] = [];
+  let isInCode = false;
+  for (const part of text.split(/^(?=## )/m)) {
+    if (isInCode) sections[sections.length - 1] += part;
+    else sections.push(part);
+    if ((part.match(/^ *```/gm)?.length ?? 0) % 2 === 1) isInCode = !isInCode;
+  }
+  return sections;
 }
 
 /** What refers to files that no server has, such as pictures. */
@@ -55,9 +88,11 @@ function idOf({ id, text }: HeadingToken): string {
   return id ?? toAnchor(text);
 }
 
+const sentences = once(() => createMarked("", () => true));
+
 /** A sentence with links and code, without a paragraph around it. */
 export function renderSentence(text: string): string {
-  return createMarked("", () => true).parseInline(text, { async: false });
+  return sentences().parseInline(text, { async: false });
 }
 
 function createMarked(folder: string, isServed: (path: string) => boolean): Marked {
