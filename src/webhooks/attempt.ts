@@ -1,5 +1,6 @@
 // One attempt of an event, and what is stored of it.
 
+import { nextTurn } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { WebhookAttempt, WebhookSecret, WebhookStore } from "../model/webhooks.ts";
@@ -41,6 +42,8 @@ export async function attempt(
 ): Promise<TurnResult> {
   const { engine, clock, send, onAttempt } = dependencies;
   const secrets = await engine.webhookSecrets(webhook);
+  // As what is stored of many webhooks comes back together, and each request takes about a millisecond.
+  await nextTurn();
   const at = clock.now();
   const valid = validSecrets(secrets, at);
   // It is being removed.

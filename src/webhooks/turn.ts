@@ -1,5 +1,6 @@
 // One turn of a webhook: at most one attempt of one event.
 
+import { nextTurn } from "../lib/pace.ts";
 import type { Resource } from "../model/resource.ts";
 import { type AttemptDependencies, attempt } from "./attempt.ts";
 import { isWaiting } from "./decide.ts";
@@ -36,6 +37,8 @@ export async function takeTurn(
   const { state } = lease;
   if (state.home !== (await engine.databaseIdentity()) || isWaiting(state, clock.now()))
     return releaseHeld(held, "later");
+  // The claims of many webhooks come back together. To read an event takes a millisecond or two.
+  await nextTurn();
   const next = await nextEvent(lease, webhook, { ...dependencies, now: clock.now });
   if (next === "lost") return forgetHeld(held);
   if (next === "none") return releaseHeld(held, "done");
