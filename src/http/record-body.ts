@@ -1,6 +1,7 @@
-import type { Decoded } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
+import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/faultless.ts";
+import { readNewRecord, readRecord } from "../model/record.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -19,12 +20,45 @@ export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
 }
 
 /**
- * Reads a record from a body in the format of the path.
- * @throws Refusal `bad-request` or `unsupported-media-type`. If the body looks like another format, the message says so
+ * Reads a new record from a body in the format of the path. Returns the JSON text of its values.
+ * @throws Refusal `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
-export function decodeRecordBody({ target }: Exchange, route: ResourceRoute, body: Uint8Array): Decoded {
+export function readNewBody(exchange: Exchange, route: ResourceRoute, body: Uint8Array): string {
+  return withHint(newRecordIn, exchange, route, body);
+}
+
+/**
+ * Reads changes of a record from a body in the format of the path.
+ * @throws Refusal as `readNewBody` does
+ */
+export function readChangesBody(exchange: Exchange, route: ResourceRoute, body: Uint8Array): RecordChanges {
+  return withHint(changesIn, exchange, route, body);
+}
+
+function newRecordIn({ resource, format }: ResourceRoute, body: Uint8Array): string {
+  const json = format.jsonIn?.(body);
+  if (json !== undefined && isFaultlessRecord(resource, json)) return json;
+  const { input, faults } = format.decode(resource, body);
+  return JSON.stringify(readNewRecord(resource, input, faults));
+}
+
+function changesIn({ resource, format }: ResourceRoute, body: Uint8Array): RecordChanges {
+  const json = format.jsonIn?.(body);
+  const faultless = json === undefined ? undefined : faultlessChanges(resource, json);
+  if (faultless) return faultless;
+  const { input, faults } = format.decode(resource, body);
+  const { id, values } = readRecord(resource, input, faults);
+  return { id, text: JSON.stringify(values) };
+}
+
+function withHint<T>(
+  read: (route: ResourceRoute, body: Uint8Array) => T,
+  { target }: Exchange,
+  route: ResourceRoute,
+  body: Uint8Array,
+): T {
   try {
-    return route.format.decode(route.resource, body);
+    return read(route, body);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== "bad-request") throw error;
     const { message, faults } = error;

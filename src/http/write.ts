@@ -1,10 +1,10 @@
 // Create, update and delete.
 
-import type { Decoded } from "../formats/format.ts";
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
+import type { RecordChanges } from "../model/faultless.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
-import { oneId, readNewRecord, readRecord, toDeclared, toId } from "../model/record.ts";
+import { oneId, toDeclared, toId } from "../model/record.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -13,7 +13,7 @@ import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
 import { noSuchRecord } from "./read.ts";
-import { decodeRecordBody } from "./record-body.ts";
+import { readChangesBody, readNewBody } from "./record-body.ts";
 import { toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 
@@ -48,7 +48,7 @@ export function write(
 function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: Author, body: Uint8Array): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
-  const wanted = isNew ? readCreate(exchange, route, body) : readChange(exchange, route, body, operation);
+  const wanted = isNew ? { text: readNewBody(exchange, route, body) } : readChange(exchange, route, body, operation);
   const { headers } = exchange.request;
   return {
     site: key.site,
@@ -65,11 +65,6 @@ function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: 
   };
 }
 
-function readCreate(exchange: Exchange, route: ResourceRoute, body: Uint8Array): { text: string } {
-  const { input, faults } = decodeRecordBody(exchange, route, body);
-  return { text: JSON.stringify(readNewRecord(route.resource, input, faults)) };
-}
-
 /** The record may be named by the path, the query and the body; they must agree (contract section 2). */
 function readChange(
   exchange: Exchange,
@@ -80,14 +75,12 @@ function readChange(
   const asked = route.isList ? undefined : idIn(exchange.target.path);
   const pathId = asked === undefined ? undefined : toId(asked);
   if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
-  const { input, faults } =
-    operation === "delete" && body.length === 0 ? nothing : decodeRecordBody(exchange, route, body);
-  const reading = readRecord(route.resource, input, faults);
-  const id = oneId([pathId, ...queryIds(exchange.target.query), reading.id], waysToName(route));
-  return { id, text: JSON.stringify(reading.values) };
+  const changes = operation === "delete" && body.length === 0 ? nothing : readChangesBody(exchange, route, body);
+  const id = oneId([pathId, ...queryIds(exchange.target.query), changes.id], waysToName(route));
+  return { id, text: changes.text };
 }
 
-const nothing: Decoded = { input: {}, faults: [] };
+const nothing: RecordChanges = { id: undefined, text: "{}" };
 
 function waysToName({ resource, format }: ResourceRoute): string {
   const path = `/restapi/${resource.path}`;

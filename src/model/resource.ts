@@ -1,3 +1,4 @@
+import { type FaultlessPatterns, faultlessPatterns } from "./faultless.ts";
 import type { Field, Fields, Text } from "./field.ts";
 import { type Shape, shapeOf } from "./shape.ts";
 
@@ -29,6 +30,7 @@ export interface Resource extends Declaration {
   /** All text fields in the order of the declaration, including those of groups. */
   readonly leaves: readonly Leaf[];
   readonly shape: Shape;
+  readonly faultless: FaultlessPatterns;
 }
 
 /** The resource of a declaration. @throws Error when the declaration has a field `ID` */
@@ -37,7 +39,12 @@ export function defineResource(declaration: Declaration): Resource {
     if (name === "ID") throw new Error(`${declaration.name}: ID is part of every record and cannot be declared`);
   }
   const { element, fields } = declaration;
-  return { ...declaration, leaves: leavesOf(fields, []), shape: shapeOf(element, fields) };
+  const leaves = leavesOf(fields, []);
+  const faultless = faultlessPatterns(
+    fields,
+    leaves.map(({ field }) => field),
+  );
+  return { ...declaration, leaves, shape: shapeOf(element, fields), faultless };
 }
 
 /** The resources that clients can use. */
