@@ -2,6 +2,7 @@ import type { SocketHandler, TCPSocketListener } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Queue } from "./queue.ts";
+import { boundReceiveBuffer } from "./receive-buffer.ts";
 import type { Handler } from "./request.ts";
 import { Turns } from "./turns.ts";
 
@@ -88,7 +89,7 @@ function openSocket(
   { host, port, tls, reusePort }: ListenOptions,
   socket: SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
-  return Bun.listen<Connection>({
+  const listening = Bun.listen<Connection>({
     hostname: host,
     port,
     ...(tls ? { tls } : {}),
@@ -96,6 +97,10 @@ function openSocket(
     allowHalfOpen: true,
     socket,
   });
+  // The types do not have it.
+  const { fd } = listening as { readonly fd?: number };
+  if (fd !== undefined) boundReceiveBuffer(fd);
+  return listening;
 }
 
 /**

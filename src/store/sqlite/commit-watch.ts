@@ -5,9 +5,10 @@
 // checksums. We read it in shared memory, as SQLite does. The first of its two copies is written last, before the commit
 // returns. So while these bytes are the same, no confirmed commit is missing. Torn bytes differ, and then we ask SQLite.
 
-import { dlopen, type Pointer, toArrayBuffer } from "bun:ffi";
+import { type Pointer, toArrayBuffer } from "bun:ffi";
 import type { Database } from "bun:sqlite";
-import { fstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { fstatSync, openSync, statSync } from "node:fs";
+import { cFunctions } from "../../lib/c-library.ts";
 import type { KnownFile } from "./files.ts";
 
 const headerLength = 48;
@@ -21,7 +22,7 @@ export type CommitCheck = () => boolean;
  */
 export function commitChecks(database: Database, files: readonly KnownFile[]): () => CommitCheck {
   const index = files.find(({ path }) => path.endsWith("-shm"));
-  const header = index && process.platform === "linux" ? mapHeader(index.path) : undefined;
+  const header = index && mapHeader(index.path);
   return () => (header ? checkHeader(header) : checkDataVersion(database));
 }
 
@@ -53,28 +54,10 @@ const [readable, shared] = [1, 1];
 
 /** mmap(2). `Bun.mmap` would open and close the file, which drops SQLite's locks (see below). */
 function mapFile(file: number): Pointer | undefined {
-  const library = loadedLibrary();
-  if (!library) return undefined;
-  const map = mmapOf(library);
-  const address: unknown = map?.(null, headerLength, readable, shared, file, 0);
+  const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
+  const address: unknown = cFunctions({ mmap: types })?.mmap(null, headerLength, readable, shared, file, 0);
   // The result of a failure is the largest address, which is not a safe integer.
   return typeof address === "number" ? (address as Pointer) : undefined;
-}
-
-/** `mmap` of the C library; undefined if Bun cannot call it: it has no JIT if memory is limited by `ulimit -v`. */
-function mmapOf(library: string) {
-  try {
-    const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
-    return dlopen(library, { mmap: types }).symbols.mmap;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The path of the C library of this process, glibc or musl. It is absolute, so that no other file of that name is loaded. */
-function loadedLibrary(): string | undefined {
-  const maps = readFileSync("/proc/self/maps", "utf8");
-  return /\/\S*\/(?:libc\.so\.6|libc-[0-9.]+\.so|ld-musl-[^/\s]+\.so\.1)$/m.exec(maps)?.[0];
 }
 
 /** The same on every system, for a call of SQLite. */
