@@ -41,6 +41,37 @@ for (const kind of engines) {
       expect(inOneBatch.map((outcome) => "id" in outcome && outcome.id)).toEqual([20, 15, 21]);
     });
 
+    test("a record that a batch changes several times is stored as the last change left it, and every change is in the journal", async () => {
+      newSite();
+      const other = { site, resource: "order-status", id: 1 } as const;
+      await commit(createIntent({ site, values: { Name: "before" } }));
+      await engine.commit([
+        createIntent({ site, operation: "update", id: 1, values: { Name: "a" } }),
+        createIntent({ ...other, values: { Name: "status" } }),
+        createIntent({ site, operation: "delete", id: 1, values: {} }),
+        createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "b" } }),
+        createIntent({ site, values: { Name: "second" } }),
+        createIntent({ site, operation: "update", id: 1, values: { Name: "c" } }),
+        createIntent({ site, operation: "delete", id: 2, values: {} }),
+      ]);
+      expect((await loadSite(engine, site)).rows.map(({ resource, body }) => [resource, body])).toEqual([
+        ["brand", '{"ID":1,"Name":"c"}'],
+        ["brand", null],
+        ["order-status", '{"ID":1,"Name":"status"}'],
+      ]);
+      const changes = (await engine.since(site, 1, {})) ?? [];
+      expect(changes.map(({ revision, id, operation }) => [revision, id, operation])).toEqual([
+        [2, 1, "update"],
+        [3, 1, "create"],
+        [4, 1, "delete"],
+        [5, 1, "create"],
+        [6, 2, "create"],
+        [7, 1, "update"],
+        [8, 2, "delete"],
+      ]);
+      expect(await engine.check()).toEqual([]);
+    });
+
     test("an idempotency key belongs to the API key that sent it, and to its site", async () => {
       const one = newSite();
       const first = await commit(keyed("a", { site: one }));

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import type { DumpedRow } from "../src/model/dump.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { engines, useEngine } from "./support/engines.ts";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, versionAfter } from "./support/intents.ts";
 
 describe.each(engines)("an entry of the journal on $name", (kind) => {
   let engine: Engine;
@@ -63,7 +63,7 @@ describe.each(engines)("an entry of the journal on $name", (kind) => {
   test("of a restore is not written if the record has changed since it was read", async () => {
     site++;
     const [made] = await engine.commit([createIntent({ site })]);
-    const ifVersion = [made?.kind === "done" ? made.version : ""];
+    const ifVersion = [versionAfter(made)];
     await engine.commit([createIntent({ site, operation: "delete", id: 1, values: {} })]);
     const restore = createIntent({ site, operation: "restore", id: 1, values: { ID: 1, Name: "Back" }, ifVersion });
     expect(await engine.commit([restore])).toEqual([{ kind: "refused", why: "precondition-failed" }]);

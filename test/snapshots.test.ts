@@ -160,7 +160,7 @@ test("a change that a restore by another process replaced is not in reads", asyn
   if (outcome?.kind !== "done") throw new Error("nothing was created");
   await restore(engine, join(folder, "a.backup"), join(folder, "before.backup"), 0);
   await loadFresh(snapshots, site.ID);
-  snapshots.apply(site.ID, outcome.change, outcome.version);
+  snapshots.apply(site.ID, outcome.change, outcome.epoch);
   const shown = [...(await loadFresh(snapshots, site.ID)).collection(brand)].map(({ json }) => JSON.parse(json).Name);
   expect(shown).toEqual(["kept"]);
   await stop();

@@ -20,7 +20,7 @@ function createQueue() {
 const intentOf = (number: number) => createIntent({ at: number });
 /** Outcomes that identify their intents. */
 const outcomesOf = (intents: readonly Intent[]): Outcome[] =>
-  intents.map(({ at }) => ({ kind: "unchanged", operation: "update", id: at, version: "a.1", body: "{}" }));
+  intents.map(({ at }) => ({ kind: "unchanged", operation: "update", id: at, epoch: "a", revision: 1, body: "{}" }));
 
 test("writes that arrive while a batch commits form the next batches, of at most 512, and each gets its outcome", async () => {
   const { writes, next, waiting } = createQueue();

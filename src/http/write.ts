@@ -3,7 +3,7 @@
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import type { RecordChanges } from "../model/faultless.ts";
-import type { Intent, Outcome, Refused } from "../model/intent.ts";
+import { type Intent, type Outcome, type Refused, versionOf } from "../model/intent.ts";
 import { oneId, toDeclared, toId } from "../model/record.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
@@ -131,7 +131,7 @@ function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Ex
   const content = { type: format.contentType, body: format.documentStart + item };
   const headers: Record<string, string> = outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
   if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);
-  headers.ETag = toEtag(outcome.version, resource, format.name);
+  headers.ETag = toEtag(versionOf(outcome.epoch, outcome.revision), resource, format.name);
   if (outcome.operation === "update") return toResponse(exchange, 200, content, headers);
   headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
   return toResponse(exchange, 201, content, headers);

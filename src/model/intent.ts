@@ -47,7 +47,9 @@ export interface Idempotency {
 export interface WriteResult {
   readonly operation: Operation;
   readonly id: number;
-  readonly version: string;
+  /** The version of the record is its site's epoch with the revision of its last change (`versionOf`). */
+  readonly epoch: string;
+  readonly revision: number;
   /** The record as JSON text; for a delete, the record that was deleted. */
   readonly body: string;
 }
@@ -71,9 +73,4 @@ export function versionOf(epoch: string, revision: number): string {
 /** The same for a whole site, by its head; empty for a site without changes, which has no epoch yet. */
 export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
   return revision === 0 ? "" : versionOf(epoch, revision);
-}
-
-/** The epoch in a version that `versionOf` returned. */
-export function epochOf(version: string): string {
-  return version.slice(0, version.lastIndexOf("."));
 }

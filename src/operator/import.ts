@@ -3,7 +3,7 @@ import { createPace } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
-import { epochOf, type Intent, type Outcome } from "../model/intent.ts";
+import type { Intent, Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
 import {
   type AcceptedOutcome,
@@ -184,7 +184,7 @@ class ImportRun {
         await this.#context.options.onAccepted?.(row(), outcome);
       }
       if (outcome.kind !== "done") continue;
-      this.#epoch ??= epochOf(outcome.version);
+      this.#epoch ??= outcome.epoch;
       if (input) this.#context.matcher.note(input, outcome.id);
     }
   }

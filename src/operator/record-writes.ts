@@ -3,7 +3,7 @@
 import { operatorActor } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import type { Intent } from "../model/intent.ts";
+import { type Intent, versionOf } from "../model/intent.ts";
 import { readNewRecord, readRecord, toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { VersionedRecord } from "./record-list.ts";
@@ -61,7 +61,7 @@ async function write(engine: Engine, resource: Resource, intent: Intent): Promis
   if (!outcome) throw new Error("a commit without an outcome");
   if (outcome.kind !== "refused") {
     const record = JSON.parse(toDeclared(resource, outcome.body));
-    return { record, version: outcome.version, revisions: revisionsOf(outcomes) };
+    return { record, version: versionOf(outcome.epoch, outcome.revision), revisions: revisionsOf(outcomes) };
   }
   const name = `the ${resource.singular} ${intent.id}`;
   if (outcome.why === "precondition-failed")

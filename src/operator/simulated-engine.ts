@@ -1,6 +1,6 @@
 import { createPace } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
-import { decideBatch, newSite, rowKey, type Stored } from "../store/batch.ts";
+import { decideBatch, newSite, nothingStored, type Stored } from "../store/batch.ts";
 
 export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
 
@@ -22,13 +22,13 @@ export async function simulatedEngine(engine: Pick<Engine, "readSite">, site: nu
 async function copySite(engine: Pick<Engine, "readSite">, site: number): Promise<Stored> {
   return engine.readSite(site, async ({ head, portions }) => {
     const counters: Record<string, number> = {};
-    const stored: Stored = { sites: new Map(), rows: new Map(), responses: new Map() };
+    const stored = nothingStored();
     const pace = createPace();
     for await (const rows of portions) {
       await pace();
       for (const row of rows) {
         counters[row.resource] = Math.max(counters[row.resource] ?? 0, row.id);
-        stored.rows.set(rowKey(site, row.resource, row.id), row);
+        stored.rows.add({ site_id: site, ...row });
       }
     }
     const state = head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined };

@@ -2,10 +2,11 @@
 // fetches rows, calls `decideBatch`, and stores the result.
 
 import { randomText } from "../lib/base62.ts";
-import type { JournalEntry, Operation } from "../model/change.ts";
+import type { Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
-import { headVersion, type Intent, type Outcome, versionOf, type WriteResult } from "../model/intent.ts";
-import { decide, type StoredRow } from "./decide.ts";
+import { headVersion, type Intent, type Outcome, type WriteResult } from "../model/intent.ts";
+import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
+import { decide } from "./decide.ts";
 import { withChange } from "./record-counts.ts";
 import { hasHistory } from "./site-fill.ts";
 
@@ -34,26 +35,27 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** The rows that a batch may touch, as stored at the start of its transaction. `decideBatch` updates the maps. */
+/** The rows that a batch may touch, as stored at the start of its transaction. `decideBatch` updates them. */
 export interface Stored {
   readonly sites: Map<number, SiteState>;
-  readonly rows: Map<string, StoredRow>;
+  readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
 }
 
-type SiteChange = JournalEntry & { readonly site: number };
-type SiteResponse = StoredResponse & { readonly site: number; readonly keyId: number; readonly name: string };
+export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
-/** The rows to store. `sites` are those whose row changed. */
+/** The rows to store. A record that changed several times has one row. `sites` are those whose row changed. */
 export interface Written {
   readonly outcomes: Outcome[];
-  readonly changes: SiteChange[];
-  readonly responses: SiteResponse[];
+  readonly changes: JournalRow[];
+  readonly rows: Set<BatchRow>;
+  readonly responses: ResponseRow[];
   readonly sites: Set<number>;
 }
 
-export function rowKey(site: number, resource: string, id: number): string {
-  return `${site}/${resource}/${id}`;
+/** The rows of a batch that names no record yet. */
+export function nothingStored(): Stored {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map() };
 }
 
 export function responseKey(site: number, keyId: number, name: string): string {
@@ -67,16 +69,19 @@ export function newSite(): SiteState {
 
 /** Decides `intents` in order; each sees the effects of those before it. With `atomic`, stops at the first refusal with nothing to store. */
 export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
-  const written: Written = { outcomes: [], changes: [], responses: [], sites: new Set() };
+  const written = nothingWritten();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
     const outcome = refuseRemoved(intent, stored) ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
-    if (atomic && stopsBatch(outcome, intent))
-      return { outcomes: written.outcomes, changes: [], responses: [], sites: new Set() };
+    if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };
   }
   requireConsecutive(written.changes, revisions);
   return written;
+}
+
+function nothingWritten(): Written {
+  return { outcomes: [], changes: [], rows: new Set(), responses: [], sites: new Set() };
 }
 
 /** Whether an atomic batch ended with the last of `outcomes`, and nothing is stored. */
@@ -90,8 +95,8 @@ function stopsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
 }
 
 /** Asserts that entries are numbered without a gap, as readers of the journal rely on. `Snapshot.apply` asserts it again. */
-function requireConsecutive(changes: readonly SiteChange[], revisions: Map<number, number>): void {
-  for (const { site, revision } of changes) {
+function requireConsecutive(changes: readonly JournalRow[], revisions: Map<number, number>): void {
+  for (const { site_id: site, revision } of changes) {
     const last = revisions.get(site) as number;
     if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
     revisions.set(site, revision);
@@ -112,7 +117,7 @@ function replay(intent: Intent, stored: Stored): Outcome | undefined {
   if (response.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
   const { operation, id, revision, body } = response;
   const { epoch } = stored.sites.get(intent.site) as SiteState;
-  return { kind: "replayed", operation, id, version: versionOf(epoch, revision), body };
+  return { kind: "replayed", operation, id, epoch, revision, body };
 }
 
 function apply(intent: Intent, stored: Stored, written: Written): Outcome {
@@ -122,7 +127,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   }
   if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "refused", why: "other-history" };
   const last = site.counters[intent.resource] ?? 0;
-  const row = intent.id === undefined ? undefined : stored.rows.get(rowKey(intent.site, intent.resource, intent.id));
+  const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
   const decision = decide(intent, row, last + 1, site.epoch);
   if (decision.kind === "refused") return decision;
   const operation = journaled(intent, row);
@@ -137,11 +142,11 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   site.last_at = Math.max(site.last_at, intent.at);
   const change = toChange(intent, operation, decision, row, site);
   written.changes.push(change);
-  const { id, revision, body } = change;
-  const isThere = change.operation !== "delete";
+  const { resource, revision } = change;
+  const isThere = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
-  site.counts = withChange(site.counts, { resource: change.resource, revision, difference: +isThere - +wasThere });
-  stored.rows.set(rowKey(intent.site, change.resource, id), { revision, body: isThere ? body : null });
+  site.counts = withChange(site.counts, { resource, revision, difference: +isThere - +wasThere });
+  written.rows.add(stored.rows.put(row, change));
   remember(intent, change, stored, written);
   return { kind: "done", ...toWriteResult(change, site), change };
 }
@@ -157,22 +162,22 @@ function toChange(
   intent: Intent,
   operation: Operation,
   { id, body }: { id: number; body: string },
-  row: StoredRow | undefined,
+  row: BatchRow | undefined,
   { revision, last_at: at }: SiteState,
-): SiteChange {
-  const { site, actor, resource, run = null } = intent;
+): JournalRow {
+  const { site: site_id, actor, resource, run = null } = intent;
   const before = operation === "update" && row ? row.body : null;
-  return { site, revision, at, actor, resource, id, operation, body, run, before };
+  return { site_id, revision, at, actor, resource, id, operation, body, run, before };
 }
 
 /** A restore is journaled as what it does. */
-function journaled({ operation }: Intent, row: StoredRow | undefined): Operation {
+function journaled({ operation }: Intent, row: BatchRow | undefined): Operation {
   if (operation !== "restore") return operation;
   return row?.body == null ? "create" : "update";
 }
 
-function toWriteResult({ operation, id, revision, body }: RecordState, site: SiteState): WriteResult {
-  return { operation, id, version: versionOf(site.epoch, revision), body };
+function toWriteResult({ operation, id, revision, body }: RecordState, { epoch }: SiteState): WriteResult {
+  return { operation, id, epoch, revision, body };
 }
 
 function remember(
@@ -182,9 +187,9 @@ function remember(
   written: Written,
 ): void {
   if (!intent.idempotency) return;
-  const { site, at } = intent;
-  const { keyId, name, digest } = intent.idempotency;
-  const response: SiteResponse = { site, keyId, name, digest, at, operation, id, revision, body };
-  stored.responses.set(responseKey(site, keyId, name), response);
+  const { site: site_id, at } = intent;
+  const { keyId: key_id, name, digest } = intent.idempotency;
+  const response: ResponseRow = { site_id, key_id, name, digest, at, operation, id, revision, body };
+  stored.responses.set(responseKey(site_id, key_id, name), response);
   written.responses.push(response);
 }

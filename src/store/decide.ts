@@ -4,7 +4,7 @@ import { type Intent, type Refused, versionOf } from "../model/intent.ts";
 import { merge, type Values } from "../model/record.ts";
 
 /** A record as the store holds it. A deleted one keeps its row, without a body, so that its ID is never used again. */
-export interface StoredRow {
+interface StoredRow {
   readonly revision: number;
   readonly body: string | null;
 }

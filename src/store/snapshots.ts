@@ -70,11 +70,11 @@ export class Snapshots {
 
   /**
    * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
-   * the history in which the change made `version`: another process may have restored the site meanwhile.
+   * the history of `epoch`: another process may have restored the site meanwhile.
    */
-  apply(site: number, change: RecordChange, version: string): void {
+  apply(site: number, change: RecordChange, epoch: string): void {
     const snapshot = this.#loaded.get(site);
-    if (snapshot?.version(change.revision) === version) this.#loaded.fold(snapshot, change);
+    if (snapshot?.epoch === epoch) this.#loaded.fold(snapshot, change);
   }
 
   /** The head of the system site as it is in memory; that of no history before it was loaded. `fresh` makes it as new as the store. */

@@ -1,5 +1,5 @@
 import type { Engine } from "../../src/model/engine.ts";
-import type { Intent } from "../../src/model/intent.ts";
+import { type Intent, type Outcome, versionOf } from "../../src/model/intent.ts";
 
 export interface TestIntent extends Partial<Intent> {
   /** The record to write as `text`. */
@@ -16,4 +16,10 @@ export function createIntent({ values = { Name: "Acme" }, ...intent }: TestInten
 export async function deleteSiteRecord(engine: Engine, id: number): Promise<void> {
   const record = { site: 0, resource: "site", id } as const;
   await engine.commit([createIntent(record), createIntent({ ...record, operation: "delete", values: {} })]);
+}
+
+/** The version of a record after a write to it. */
+export function versionAfter(outcome: Outcome | undefined): string {
+  if (outcome === undefined || outcome.kind === "refused") throw new Error("it was refused");
+  return versionOf(outcome.epoch, outcome.revision);
 }

@@ -8,14 +8,12 @@ import {
   isStopped,
   newSite,
   responseKey,
-  rowKey,
   type SiteState,
   type Stored,
   type StoredResponse,
   type Written,
 } from "../batch.ts";
-
-import type { StoredRow } from "../decide.ts";
+import { type BatchRow, BatchRows } from "../batch-rows.ts";
 import { isCollision, unavailable } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -107,9 +105,11 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
   const sites = await toStates(connection, locked[0] ?? []);
   const missing = numbers.filter((site) => !sites.has(site));
   for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
+  const found = new BatchRows();
+  for (const row of rows) found.add(row as BatchRow);
   return {
     sites,
-    rows: new Map(rows.map(({ site_id, resource, id, ...row }) => [rowKey(site_id, resource, id), row as StoredRow])),
+    rows: found,
     responses: new Map(
       responses.map(({ site_id, key_id, name, ...response }) => [
         responseKey(site_id, key_id, name),
@@ -142,19 +142,17 @@ async function write(connection: PostgresConnection, lease: Lease, stored: Store
 }
 
 /** Sends the rows of a batch. */
-function rowsOf(connection: PostgresConnection, stored: Stored, { changes, responses, sites }: Written) {
+function rowsOf(connection: PostgresConnection, stored: Stored, { changes, rows, responses, sites }: Written) {
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
-  const journal = changes.map(({ site, ...change }) => ({ site_id: site, ...change }));
-  const kept = responses.map(({ site, keyId, ...response }) => ({ site_id: site, key_id: keyId, ...response }));
   return [
     ...(changes.length === 0
       ? []
       : [
-          connection.query(sql.putRows, lastOfEach(changes)),
-          connection.query(sql.addChanges, journal),
+          connection.query(sql.putRows, [...rows]),
+          connection.query(sql.addChanges, changes),
           connection.query(sql.putSites, states),
         ]),
-    ...(kept.length === 0 ? [] : [connection.query(sql.putResponses, kept)]),
+    ...(responses.length === 0 ? [] : [connection.query(sql.putResponses, responses)]),
   ];
 }
 
@@ -162,16 +160,6 @@ function rowsOf(connection: PostgresConnection, stored: Stored, { changes, respo
 function refuseWarning(connection: PostgresConnection): void {
   const warning = connection.takeWarning();
   if (warning) throw new Error(warning);
-}
-
-/** The last state of each record. A batch may change a record twice, and a statement may change a row only once. */
-function lastOfEach(changes: Written["changes"]): object[] {
-  const last = new Map<string, object>();
-  for (const { site, resource, id, revision, operation, body } of changes) {
-    const row = { site_id: site, resource, id, revision, body: operation === "delete" ? null : body };
-    last.set(rowKey(site, resource, id), row);
-  }
-  return [...last.values()];
 }
 
 /** Waits for all promises, also when one rejects. Throws the error of the first in the list that rejected. */

@@ -5,9 +5,7 @@ import type { Intent, Outcome, Refused, WriteResult } from "../../model/intent.t
 import { withId } from "../decide.ts";
 
 /** An outcome without its body, which is empty for a new record. The rest of a change is in the intent. */
-type OutcomeMeta =
-  | Refused
-  | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed"; revision?: number });
+type OutcomeMeta = Refused | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed" });
 
 export function encodeIntents(intents: readonly Intent[]): string {
   let texts = "";
@@ -32,11 +30,9 @@ export function encodeOutcomes(outcomes: readonly Outcome[], intents: readonly I
       bodies += "\n";
       return outcome;
     }
-    const { kind, operation, id, version } = outcome;
+    const { kind, operation, id, epoch, revision } = outcome;
     bodies += isNew(outcome, intents[index] as Intent) ? "\n" : `\n${outcome.body}`;
-    return kind === "done"
-      ? { kind, operation, id, version, revision: outcome.change.revision }
-      : { kind, operation, id, version };
+    return { kind, operation, id, epoch, revision };
   });
   return JSON.stringify(metas) + bodies;
 }
@@ -46,11 +42,19 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
   const [metas = "", ...bodies] = message.split("\n");
   return (JSON.parse(metas) as OutcomeMeta[]).map((meta, index): Outcome => {
     if (meta.kind === "refused") return meta;
-    const { kind, operation, id, version, revision = 0 } = meta;
+    const { kind, operation, id, epoch, revision } = meta;
     const intent = intents[index] as Intent;
     const body = isNew(meta, intent) ? withId(id, intent.text) : copyOf(bodies[index] as string);
-    if (kind !== "done") return { kind, operation, id, version, body };
-    return { kind, operation, id, version, body, change: { revision, resource: intent.resource, id, operation, body } };
+    if (kind !== "done") return { kind, operation, id, epoch, revision, body };
+    return {
+      kind,
+      operation,
+      id,
+      epoch,
+      revision,
+      body,
+      change: { revision, resource: intent.resource, id, operation, body },
+    };
   });
 }
 

@@ -6,14 +6,15 @@ import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
   newSite,
+  nothingStored,
+  type ResponseRow,
   responseKey,
-  rowKey,
   type SiteState,
   type Stored,
   type StoredResponse,
   type Written,
 } from "../batch.ts";
-import type { StoredRow } from "../decide.ts";
+import type { BatchRow, JournalRow } from "../batch-rows.ts";
 import { lastAt, putCounts, type StoredTime } from "../journal.ts";
 import { createLastBackup, putLastBackup } from "../last-backup.ts";
 import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
@@ -125,18 +126,23 @@ type Statements = ReturnType<typeof statements>;
 
 type Row = Record<string, string | number | null>;
 
+/** Stores a row, whose members are the parameters. */
+interface RowStatement<T> {
+  run(row: T): unknown;
+}
+
 function statements(database: Database) {
-  const run = (text: string) => database.query<never, [Row]>(text);
+  const run = <T extends object = Row>(text: string) => database.query<never, [T & Row]>(text) as RowStatement<T>;
   return {
     site: database.query<StoredSite, [Row]>(select("sites")),
-    row: database.query<StoredRow, [Row]>(select("records", ["revision", "body"])),
+    row: database.query<Pick<BatchRow, "revision" | "body">, [Row]>(select("records", ["revision", "body"])),
     response: database.query<StoredResponse, [Row]>(select("idempotency")),
     putSite: run(put("sites")),
     setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
     lastAt: database.query<{ at: number }, [Row]>(select("journal", ["at"])),
-    putRow: run(put("records")),
-    addChange: run(insert("journal")),
-    putResponse: run(put("idempotency")),
+    putRow: run<BatchRow>(put("records")),
+    addChange: run<JournalRow>(insert("journal")),
+    putResponse: run<ResponseRow>(put("idempotency")),
     noteUse: run(`${put("key_uses")} where excluded.at > at`),
     deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
     expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
@@ -147,13 +153,12 @@ function statements(database: Database) {
 }
 
 function fetch(sql: Statements, intents: readonly Intent[]): Stored {
-  const stored: Stored = { sites: new Map(), rows: new Map(), responses: new Map() };
+  const stored = nothingStored();
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
     if (id !== undefined) {
-      const key = rowKey(site, resource, id);
-      const row = stored.rows.has(key) ? null : sql.row.get({ site_id: site, resource, id });
-      if (row) stored.rows.set(key, row);
+      const row = stored.rows.get(site, resource, id) ? null : sql.row.get({ site_id: site, resource, id });
+      if (row) stored.rows.add({ site_id: site, resource, id, ...row });
     }
     if (idempotency) {
       const { keyId, name } = idempotency;
@@ -184,15 +189,8 @@ function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }
 }
 
 function write(sql: Statements, { sites }: Stored, written: Written): void {
-  for (const change of written.changes) {
-    const row = { ...change, site_id: change.site };
-    sql.addChange.run(row);
-    sql.putRow.run(change.operation === "delete" ? { ...row, body: null } : row);
-  }
-  for (const response of written.responses) {
-    sql.putResponse.run({ ...response, site_id: response.site, key_id: response.keyId });
-  }
-  for (const id of written.sites) {
-    sql.putSite.run(toRow(id, sites.get(id) as SiteState));
-  }
+  for (const change of written.changes) sql.addChange.run(change);
+  for (const row of written.rows) sql.putRow.run(row);
+  for (const response of written.responses) sql.putResponse.run(response);
+  for (const id of written.sites) sql.putSite.run(toRow(id, sites.get(id) as SiteState));
 }
