@@ -52,7 +52,7 @@ export class Polls {
   readonly #dependencies: PollDependencies;
   readonly #waiting = new Set<Waiting>();
   readonly #perKey = new Map<number, number>();
-  /** Those that end without a change, by site. Clients that came together also end together. */
+  /** Those that end without a change, by site. Clients that came together also end or go away together. */
   readonly #ends = new FairQueue<number>();
   #isStopped = false;
 
@@ -85,7 +85,7 @@ export class Polls {
     try {
       stops.push(siteWatch.watch(first.site, first.head, (head) => poll.goOn(head)));
       stops.push(siteWatch.watch(systemSite, first.system, () => poll.goOn()));
-      exchange.request.onClientEnd(() => poll.run());
+      exchange.request.onClientEnd(() => this.#ends.add(first.site, poll));
       return await poll.ended;
     } finally {
       clearTimeout(timer);
