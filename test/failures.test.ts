@@ -7,6 +7,7 @@ import { join } from "node:path";
 import pino from "pino";
 import type { Exchange } from "../src/http/exchange.ts";
 import { reportFailure } from "../src/http/failures.ts";
+import { RequestId } from "../src/http/request-ids.ts";
 import { createLogLimit } from "../src/lib/log-limit.ts";
 import { once } from "../src/lib/once.ts";
 import { toLogged } from "../src/lib/thrown.ts";
@@ -45,7 +46,7 @@ describe("once()", () => {
 });
 
 describe("a response that the server is unavailable", () => {
-  const exchange = { id: "r1", request: { headers: new RequestHeaders(new Map()) } } as Exchange;
+  const exchange = { id: new RequestId("r", 1), request: { headers: new RequestHeaders(new Map()) } } as Exchange;
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
   const reported = (error: unknown) => {

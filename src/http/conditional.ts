@@ -2,19 +2,41 @@
 
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
+import type { Shape } from "../model/shape.ts";
+import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
+
+/** An entity tag. */
+export type Etag = HeaderParts;
 
 /**
  * The tag of a record or list at `version`. The representation is the digest of the resource's declaration and a format.
+ * @param version in parts
  * @param format such as `json` or `xml-gzip`
  */
-export function toEtag(version: string, { shape }: Resource, format: string): string {
-  return `"${version}.${shape.digest}-${format}"`;
+export function toEtag(version: HeaderParts, { shape }: Resource, format: string): Etag {
+  return ['"', version, endingOf(shape, format)];
 }
 
-/** Whether `If-None-Match` contains `etag`, or is `*`. The comparison is weak (section 13.1.2). */
-export function noneMatchHits(header: string, etag: string): boolean {
-  if (header === etag) return true;
-  return header.trim() === "*" || tagsOf(header).includes(etag);
+/** The tags' ends after the version, by format. */
+const endings = new WeakMap<Shape, Map<string, string>>();
+
+function endingOf(shape: Shape, format: string): string {
+  const ofShape = endings.get(shape) ?? new Map<string, string>();
+  let ending = ofShape.get(format);
+  if (ending === undefined) {
+    ending = `.${shape.digest}-${format}"`;
+    endings.set(shape, ofShape.set(format, ending));
+  }
+  return ending;
+}
+
+/** Whether the client has what `etag` identifies: `If-None-Match` contains it, or is `*`. The comparison is weak (section 13.1.2). */
+export function isKnown(headers: RequestHeaders, etag: Etag): boolean {
+  const known = headers.get("if-none-match");
+  if (known === null) return false;
+  const text = joinParts(etag);
+  return known === text || known.trim() === "*" || tagsOf(known).includes(text);
 }
 
 /**

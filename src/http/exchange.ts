@@ -1,5 +1,6 @@
 import type { WireRequest } from "../wire/request.ts";
 import type { Key, Site } from "./directory.ts";
+import type { RequestId } from "./request-ids.ts";
 import type { Route } from "./route.ts";
 import type { RequestTarget } from "./target.ts";
 
@@ -17,10 +18,12 @@ export type KeyRefusal =
 export interface Exchange {
   readonly request: WireRequest;
   readonly target: RequestTarget;
-  /** The request ID, the client's or ours, in `X-Request-Id` and in the log. */
-  readonly id: string;
+  /** In `X-Request-Id` and in the log. */
+  readonly id: RequestId;
   /** Undefined when the path has none, or the request could not be read. */
   readonly route: Route | undefined;
+  /** The record's ID in the path; undefined when there is none, or one that is not valid. */
+  readonly pathId: number | undefined;
   /** The method that decides: the request's own, or that of `X-HTTP-Method-Override` on a POST. */
   readonly method: string;
   /** Header fields about the key's rate limit, in every response to the request. Only admission sets them. */

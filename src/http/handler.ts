@@ -13,12 +13,11 @@ import type { Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportFailure } from "./failures.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
-import { requestIdIn } from "./request-ids.ts";
+import { RequestId, requestIdIn } from "./request-ids.ts";
 import type { RequestLog } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
 import type { SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
-import { toTarget } from "./target.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
@@ -39,12 +38,13 @@ export class HttpHandler implements Handler {
 
   respond(request: WireRequest): MaybePromise<WireResponse> {
     const started = performance.now();
-    const target = toTarget(request.target);
+    const { target, route, pathId } = this.#routes.find(request.target);
     const exchange: Exchange = {
       request,
       target,
       id: requestIdIn(request.headers) ?? this.#newId(),
-      route: this.#routes.find(target.path),
+      route,
+      pathId,
       method: effectiveMethod(request),
       rateLimit: undefined,
       waited: 0,
@@ -82,8 +82,8 @@ export class HttpHandler implements Handler {
     );
   }
 
-  #newId(): string {
-    return `${this.#idPrefix}${(this.#exchanges++).toString(36)}`;
+  #newId(): RequestId {
+    return new RequestId(this.#idPrefix, this.#exchanges++);
   }
 
   #dispatch(exchange: Exchange): MaybePromise<WireResponse> {
@@ -152,6 +152,7 @@ const unreadable: Omit<Exchange, "id"> = {
   },
   target: { path: "", query: "" },
   route: undefined,
+  pathId: undefined,
   method: "",
   rateLimit: undefined,
   waited: 0,

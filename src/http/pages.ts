@@ -36,7 +36,7 @@ export function toProblemPage(exchange: Exchange, refusal: Refusal): WireRespons
     status: statusOf(refusal.code),
     title: refusals[refusal.code],
     detail: refusal.message,
-    instance: exchange.id,
+    instance: String(exchange.id),
     type: `/docs/problems/${refusal.code}`,
   });
   const headers = { ...refusal.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };

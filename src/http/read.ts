@@ -3,6 +3,7 @@
 import type { Format } from "../formats/format.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
+import { versionParts } from "../model/intent.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
 import { ColdSite } from "../store/cold-site.ts";
 import type { Collection } from "../store/memory/collection.ts";
@@ -12,8 +13,9 @@ import { Snapshot } from "../store/memory/snapshot.ts";
 import type { Page, Version } from "../store/memory/version.ts";
 import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
+import type { ResponseBody } from "../wire/response-body.ts";
 import { chooseCoding } from "./compression.ts";
-import { noneMatchHits, toEtag } from "./conditional.ts";
+import { isKnown, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
 import { respondEncoded, toResponse } from "./responses.ts";
@@ -41,9 +43,8 @@ export function noSuchRecord({ resource }: ResourceRoute, id: string | number): 
 function lookUp(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
   const { resource, format } = route;
   refuseLookUpMistakes(resource, exchange.target.query);
-  const asked = idIn(exchange.target.path);
-  const id = toId(asked);
-  if (id === undefined) throw noSuchRecord(route, asked);
+  const { pathId: id } = exchange;
+  if (id === undefined) throw noSuchRecord(route, idIn(exchange.target.path));
   if (fresh instanceof ColdSite) {
     return after(fresh.record(resource, id), (record) =>
       respondRecord(exchange, route, fresh, record, ({ json }) => format.documentStart + format.item(resource, json)),
@@ -58,13 +59,12 @@ function respondRecord(
   route: ResourceRoute,
   fresh: FreshSite,
   record: MemoryRecord | undefined,
-  toDocument: (record: MemoryRecord) => string,
+  toDocument: (record: MemoryRecord) => ResponseBody,
 ): WireResponse {
   if (!record) throw noSuchRecord(route, idIn(exchange.target.path));
   const { resource, format } = route;
-  const etag = toEtag(fresh.version(record.revision), resource, format.name);
-  const known = exchange.request.headers.get("if-none-match");
-  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, { ETag: etag });
+  const etag = toEtag(versionParts(fresh, record.revision), resource, format.name);
+  if (isKnown(exchange.request.headers, etag)) return toResponse(exchange, 304, null, { ETag: etag });
   return toResponse(exchange, 200, { type: format.contentType, body: toDocument(record) }, { ETag: etag });
 }
 
@@ -91,10 +91,10 @@ function listAll(
 ): MaybePromise<WireResponse> {
   const { headers } = exchange.request;
   const coding = chooseCoding(headers.get("accept-encoding"), list.length);
-  const etag = toEtag(snapshot.version(revision), resource, coding ? `${format.name}-${coding}` : format.name);
-  const known = headers.get("if-none-match");
+  const version = versionParts(snapshot, revision);
+  const etag = toEtag(version, resource, coding ? `${format.name}-${coding}` : format.name);
   const fixed = { ETag: etag, Vary: "Accept-Encoding", "X-Total-Count": String(size) };
-  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, fixed);
+  if (isKnown(headers, etag)) return toResponse(exchange, 304, null, fixed);
   return respondEncoded(exchange, format.contentType, list, coding, fixed);
 }
 
@@ -125,15 +125,14 @@ function respondPage(
   query: ListQuery,
   { body, total, revision }: DatedPage,
 ): WireResponse {
-  const etag = toEtag(fresh.version(revision), resource, format.name);
+  const etag = toEtag(versionParts(fresh, revision), resource, format.name);
   const link = toLink(exchange.target.path, query, total);
-  const headers: Record<string, string> = {
+  const headers = {
     ETag: etag,
     "X-Total-Count": String(total),
     ...(link ? { Link: link } : {}),
   };
-  const known = exchange.request.headers.get("if-none-match");
-  if (known !== null && noneMatchHits(known, etag)) return toResponse(exchange, 304, null, headers);
+  if (isKnown(exchange.request.headers, etag)) return toResponse(exchange, 304, null, headers);
   return toResponse(exchange, 200, { type: format.contentType, body }, headers);
 }
 

@@ -7,7 +7,9 @@ import { statusOf } from "../formats/status.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { type Fault, type Refusal, refusals } from "../model/errors.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
-import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
+import { type HeaderParts, type HeaderValues, joinParts, toHeaderLines } from "../wire/header-parts.ts";
+import type { WireResponse } from "../wire/response.ts";
+import type { ResponseBody } from "../wire/response-body.ts";
 import { type ContentCoding, compressed } from "./compression.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -24,6 +26,7 @@ const exposed = [
   "X-Request-Id",
   "X-Total-Count",
 ].join(", ");
+const exposeHeaders = toHeaderLines({ "Access-Control-Expose-Headers": exposed });
 
 interface ResponseContent {
   /** `Content-Type`. */
@@ -38,19 +41,19 @@ const common = toHeaderLines({
   Expires: "-1",
   ...everywhere,
 });
-/** `common` with `Content-Type`, by type. There are few types. */
-const commonByType = new Map<string, string>();
+/** The beginning of a header section, up to the request ID: `common`, and `Content-Type` if there is one. By type; there are few types. */
+const beginnings = new Map<string | undefined, string>();
 
 /** A response with `headers` besides those of every response. */
 export function toResponse(
   { id, request, rateLimit }: Exchange,
   status: number,
   content: ResponseContent | null,
-  headers: Readonly<Record<string, string>> = {},
+  headers: HeaderValues = {},
 ): WireResponse {
-  let lines = `${content ? commonFor(content.type) : common}X-Request-Id: ${id}\r\n${toHeaderLines(headers)}`;
-  if (rateLimit) lines += toHeaderLines(rateLimit);
-  if (request.headers.has("origin")) lines += `Access-Control-Expose-Headers: ${exposed}\r\n`;
+  let lines: HeaderParts = [beginningFor(content?.type), id.parts, "\r\n", toHeaderLines(headers)];
+  if (rateLimit) lines = [lines, toHeaderLines(rateLimit)];
+  if (request.headers.has("origin")) lines = [lines, exposeHeaders];
   return { status, headers: lines, body: content?.body ?? null };
 }
 
@@ -60,7 +63,7 @@ export function respondEncoded(
   type: string,
   list: EncodedList,
   coding: ContentCoding | undefined,
-  headers: Readonly<Record<string, string>>,
+  headers: HeaderValues,
 ): MaybePromise<WireResponse> {
   if (!coding) return toResponse(exchange, 200, { type, body: list.take() }, headers);
   return after(compressed(list, coding), (body) =>
@@ -78,18 +81,19 @@ export function toCacheableResponse(
   { id }: Exchange,
   status: number,
   body: ResponseBody,
-  headers: Readonly<Record<string, string>>,
+  headers: HeaderValues,
 ): WireResponse {
-  return { status, headers: toHeaderLines({ ...everywhere, "X-Request-Id": id, ...headers }), body };
+  return { status, headers: toHeaderLines({ ...everywhere, "X-Request-Id": id.parts, ...headers }), body };
 }
 
-function commonFor(type: string): string {
-  let lines = commonByType.get(type);
-  if (lines === undefined) {
-    lines = common + toHeaderLines({ "Content-Type": type });
-    commonByType.set(type, lines);
+function beginningFor(type: string | undefined): string {
+  let beginning = beginnings.get(type);
+  if (beginning === undefined) {
+    const typeLine = type === undefined ? [] : toHeaderLines({ "Content-Type": type });
+    beginning = joinParts([common, typeLine, "X-Request-Id: "]);
+    beginnings.set(type, beginning);
   }
-  return lines;
+  return beginning;
 }
 
 /** A problem document (RFC 9457) in the format that the path's suffix names, by default JSON. */
@@ -104,5 +108,12 @@ export function toProblemResponse(exchange: Exchange, refusal: Refusal): WireRes
 function toProblem(exchange: Exchange, { code, message, faults }: Refusal) {
   const errors: { errors?: readonly Fault[] } = faults.length > 0 ? { errors: faults } : {};
   const type = `/docs/problems/${code}`;
-  return { type, title: refusals[code], status: statusOf(code), detail: message, instance: exchange.id, ...errors };
+  return {
+    type,
+    title: refusals[code],
+    status: statusOf(code),
+    detail: message,
+    instance: String(exchange.id),
+    ...errors,
+  };
 }

@@ -1,5 +1,7 @@
 // Which route a path has. To add a kind of endpoint, write a file that makes its routes, and add it to `createRoutes`.
 
+import { BoundedCache } from "../lib/bounded-cache.ts";
+import { toId } from "../model/record.ts";
 import type { Admission } from "./admission.ts";
 import { changeRoutes } from "./changes.ts";
 import type { HttpDependencies } from "./dependencies.ts";
@@ -9,7 +11,8 @@ import type { Metrics } from "./metrics.ts";
 import { hintFor } from "./path-hints.ts";
 import type { Polls } from "./poll.ts";
 import { resourceRoutes } from "./resource-routes.ts";
-import type { Route } from "./route.ts";
+import { idIn, type Route } from "./route.ts";
+import { type RequestTarget, toTarget } from "./target.ts";
 
 export interface RouteDependencies extends HttpDependencies {
   readonly admission: Admission;
@@ -18,9 +21,18 @@ export interface RouteDependencies extends HttpDependencies {
   readonly polls: Polls;
 }
 
+/** What a request target names. */
+interface Destination {
+  readonly target: RequestTarget;
+  /** Undefined when the path has none. */
+  readonly route: Route | undefined;
+  /** The record's ID in the path; undefined when there is none, or one that is not valid. */
+  readonly pathId: number | undefined;
+}
+
 export interface Routes {
-  /** The route of `path`; undefined when there is none. */
-  find(path: string): Route | undefined;
+  /** @param sent a request target, one character per byte */
+  find(sent: string): Destination;
   /** The detail of the problem for a path without a route: which path the client probably meant. */
   hint(path: string): string;
 }
@@ -31,8 +43,22 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     ...resourceRoutes(dependencies),
     ...changeRoutes(dependencies),
   ]);
+  const find = (sent: string): Destination => {
+    const target = toTarget(sent);
+    const { path } = target;
+    const route = routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path);
+    return { target, route, pathId: toId(idIn(path)) };
+  };
+  const known = new BoundedCache<Destination>(1024, 200);
   return {
-    find: (path) => routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path),
+    find(sent) {
+      let destination = known.get(sent);
+      if (!destination) {
+        destination = find(sent);
+        known.set(sent, destination);
+      }
+      return destination;
+    },
     hint: (path) => hintFor(path, dependencies.resources, routes),
   };
 }

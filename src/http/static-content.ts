@@ -10,7 +10,7 @@ import { ListPart } from "../store/memory/encoded-items.ts";
 import { EncodedList } from "../store/memory/encoded-list.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { type ContentCoding, chooseCoding, compressed, compressWhole } from "./compression.ts";
-import { noneMatchHits } from "./conditional.ts";
+import { isKnown } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
 import { toCacheableResponse } from "./responses.ts";
 
@@ -33,8 +33,8 @@ export function serveFile({ type, make, policy, isVersioned, isCompressed }: Ser
   function respond(exchange: Exchange, { bytes, digest, inCodings }: LoadedFile): MaybePromise<WireResponse> {
     const accepted = exchange.request.headers.get("accept-encoding");
     const coding = isCompressed ? undefined : chooseCoding(accepted, bytes.length);
-    const tagged = { ...headers, ETag: `"${digest}-${coding ?? "plain"}"` };
-    if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+    const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };
+    if (isKnown(exchange.request.headers, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
     const typed = { "Content-Type": type, ...tagged };
     if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
     const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
@@ -53,19 +53,14 @@ export function serveMade(exchange: Exchange, { type, text }: Download, vary: st
     "Cache-Control": "public, no-cache",
     Vary: `${vary}, Accept-Encoding`,
     "Content-Security-Policy": pagePolicy,
-    ETag: `"${shortDigest(bytes)}-${coding ?? "plain"}"`,
+    ETag: [`"${shortDigest(bytes)}-${coding ?? "plain"}"`],
   };
-  if (isKnown(exchange, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+  if (isKnown(exchange.request.headers, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
   const typed = { "Content-Type": type, ...tagged };
   if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
   // It is not kept, so it is not worth the time that what never changes gets.
   const body = compressed(new EncodedList([new ListPart(bytes)]), coding);
   return after(body, (packed) => toCacheableResponse(exchange, 200, packed, { "Content-Encoding": coding, ...typed }));
-}
-
-function isKnown({ request }: Exchange, etag: string): boolean {
-  const known = request.headers.get("if-none-match");
-  return known !== null && noneMatchHits(known, etag);
 }
 
 function shortDigest(bytes: Uint8Array | string): string {

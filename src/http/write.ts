@@ -3,12 +3,12 @@
 import type { Operation } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
 import type { RecordChanges } from "../model/faultless.ts";
-import { type Intent, type Outcome, type Refused, versionOf } from "../model/intent.ts";
+import { type Intent, type Outcome, type Refused, versionParts } from "../model/intent.ts";
 import { oneId, toDeclared, toId } from "../model/record.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
+import { type Etag, hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
@@ -72,11 +72,10 @@ function readChange(
   body: Uint8Array,
   operation: Operation,
 ): { id: number; text: string } {
-  const asked = route.isList ? undefined : idIn(exchange.target.path);
-  const pathId = asked === undefined ? undefined : toId(asked);
-  if (asked !== undefined && pathId === undefined) throw noSuchRecord(route, asked);
+  const { pathId, target } = exchange;
+  if (!route.isList && pathId === undefined) throw noSuchRecord(route, idIn(target.path));
   const changes = operation === "delete" && body.length === 0 ? nothing : readChangesBody(exchange, route, body);
-  const id = oneId([pathId, ...queryIds(exchange.target.query), changes.id], waysToName(route));
+  const id = oneId([pathId, ...queryIds(target.query), changes.id], waysToName(route));
   return { id, text: changes.text };
 }
 
@@ -129,9 +128,9 @@ function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Ex
   const { resource, format } = route;
   const item = format.item(resource, toDeclared(resource, outcome.body));
   const content = { type: format.contentType, body: format.documentStart + item };
-  const headers: Record<string, string> = outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
+  const headers: Record<string, string | Etag> = outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
   if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);
-  headers.ETag = toEtag(versionOf(outcome.epoch, outcome.revision), resource, format.name);
+  headers.ETag = toEtag(versionParts(outcome, outcome.revision), resource, format.name);
   if (outcome.operation === "update") return toResponse(exchange, 200, content, headers);
   headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
   return toResponse(exchange, 201, content, headers);

@@ -70,6 +70,11 @@ export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
 }
 
+/** The same in parts, which need not be joined to be sent. */
+export function versionParts({ epoch }: { epoch: string }, revision: number): readonly (string | number)[] {
+  return [epoch, ".", revision];
+}
+
 /** The same for a whole site, by its head; empty for a site without changes, which has no epoch yet. */
 export function headVersion({ epoch, revision }: { epoch: string; revision: number }): string {
   return revision === 0 ? "" : versionOf(epoch, revision);

@@ -10,6 +10,8 @@ const idleTime = 10_000;
 /** After dropping snapshots, the rest takes at most this share of the budget, so that dropping is rare. */
 const goal = 0.9;
 
+const none: readonly Snapshot[] = [];
+
 interface Weight {
   /** About how many, when it was last weighed. */
   readonly bytes: number;
@@ -23,7 +25,8 @@ export class MemoryBudget {
   readonly #weights = new Map<Snapshot, Weight>();
   /** Those used since the last weighing: they may have grown, by changes or by what was asked for. */
   #used = new Set<Snapshot>();
-  #weighedAt = 0;
+  /** Set by a timer: a read of the clock at each use would take longer than all the rest. */
+  #isDue = true;
   #use = 0;
 
   /** @param budget most bytes to keep */
@@ -39,13 +42,13 @@ export class MemoryBudget {
 
   /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's. */
   noteUse(snapshot: Snapshot): readonly Snapshot[] {
+    if (this.#used.has(snapshot) && !this.#isDue) return none;
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
-    const now = performance.now();
-    if (!isNew && now < this.#weighedAt + interval) return [];
-    this.#weighedAt = now;
+    if (!isNew && !this.#isDue) return none;
+    if (this.#isDue) this.#awaitNext();
     this.#weigh();
-    return this.#use > this.#budget ? this.#excess(snapshot) : [];
+    return this.#use > this.#budget ? this.#excess(snapshot) : none;
   }
 
   /** Whether so many bytes fit beside the snapshots that are in use. */
@@ -63,6 +66,11 @@ export class MemoryBudget {
     this.#use -= this.#weights.get(snapshot)?.bytes ?? 0;
     this.#weights.delete(snapshot);
     this.#used.delete(snapshot);
+  }
+
+  #awaitNext(): void {
+    this.#isDue = false;
+    setTimeout(() => (this.#isDue = true), interval).unref();
   }
 
   /** Weighs what was used, in the order of use. */

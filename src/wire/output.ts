@@ -1,8 +1,8 @@
 // The responses that are not sent yet. A slow client gets more when it has read.
 
 import type { Socket } from "bun";
+import type { EncodedResponse } from "./encode-response.ts";
 import type { MemoryShare } from "./memory.ts";
-import type { EncodedResponse } from "./response.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Asks a client to send the body that it holds back (RFC 9110 section 15.2.1). */

@@ -19,16 +19,12 @@ export interface RequestFraming {
 
 /** A parsed header section. */
 interface HeaderSection {
-  /** As sent. */
-  readonly text: string;
   readonly headers: RequestHeaders;
   readonly framing: RequestFraming;
 }
 
 /** A parsed request line. */
 interface RequestLine {
-  /** As sent. */
-  readonly line: string;
   readonly method: string;
   /** As sent, one character per byte. */
   readonly target: string;
@@ -37,6 +33,8 @@ interface RequestLine {
 
 export interface RequestHeader extends RequestLine {
   readonly section: HeaderSection;
+  /** Where the header section begins in the input. */
+  readonly sectionAt: number;
   /** Length of the request line and the header section, with the empty line. */
   readonly bytes: number;
 }
@@ -47,43 +45,80 @@ const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.(
 /** Bytes of a header that is kept parsed, which takes up to 15 times as much memory. */
 const maxKept = 2 * 1024;
 
-/** Reads the headers of one connection. Most clients send the same header section again and again, which is parsed once, and so is the request line. */
-export class HeaderReader {
-  #last: RequestHeader | undefined;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
-  /** Like `readRequestHeader`. */
-  read(input: Buffer): RequestHeader | undefined {
-    const header = readRequestHeader(input, this.#last);
-    if (header) this.#last = header.bytes <= maxKept ? header : undefined;
-    return header;
-  }
+/** A header as it was sent, and what was read from it. */
+interface KeptHeader {
+  readonly sent: Buffer;
+  readonly header: RequestHeader;
 }
 
 /**
- * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
- * @param before a parsed header, of which the request line and the header section are reused for the same texts
- * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
+ * Reads the headers of one connection. Most clients send the same header section again and again, and many the same request line: bytes that
+ * equal the last ones are not made to a text and not parsed again.
  */
-function readRequestHeader(input: Buffer, before: RequestHeader | undefined): RequestHeader | undefined {
+export class HeaderReader {
+  #last: KeptHeader | undefined;
+
+  /**
+   * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
+   * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
+   */
+  read(input: Buffer): RequestHeader | undefined {
+    if (this.#last?.sent.equals(input)) return this.#last.header;
+    const header = this.#readLine(input) ?? readRequestHeader(input);
+    if (header) this.#keep(header, input);
+    return header;
+  }
+
+  /** Reads a request line before the same header section as the last one; undefined when something else has arrived. */
+  #readLine(input: Buffer): RequestHeader | undefined {
+    if (!this.#last) return undefined;
+    const { sent, header } = this.#last;
+    const sectionAt = input.indexOf(lineFeed) + 1;
+    const end = sectionAt + header.bytes - header.sectionAt;
+    if (sectionAt < 3 || input[sectionAt - 2] !== carriageReturn || end > Math.min(input.length, maxHeaderBytes))
+      return undefined;
+    if (sent.compare(input, sectionAt, end, header.sectionAt) !== 0) return undefined;
+    return toHeader(readRequestLine(input.toString("latin1", 0, sectionAt - 2)), header.section, sectionAt, end);
+  }
+
+  #keep(header: RequestHeader, input: Buffer): void {
+    const { bytes } = header;
+    // A part of a larger buffer is copied, as it would keep all of that in memory.
+    const isWhole = bytes === input.length && input.byteOffset === 0;
+    const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
+    this.#last = bytes <= maxKept ? { sent, header } : undefined;
+  }
+}
+
+function readRequestHeader(input: Buffer): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
   // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
   const end = text.indexOf("\r\n\r\n", start);
   if (end === -1 || end + 4 > maxHeaderBytes) return checkIncomplete(text, start);
   const lineEnd = text.indexOf("\r\n", start);
-  const line = text.slice(start, lineEnd);
-  const { method, target, isHttp10 } = before?.line === line ? before : readRequestLine(line);
-  const sectionText = text.slice(lineEnd + 2, end + 2);
-  const section = before?.section.text === sectionText ? before.section : readHeaderSection(sectionText);
+  const line = readRequestLine(text.slice(start, lineEnd));
+  return toHeader(line, readHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
+}
+
+function toHeader(
+  { method, target, isHttp10 }: RequestLine,
+  section: HeaderSection,
+  sectionAt: number,
+  bytes: number,
+): RequestHeader {
   if (isHttp10 && section.framing.isChunked) throw new RequestError("malformed", "HTTP/1.0 has no Transfer-Encoding");
   if (!isHttp10 && !section.headers.has("host")) throw new RequestError("malformed", "the request has no Host header");
-  return { line, method, target, isHttp10, section, bytes: end + 4 };
+  return { method, target, isHttp10, section, sectionAt, bytes };
 }
 
 function readRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
   if (method === undefined || target === undefined) throw invalidRequestLine();
-  return { line, method, target, isHttp10: minor === "0" };
+  return { method, target, isHttp10: minor === "0" };
 }
 
 /** Length of the header section where much more may follow it; otherwise of the whole input. */
@@ -112,7 +147,7 @@ function invalidRequestLine(): RequestError {
 function readHeaderSection(text: string): HeaderSection {
   const headers = parseHeaders(text);
   refuseBadHost(headers.get("host") ?? "");
-  return { text, headers, framing: toFraming(headers) };
+  return { headers, framing: toFraming(headers) };
 }
 
 /** RFC 9112 section 3.2: a request has one valid host. With two, another parser of the same request could choose the other one. */

@@ -15,13 +15,14 @@ import {
   type Responding,
   sendingLast,
 } from "./connection-state.ts";
+import { encodeResponse } from "./encode-response.ts";
 import { Input } from "./input.ts";
 import type { MemoryShare } from "./memory.ts";
 import { continueResponse, Output } from "./output.ts";
 import { IncomingRequest } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
 import { HeaderReader, type RequestHeader } from "./request-header.ts";
-import { encodeResponse, type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
+import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 
 /** Bytes of a body that are read in one step. A chunk may be one byte. */
 const maxBodyStep = 16 * 1024;
@@ -92,10 +93,8 @@ export class RequestLoop {
 
   /** Responds to what is not a request. Where the next one begins is unknown, so the response is the last (RFC 9112 section 9.6). */
   refuse(error: unknown): void {
-    this.#send(this.#context.handler.respondUnreadable(error, this.client.address), {
-      headOnly: false,
-      connection: "close",
-    });
+    const response = this.#context.handler.respondUnreadable(error, this.client.address);
+    this.#send(response, { headOnly: false, connection: "close" });
     this.endAfterOutput();
   }
 

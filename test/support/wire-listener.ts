@@ -1,9 +1,10 @@
 // A listener without the rest of the program. Its response to a request describes the request.
 
+import { toHeaderLines } from "../../src/wire/header-parts.ts";
 import { type Listener, type ListenOptions, listen } from "../../src/wire/listen.ts";
 import type { Handler, WireRequest } from "../../src/wire/request.ts";
 import { RequestError } from "../../src/wire/request-error.ts";
-import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 
 const defaults: ListenOptions = {
   host: "127.0.0.1",
@@ -35,7 +36,7 @@ export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = await request.body();
     const read = `${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`;
-    return { status: 200, headers: "", body: Buffer.from(read, "latin1") };
+    return { status: 200, headers: [], body: Buffer.from(read, "latin1") };
   } catch (error) {
     return text((error as RequestError).reason, 400);
   }

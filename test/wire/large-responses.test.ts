@@ -10,8 +10,8 @@ let listener: Listener;
 beforeAll(() => {
   listener = startListener(({ target }) => {
     const [, kind, letter = "", size] = target.split("/");
-    if (kind === "pieces") return { status: 200, headers: "", body: pieces };
-    if (kind === "headroom") return { status: 200, headers: "", body: headroom };
+    if (kind === "pieces") return { status: 200, headers: [], body: pieces };
+    if (kind === "headroom") return { status: 200, headers: [], body: headroom };
     return text(letter.repeat(Number(size)));
   });
 });

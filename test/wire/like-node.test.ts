@@ -18,7 +18,7 @@ async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = Buffer.from(await request.body()).toString("latin1");
     const read = { method, target, fields: names.map((name) => headers.get(name)), body };
-    return { status: 200, headers: "", body: Buffer.from(JSON.stringify(read), "latin1") };
+    return { status: 200, headers: [], body: Buffer.from(JSON.stringify(read), "latin1") };
   } catch {
     return text("", 400);
   }

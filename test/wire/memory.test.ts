@@ -20,10 +20,10 @@ let held: (() => void)[];
  * The body of `/unread` is not read.
  */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
-  if (request.target === "/own") return { status: 200, headers: "", body: Buffer.alloc(large, "o") };
-  if (request.target === "/longer") return { status: 200, headers: "", body: Buffer.alloc(3 * large, "l") };
-  if (request.target === "/unread") return { status: 200, headers: "", body: null };
-  if (request.target === "/shared") return { status: 200, headers: "", body: shared };
+  if (request.target === "/own") return { status: 200, headers: [], body: Buffer.alloc(large, "o") };
+  if (request.target === "/longer") return { status: 200, headers: [], body: Buffer.alloc(3 * large, "l") };
+  if (request.target === "/unread") return { status: 200, headers: [], body: null };
+  if (request.target === "/shared") return { status: 200, headers: [], body: shared };
   if (request.target !== "/held") return echo(request);
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
 }

@@ -4,22 +4,23 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { statusOf } from "../../src/formats/status.ts";
 import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
+import { toHeaderLines } from "../../src/wire/header-parts.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
-import { toHeaderLines, type WireResponse } from "../../src/wire/response.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
 import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire-client.ts";
 import { echoNow, startListener, text } from "../support/wire-listener.ts";
 
 const bytes = new TextEncoder().encode("bytes");
 const responses: Record<string, WireResponse> = {
   "/text": text("tëxt", 200, { "X-A": "b" }),
-  "/bytes": { status: 200, headers: "", body: bytes },
-  "/pieces": { status: 201, headers: "", body: [bytes, new Uint8Array(), bytes] },
+  "/bytes": { status: 200, headers: [], body: bytes },
+  "/pieces": { status: 201, headers: [], body: [bytes, new Uint8Array(), bytes] },
   "/large": text("€".repeat(100_000)),
-  "/headroom": { status: 200, headers: "", body: joinWithHeadroom([bytes, bytes]) },
+  "/headroom": { status: 200, headers: [], body: joinWithHeadroom([bytes, bytes]) },
   "/headroom-long-header": { ...text("", 200, { "X-Long": "h".repeat(20_000) }), body: joinWithHeadroom([bytes]) },
-  "/none": { status: 200, headers: "", body: null },
-  "/204": { status: 204, headers: "", body: null },
+  "/none": { status: 200, headers: [], body: null },
+  "/204": { status: 204, headers: [], body: null },
   "/304": { status: 304, headers: toHeaderLines({ ETag: '"a"' }), body: null },
   "/long-header": text("x", 200, { "X-Long": "h".repeat(20_000) }),
 };
@@ -54,7 +55,7 @@ function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/throw") throw new Error("a fault");
   if (request.target === "/reject") return Promise.reject(new Error("a fault"));
   const [, status] = /^\/status\/(\d+)$/.exec(request.target) ?? [];
-  if (status) return { status: Number(status), headers: "", body: null };
+  if (status) return { status: Number(status), headers: [], body: null };
   return responses[request.target] ?? echoNow(request);
 }
 

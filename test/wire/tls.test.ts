@@ -16,7 +16,7 @@ const whole = new Uint8Array(numbers.buffer);
 const pieces = [whole.subarray(0, 100), whole.subarray(100, 1_000_000), whole.subarray(1_000_000)];
 
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
-  return request.target === "/large" ? { status: 200, headers: "", body: pieces } : echo(request);
+  return request.target === "/large" ? { status: 200, headers: [], body: pieces } : echo(request);
 }
 
 let listener: Listener;

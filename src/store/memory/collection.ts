@@ -1,3 +1,4 @@
+import type { ByteRange } from "../../lib/byte-range.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
@@ -14,6 +15,18 @@ import { Version } from "./version.ts";
 /** Changes that may wait for the next list: this many, and a share of the records. With more, blocks are made without being asked for. */
 const mostWaiting = 1024;
 const waitingShare = 1 / 4;
+
+/** `documentStart` as bytes, by encoding. */
+const documentStarts = new WeakMap<Encoding, Uint8Array>();
+
+function startOf(encoding: Encoding): Uint8Array {
+  let start = documentStarts.get(encoding);
+  if (!start) {
+    start = Buffer.from(encoding.documentStart);
+    documentStarts.set(encoding, start);
+  }
+  return start;
+}
 
 /** The records of one resource of one site. */
 export class Collection {
@@ -55,13 +68,11 @@ export class Collection {
     for (const record of changed.values()) if (record) yield record;
   }
 
-  /** A record as a document in `encoding`. */
-  document(record: MemoryRecord, encoding: Encoding): string {
-    const item =
-      record instanceof BlockRecord
-        ? record.block.encoded(encoding).text(record.index)
-        : encoding.item(this.resource, record.json);
-    return encoding.documentStart + item;
+  /** A record as a document in `encoding`: as text, or as bytes where there are any. */
+  document(record: MemoryRecord, encoding: Encoding): string | readonly (Uint8Array | ByteRange)[] {
+    if (!(record instanceof BlockRecord)) return encoding.documentStart + encoding.item(this.resource, record.json);
+    const item = record.block.encoded(encoding).range(record.index);
+    return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
   }
 
   /** Stores the row of a change, whichever version of the program wrote it. */

@@ -1,4 +1,5 @@
 import { ByteBuilder } from "../../lib/byte-builder.ts";
+import type { ByteRange } from "../../lib/byte-range.ts";
 import type { Encoding } from "../../model/encoding.ts";
 
 /** A piece of a list. Its bytes never change, since a slow client may still receive them. */
@@ -55,6 +56,11 @@ export class EncodedItems {
 
   text(index: number): string {
     return this.#part.bytes.toString("utf8", this.#start(index), this.#ends[index]);
+  }
+
+  /** The bytes of one item. */
+  range(index: number): ByteRange {
+    return { source: this.#part.bytes, start: this.#start(index), end: this.#ends[index] as number };
   }
 
   /** Appends the item, without its separator. */

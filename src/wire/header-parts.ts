@@ -1,0 +1,80 @@
+// Header sections are written from their end to their beginning, in front of a body that is in its place already: its length is known then, and
+// all is sent with one write.
+
+/**
+ * A text with one character per byte, a whole number from 0, which is sent in decimal, or parts, one after another. They are written to where
+ * they are sent from: joining them before would take longer than that.
+ */
+export type HeaderPart = string | number | HeaderParts;
+export type HeaderParts = readonly HeaderPart[];
+
+/** Values of header fields by name. Values in parts are not checked: no part may come from a client. */
+export type HeaderValues = Readonly<Record<string, string | HeaderParts>>;
+
+/**
+ * Header fields as they are sent.
+ * @param headers values by name
+ * @throws Error for a text with an invalid character, such as a line break (RFC 9110 section 5.5)
+ */
+export function toHeaderLines(headers: HeaderValues): HeaderParts {
+  const lines: HeaderPart[] = [];
+  for (const name in headers) {
+    const value = headers[name] as string | HeaderParts;
+    if (typeof value === "string" && unsendable.test(value)) throw new Error(`the header ${name} cannot be sent`);
+    lines.push(name, ": ", value, "\r\n");
+  }
+  return lines;
+}
+
+/** The text of `part`. */
+export function joinParts(part: HeaderPart): string {
+  return typeof part === "object" ? part.map(joinParts).join("") : String(part);
+}
+
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** An upper bound of the bytes of `parts`. */
+export function mostBytes(parts: HeaderParts): number {
+  let bytes = 0;
+  for (const part of parts) {
+    if (typeof part === "string") bytes += part.length;
+    else bytes += typeof part === "number" ? maxDigits : mostBytes(part);
+  }
+  return bytes;
+}
+
+const maxDigits = 16;
+
+/** Writes `part` so that it ends before `end`. Returns where it begins. */
+export function writeBefore(target: Buffer, end: number, part: HeaderPart): number {
+  if (typeof part === "string") return writeText(target, end, part);
+  if (typeof part === "number") return writeNumber(target, end, part);
+  let start = end;
+  for (let index = part.length - 1; index >= 0; index--) start = writeBefore(target, start, part[index] as HeaderPart);
+  return start;
+}
+
+/** Up to this length, writing one character after another takes less time than a call of the runtime. */
+const maxShort = 24;
+
+function writeText(target: Buffer, end: number, text: string): number {
+  const start = end - text.length;
+  if (text.length > maxShort) target.write(text, start, "latin1");
+  else for (let index = 0; index < text.length; index++) target[start + index] = text.charCodeAt(index);
+  return start;
+}
+
+function writeNumber(target: Buffer, end: number, value: number): number {
+  if (value > maxInteger) return writeText(target, end, String(value));
+  let start = end;
+  let rest = value | 0;
+  do {
+    const next = (rest / 10) | 0;
+    target[--start] = 0x30 + (rest - next * 10);
+    rest = next;
+  } while (rest > 0);
+  return start;
+}
+
+/** Up to here, the runtime calculates with integers. */
+const maxInteger = 2 ** 31 - 1;

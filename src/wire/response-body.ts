@@ -1,0 +1,41 @@
+// The bodies of responses, and the parts that they come in.
+
+import type { BufferWithHeadroom } from "../lib/buffer-with-headroom.ts";
+import type { ByteRange } from "../lib/byte-range.ts";
+
+export type BodyPart = Uint8Array | ByteRange;
+
+/** Text (sent as UTF-8), bytes, or bytes in pieces. They must not change afterwards. */
+export type ResponseBody = string | Uint8Array | readonly BodyPart[] | BufferWithHeadroom | null;
+
+/** Bytes of the body. */
+export function bodyLength(body: ResponseBody): number {
+  if (body === null) return 0;
+  if (typeof body === "string") return Buffer.byteLength(body);
+  if ("memory" in body) return body.memory.length - body.start;
+  if (body instanceof Uint8Array) return body.length;
+  return partsLength(body);
+}
+
+/** Bytes of all `parts`. */
+export function partsLength(parts: readonly BodyPart[]): number {
+  let sum = 0;
+  for (const part of parts) sum += partLength(part);
+  return sum;
+}
+
+export function partLength(part: BodyPart): number {
+  return part instanceof Uint8Array ? part.length : part.end - part.start;
+}
+
+/** Copies the first `count` bytes of `part` to `at` of `target`. */
+export function copyPart(part: BodyPart, count: number, target: Buffer, at: number): void {
+  if (!(part instanceof Uint8Array)) part.source.copy(target, at, part.start, part.start + count);
+  else target.set(count === part.length ? part : part.subarray(0, count), at);
+}
+
+/** The bytes of `part` without the first `count`. */
+export function partFrom(part: BodyPart, count: number): Uint8Array {
+  if (part instanceof Uint8Array) return count === 0 ? part : part.subarray(count);
+  return part.source.subarray(part.start + count, part.end);
+}

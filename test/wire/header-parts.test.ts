@@ -1,0 +1,39 @@
+// Header lines in parts: they are sent as if they had been joined.
+
+import { expect, test } from "bun:test";
+import { type HeaderPart, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/header-parts.ts";
+
+const cases: HeaderPart[] = [
+  "",
+  "a",
+  "é\xff\x80",
+  "x".repeat(24),
+  "x".repeat(25),
+  "long ".repeat(100),
+  0,
+  7,
+  10,
+  99,
+  100,
+  2 ** 31 - 1,
+  2 ** 31,
+  2 ** 32 + 5,
+  Number.MAX_SAFE_INTEGER,
+  [],
+  ["a", 1, "b"],
+  [["deep", [12, ["er"]], 0], "end"],
+  toHeaderLines({ ETag: ['"', ["x", ".", 5], '.a-json"'], "X-Total-Count": "12" }),
+];
+
+test.each(cases.map((part) => ({ part })))("$part", ({ part }) => {
+  const text = joinParts(part);
+  const target = Buffer.alloc(1000, "-");
+  const start = writeBefore(target, 900, part);
+  expect(target.toString("latin1", start, 900)).toBe(text);
+  expect(target.toString("latin1", 0, start) + target.toString("latin1", 900)).toMatch(/^-*$/);
+  expect(mostBytes([part])).toBeGreaterThanOrEqual(text.length);
+});
+
+test("fields are lines of their own", () => {
+  expect(joinParts(toHeaderLines({ A: "b", C: ["d", 1] }))).toBe("A: b\r\nC: d1\r\n");
+});

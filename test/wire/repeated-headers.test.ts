@@ -1,0 +1,87 @@
+// What is kept of a connection's last header never changes how the next one is read: a reader that has read others reads like a new one.
+
+import { describe, expect, test } from "bun:test";
+import { RequestError } from "../../src/wire/request-error.ts";
+import { HeaderReader } from "../../src/wire/request-header.ts";
+
+const section = "Host: shop.example\r\nX-API-AUTH: sfk_1\r\nAccept: */*\r\n\r\n";
+const request = `GET /restapi/brands/1.json HTTP/1.1\r\n${section}`;
+
+function readWith(reader: HeaderReader, input: string) {
+  try {
+    const header = reader.read(Buffer.from(input, "latin1"));
+    if (!header) return "incomplete";
+    const { method, target, isHttp10, bytes, section: read } = header;
+    const names = ["host", "x-api-auth", "accept", "content-length", "transfer-encoding"];
+    return {
+      method,
+      target,
+      isHttp10,
+      bytes,
+      framing: read.framing,
+      values: names.map((name) => read.headers.get(name)),
+    };
+  } catch (error) {
+    return error instanceof RequestError ? `${error.reason}: ${error.message}` : error;
+  }
+}
+
+const next: [name: string, input: string][] = [
+  ["the same", request],
+  ["the same twice", request + request],
+  ["the same, and a part of the next", request + request.slice(0, 30)],
+  ["another target", `GET /restapi/brands/22.xml HTTP/1.1\r\n${section}`],
+  ["another method", `DELETE /restapi/brands/1.json HTTP/1.1\r\n${section}`],
+  ["a target of 15 KiB", `GET /${"a".repeat(15_000)} HTTP/1.1\r\n${section}`],
+  ["a target of 17 KiB", `GET /${"a".repeat(17_000)} HTTP/1.1\r\n${section}`],
+  ["an empty line before it", `\r\n${request}`],
+  ["a lone LF before it", `\n${request}`],
+  ["a request line that ends with LF", request.replace("\r\n", "\n")],
+  ["a request line with CR in it", request.replace(" HTTP", "\r HTTP")],
+  ["no request line", section],
+  ["an invalid request line", `GET  / HTTP/1.1\r\n${section}`],
+  ["HTTP/1.0", `GET / HTTP/1.0\r\n${section}`],
+  ["another key of the same length", request.replace("sfk_1", "sfk_2")],
+  ["a longer key", request.replace("sfk_1", "sfk_12")],
+  ["one field more", request.replace("Accept", "Content-Length: 3\r\nAccept")],
+  ["two hosts", request.replace("Accept", "Host: b\r\nAccept")],
+  ["no host", request.replace("Host: shop.example\r\n", "")],
+  ["no fields", "GET / HTTP/1.0\r\n\r\n"],
+  ["half of it", request.slice(0, 60)],
+  ["all but the last byte", request.slice(0, -1)],
+  ["a body after it", `${request}GET / HTTP/1.1`],
+  ["nothing", ""],
+];
+
+describe("after a request, the next one is read as the first one is:", () => {
+  test.each(next)("%s", (_, input) => {
+    const reader = new HeaderReader();
+    readWith(reader, request);
+    expect(readWith(reader, input)).toEqual(readWith(new HeaderReader(), input));
+  });
+
+  test("any two in turn", () => {
+    const reader = new HeaderReader();
+    for (const [, one] of next) {
+      for (const [, other] of next) {
+        for (const input of [one, other]) expect(readWith(reader, input)).toEqual(readWith(new HeaderReader(), input));
+      }
+    }
+  });
+});
+
+test("HTTP/1.0 with the same header section as a chunked request before it is refused", () => {
+  const reader = new HeaderReader();
+  const chunked = "Host: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+  expect(readWith(reader, `POST / HTTP/1.1\r\n${chunked}`)).toMatchObject({ method: "POST" });
+  expect(readWith(reader, `POST / HTTP/1.0\r\n${chunked}`)).toBe("malformed: HTTP/1.0 has no Transfer-Encoding");
+});
+
+test("bytes that change after a request was read do not change the next one", () => {
+  const reader = new HeaderReader();
+  const input = Buffer.from(`${request}${request}`, "latin1");
+  const first = reader.read(input);
+  input.fill("x");
+  expect(first?.section.headers.get("x-api-auth")).toBe("sfk_1");
+  expect(readWith(reader, request)).toEqual(readWith(new HeaderReader(), request));
+});
