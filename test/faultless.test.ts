@@ -75,6 +75,7 @@ describe("a new record", () => {
     ["an escape", whole('"')],
     ["an escape that is not needed", whole("x", "y").replace('"y"', '"\\u0079"')],
     ["a character that XML cannot carry", whole("\ufffe")],
+    ["what stands for malformed bytes", whole("\ufffd")],
     ["half of a surrogate pair", `{"Name":"\ud800"${whole().slice('{"Name":"x"'.length)}`],
     ["a character of two units", whole("😀")],
     ["a control that is not escaped", whole().replace('"x"', '"\t"')],

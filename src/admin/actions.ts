@@ -111,7 +111,7 @@ async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Pro
 
 async function identityOf(request: WireRequest): Promise<string> {
   const { method, target, headers } = request;
-  const body = Bun.SHA256.hash(await request.body(), "hex");
+  const body = Bun.SHA256.hash((await request.body()).view, "hex");
   return JSON.stringify([method, target, headers.get("content-type"), headers.get("if-match"), body]);
 }
 

@@ -14,9 +14,9 @@ async function readJson(request: WireRequest): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form of another site cannot send this type without a preflight, which this listener refuses.
   if (type !== "application/json") throw new Refusal("unsupported-media-type", "send the body as application/json");
-  const bytes = await request.body();
+  const { view } = await request.body();
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));
   } catch (error) {
     throw new Refusal("bad-request", "the body is not JSON", { cause: error });
   }

@@ -21,8 +21,6 @@ export interface Format extends Encoding {
   readonly contentType: string;
   /** The content type of a problem document. */
   readonly problemType: string;
-  /** The text of a request body that may be the JSON text of a record (`model/faultless.ts`). @throws Refusal `bad-request` */
-  readonly jsonIn?: (body: Uint8Array) => string;
   /** Decodes a request body. @throws Refusal `bad-request` or `unsupported-media-type` */
   decode(resource: Resource, body: Uint8Array): Decoded;
   /** A record, or some of its fields, as an item of a list. */

@@ -13,7 +13,6 @@ export const json: Format = {
   ...storedEncoding,
   contentType: "application/json; charset=utf-8",
   problemType: "application/problem+json",
-  jsonIn: fromUtf8,
   decode: (_resource, body) => decodeJson(fromUtf8(body), maxValues),
   part: (_resource, record) => JSON.stringify(record),
   problem: (problem) => JSON.stringify(problem),

@@ -5,6 +5,7 @@ import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import type { FreshSite } from "../store/snapshots.ts";
+import { emptyBody } from "../wire/body-bytes.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
 import { RequestHeaders } from "../wire/request-headers.ts";
@@ -148,7 +149,7 @@ const unreadable: Omit<Exchange, "id"> = {
     address: "",
     isAbandoned: false,
     onClientEnd: () => {},
-    body: () => new Uint8Array(),
+    body: () => emptyBody,
   },
   target: { path: "", query: "" },
   route: undefined,

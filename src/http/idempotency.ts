@@ -3,6 +3,7 @@
 
 import { Refusal } from "../model/errors.ts";
 import type { Idempotency, Intent, Outcome } from "../model/intent.ts";
+import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -10,7 +11,7 @@ import type { Exchange } from "./exchange.ts";
  * The idempotency that a write asks for; undefined without the header.
  * @throws Refusal `bad-request` for a key that is not 1 to 255 printable ASCII characters
  */
-export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array): Idempotency | undefined {
+export function readIdempotency(exchange: Exchange, key: Key, body: BodyBytes): Idempotency | undefined {
   const name = exchange.request.headers.get("idempotency-key");
   if (name === null) return undefined;
   if (!/^[\x20-\x7e]{1,255}$/.test(name)) {
@@ -23,13 +24,13 @@ export function readIdempotency(exchange: Exchange, key: Key, body: Uint8Array):
  * Two requests are the same if these are: the effective method (a POST with `X-HTTP-Method-Override: PUT` is a PUT), path, query,
  * conditions and body. CR separates the conditions; a header field cannot contain it.
  */
-function digestOf({ request, method, target }: Exchange, body: Uint8Array): string {
+function digestOf({ request, method, target }: Exchange, body: BodyBytes): string {
   const conditions = ["if-match", "if-none-match"].flatMap((name) => {
     const value = request.headers.get(name);
     return value === null ? [] : [`\r${name}: ${value}`];
   });
   const start = `${method} ${target.path}?${target.query}${conditions.join("")}\n`;
-  return new Bun.CryptoHasher("sha256").update(start).update(body).digest("hex");
+  return new Bun.CryptoHasher("sha256").update(start).update(body.view).digest("hex");
 }
 
 export class Idempotencies {

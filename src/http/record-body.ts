@@ -1,7 +1,10 @@
+import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { storedEncoding } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
 import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/faultless.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
+import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { Exchange } from "./exchange.ts";
@@ -14,7 +17,7 @@ export const maxBodyBytes = 1024 * 1024;
  * @throws Refusal `unsupported-media-type` for a charset or content coding that is not supported
  * @throws RequestError when the body is too large, malformed or late, or the client went away in the middle
  */
-export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
+export function readBody(request: WireRequest): MaybePromise<BodyBytes> {
   refuseOtherEncodings(request.headers);
   return request.body();
 }
@@ -23,7 +26,7 @@ export function readBody(request: WireRequest): MaybePromise<Uint8Array> {
  * Reads a new record from a body in the format of the path. Returns the JSON text of its values.
  * @throws Refusal `bad-request`, `unsupported-media-type` or `invalid-record`. If the body looks like another format, the message says so
  */
-export function readNewBody(exchange: Exchange, route: ResourceRoute, body: Uint8Array): string {
+export function readNewBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): string {
   return withHint(newRecordIn, exchange, route, body);
 }
 
@@ -31,38 +34,46 @@ export function readNewBody(exchange: Exchange, route: ResourceRoute, body: Uint
  * Reads changes of a record from a body in the format of the path.
  * @throws Refusal as `readNewBody` does
  */
-export function readChangesBody(exchange: Exchange, route: ResourceRoute, body: Uint8Array): RecordChanges {
+export function readChangesBody(exchange: Exchange, route: ResourceRoute, body: BodyBytes): RecordChanges {
   return withHint(changesIn, exchange, route, body);
 }
 
-function newRecordIn({ resource, format }: ResourceRoute, body: Uint8Array): string {
-  const json = format.jsonIn?.(body);
+function newRecordIn({ resource, format }: ResourceRoute, body: BodyBytes): string {
+  const json = storedTextIn(format, body);
   if (json !== undefined && isFaultlessRecord(resource, json)) return json;
-  const { input, faults } = format.decode(resource, body);
+  const { input, faults } = format.decode(resource, body.view);
   return JSON.stringify(readNewRecord(resource, input, faults));
 }
 
-function changesIn({ resource, format }: ResourceRoute, body: Uint8Array): RecordChanges {
-  const json = format.jsonIn?.(body);
+function changesIn({ resource, format }: ResourceRoute, body: BodyBytes): RecordChanges {
+  const json = storedTextIn(format, body);
   const faultless = json === undefined ? undefined : faultlessChanges(resource, json);
   if (faultless) return faultless;
-  const { input, faults } = format.decode(resource, body);
+  const { input, faults } = format.decode(resource, body.view);
   const { id, values } = readRecord(resource, input, faults);
   return { id, text: JSON.stringify(values) };
 }
 
+/** Bytes of a body above which it is no faultless record. */
+const maxFaultless = 16 * 1024;
+
+/** The text of a body in the format in which records are stored; undefined for another format, and for long bodies. */
+function storedTextIn({ name }: Format, body: BodyBytes): string | undefined {
+  return name === storedEncoding.name && body.length <= maxFaultless ? body.text : undefined;
+}
+
 function withHint<T>(
-  read: (route: ResourceRoute, body: Uint8Array) => T,
+  read: (route: ResourceRoute, body: BodyBytes) => T,
   { target }: Exchange,
   route: ResourceRoute,
-  body: Uint8Array,
+  body: BodyBytes,
 ): T {
   try {
     return read(route, body);
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== "bad-request") throw error;
     const { message, faults } = error;
-    throw new Refusal("bad-request", message + hintFor(target.path, route, body), { faults });
+    throw new Refusal("bad-request", message + hintFor(target.path, route, body.view), { faults });
   }
 }
 

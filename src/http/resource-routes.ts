@@ -5,6 +5,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { FreshSite } from "../store/snapshots.ts";
+import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { WireResponse } from "../wire/response.ts";
 import type { Admission } from "./admission.ts";
 import { requireWrite } from "./auth.ts";
@@ -109,7 +110,7 @@ class ResourceEndpoint {
     );
   }
 
-  #store(exchange: Exchange, route: ResourceRoute, key: Key, epoch: string, body: Uint8Array): Promise<WireResponse> {
+  #store(exchange: Exchange, route: ResourceRoute, key: Key, epoch: string, body: BodyBytes): Promise<WireResponse> {
     const { writeQueue, now } = this.#dependencies;
     return write(exchange, route, { key, epoch, at: now() }, body, writeQueue, this.#idempotencies);
   }

@@ -7,6 +7,7 @@ import { type Intent, type Outcome, type Refused, versionParts } from "../model/
 import { oneId, toDeclared, toId } from "../model/record.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
+import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { type Etag, hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
@@ -32,7 +33,7 @@ export function write(
   exchange: Exchange,
   route: ResourceRoute,
   author: Author,
-  body: Uint8Array,
+  body: BodyBytes,
   writes: WriteQueue,
   idempotencies: Idempotencies,
 ): Promise<WireResponse> {
@@ -45,7 +46,7 @@ export function write(
     });
 }
 
-function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: Author, body: Uint8Array): Intent {
+function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: Author, body: BodyBytes): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? { text: readNewBody(exchange, route, body) } : readChange(exchange, route, body, operation);
@@ -69,7 +70,7 @@ function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: 
 function readChange(
   exchange: Exchange,
   route: ResourceRoute,
-  body: Uint8Array,
+  body: BodyBytes,
   operation: Operation,
 ): { id: number; text: string } {
   const { pathId, target } = exchange;

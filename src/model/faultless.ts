@@ -15,8 +15,8 @@ export interface FaultlessPatterns {
   readonly checked: readonly Text[];
 }
 
-/** Characters of a JSON string that stand for themselves, and are one code point each. */
-const plain = String.raw`[^"\\\u0000-\u001f\ud800-\udfff\ufffe\uffff]`;
+/** Characters of a JSON string that stand for themselves, and are one code point each. U+FFFD may stand for malformed bytes. */
+const plain = String.raw`[^"\\\u0000-\u001f\ud800-\udfff\ufffd-\uffff]`;
 
 /** A comma before another member, or the end of the object. */
 const separator = String.raw`(?:,(?!\})|(?=\}))`;

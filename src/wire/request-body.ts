@@ -2,10 +2,14 @@
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { BodyBuffer } from "./body-buffer.ts";
+import type { BodyBytes } from "./body-bytes.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
 import type { MemoryShare } from "./memory.ts";
 import { RequestError } from "./request-error.ts";
 import type { RequestFraming, RequestHeader } from "./request-header.ts";
+
+/** Bytes of a body that are read in one step. A chunk may be one byte. */
+const maxStep = 16 * 1024;
 
 /**
  * The body of a request; undefined when it has none or an empty one (RFC 9112 section 6.3).
@@ -40,7 +44,7 @@ export class RequestBody {
   #isDiscarded = false;
   #isTimedOut = false;
   #error: unknown;
-  #waiting: PromiseWithResolvers<Uint8Array> | undefined;
+  #waiting: PromiseWithResolvers<BodyBytes> | undefined;
 
   constructor({ length, isChunked }: RequestFraming, limit: number, share: MemoryShare, ask: (() => void) | undefined) {
     this.#length = length;
@@ -71,10 +75,17 @@ export class RequestBody {
     return !this.isComplete && !this.hasNoEnd;
   }
 
-  /** Reads the part of `bytes` that belongs to the body. Returns its length; all of `bytes` once the body is malformed. */
-  read(bytes: Buffer): number {
+  /** The same as `read`, for a part of the bytes from `start` on, so that reading many small chunks takes several steps. */
+  readStep(bytes: Buffer, start: number): number {
+    return this.read(bytes, start, Math.min(bytes.length, start + maxStep));
+  }
+
+  /** Reads what belongs to the body of `bytes` from `start` up to `end`. Returns its length; all of them once the body is malformed. */
+  read(bytes: Buffer, start: number, end: number): number {
     this.#ask = undefined;
-    const used = this.#chunks ? this.#readChunks(this.#chunks, bytes) : this.#readKnownLength(bytes);
+    const used = this.#chunks
+      ? this.#readChunks(this.#chunks, bytes.subarray(start, end))
+      : this.#readKnownLength(bytes, start, end);
     // Once the body is complete, it waits for the server and not for the client.
     this.#counted = this.#share.exchange(this.#counted, this.isComplete ? undefined : this.#buffer.memory);
     if (this.isComplete && this.#error === undefined) this.#waiting?.resolve(this.#buffer.bytes);
@@ -85,7 +96,7 @@ export class RequestBody {
    * The whole body, once it has arrived.
    * @throws RequestError `body-too-large` as soon as that is known, `malformed` also when the client closes the connection, `timeout`
    */
-  whole(): MaybePromise<Uint8Array> {
+  whole(): MaybePromise<BodyBytes> {
     if (this.#error !== undefined) throw this.#error;
     if (this.isComplete) return this.#buffer.bytes;
     this.#waiting ??= Promise.withResolvers();
@@ -116,9 +127,9 @@ export class RequestBody {
     return `of the ${this.#length} bytes that Content-Length announces, ${this.#length - this.#left} came in time`;
   }
 
-  #readKnownLength(bytes: Buffer): number {
-    const used = Math.min(this.#left, bytes.length);
-    this.#keep(used === bytes.length ? bytes : bytes.subarray(0, used));
+  #readKnownLength(bytes: Buffer, start: number, end: number): number {
+    const used = Math.min(this.#left, end - start);
+    this.#keep(bytes, start, start + used);
     this.#left -= used;
     return used;
   }
@@ -126,17 +137,17 @@ export class RequestBody {
   #readChunks(chunks: ChunkedDecoder, bytes: Buffer): number {
     if (chunks.isMalformed) return bytes.length;
     try {
-      return chunks.decode(bytes, (part) => this.#keep(part));
+      return chunks.decode(bytes, (part) => this.#keep(part, 0, part.length));
     } catch (error) {
       this.#fail(error);
       return bytes.length;
     }
   }
 
-  #keep(part: Buffer): void {
-    this.#size += part.length;
+  #keep(part: Buffer, start: number, end: number): void {
+    this.#size += end - start;
     if (this.#size > this.#limit) this.#fail(tooLarge(this.#limit));
-    else if (!this.#isDiscarded) this.#buffer.add(part);
+    else if (!this.#isDiscarded) this.#buffer.add(part, start, end);
   }
 
   #fail(error: unknown): void {

@@ -66,7 +66,7 @@ export class HeaderReader {
    * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
    */
   read(input: Buffer): RequestHeader | undefined {
-    if (this.#last?.sent.equals(input)) return this.#last.header;
+    if (this.#last && beginsWith(input, this.#last.sent)) return this.#last.header;
     const header = this.#readLine(input) ?? readRequestHeader(input);
     if (header) this.#keep(header, input);
     return header;
@@ -91,6 +91,13 @@ export class HeaderReader {
     const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
     this.#last = bytes <= maxKept ? { sent, header } : undefined;
   }
+}
+
+/** Whether `input` is `beginning`, or has more behind it: a body, or the next request. */
+function beginsWith(input: Buffer, beginning: Buffer): boolean {
+  const { length } = beginning;
+  if (input.length === length) return beginning.equals(input);
+  return input.length > length && beginning.compare(input, 0, length) === 0;
 }
 
 function readRequestHeader(input: Buffer): RequestHeader | undefined {

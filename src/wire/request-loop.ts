@@ -24,9 +24,6 @@ import { openBody, type RequestBody } from "./request-body.ts";
 import { HeaderReader, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 
-/** Bytes of a body that are read in one step. A chunk may be one byte. */
-const maxBodyStep = 16 * 1024;
-
 /** What the loop needs of its connection. */
 interface Owner {
   /** The client sent or read something, or has been sent something to read. */
@@ -136,25 +133,24 @@ export class RequestLoop {
       this.refuse(error);
       return false;
     }
-    if (header) this.#handle(header, since);
+    if (header) this.#handle(header, bytes, since);
     else this.#enter({ kind: "readingHeader", since, examined: bytes.length });
     return header !== undefined;
   }
 
-  #handle(header: RequestHeader, since: number): void {
+  #handle(header: RequestHeader, bytes: Buffer, since: number): void {
     const { handler, maxBodyBytes } = this.#context;
-    this.input.consume(header.bytes);
     const body = openBody(header, maxBodyBytes, this.#share, this.#sendContinue);
     this.#enter({ kind: "handling", since, header, body });
-    if (body && this.input.bytes) this.#readBody(body, this.input.bytes);
+    const hasMore = body !== undefined && header.bytes < bytes.length;
+    this.input.consume(header.bytes + (hasMore ? body.readStep(bytes, header.bytes) : 0));
     const response = handler.respond(new IncomingRequest(header, body, this.client));
     if (response instanceof Promise) this.#respondLater(response);
     else this.#respond(response);
   }
 
   #readBody(body: RequestBody, bytes: Buffer): void {
-    const used = body.read(bytes.length > maxBodyStep ? bytes.subarray(0, maxBodyStep) : bytes);
-    this.input.consume(used);
+    this.input.consume(body.readStep(bytes, 0));
     if (this.#state.kind !== "responding") return;
     // The response has been sent already, so it cannot announce that the connection ends.
     if (body.isMalformed) this.endAfterOutput();

@@ -1,6 +1,7 @@
 // What the listener passes to its handler: requests whose header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { type BodyBytes, emptyBody } from "./body-bytes.ts";
 import type { Client } from "./client.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { RequestHeader } from "./request-header.ts";
@@ -25,7 +26,7 @@ export interface WireRequest {
    * The body, once all of it has arrived.
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
-  body(): MaybePromise<Uint8Array>;
+  body(): MaybePromise<BodyBytes>;
 }
 
 /**
@@ -77,9 +78,7 @@ export class IncomingRequest implements WireRequest {
     this.#client.onEnd(callback);
   }
 
-  body(): MaybePromise<Uint8Array> {
-    return this.#body ? this.#body.whole() : nothing;
+  body(): MaybePromise<BodyBytes> {
+    return this.#body ? this.#body.whole() : emptyBody;
   }
 }
-
-const nothing = new Uint8Array();

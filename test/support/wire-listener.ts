@@ -35,7 +35,7 @@ export function text(body: string, status = 200, headers: Record<string, string>
 export async function echo(request: WireRequest): Promise<WireResponse> {
   try {
     const body = await request.body();
-    const read = `${request.method} ${request.target} ${Buffer.from(body).toString("latin1")}`;
+    const read = `${request.method} ${request.target} ${Buffer.from(body.view).toString("latin1")}`;
     return { status: 200, headers: [], body: Buffer.from(read, "latin1") };
   } catch (error) {
     return text((error as RequestError).reason, 400);

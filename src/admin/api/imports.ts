@@ -66,7 +66,7 @@ async function addPart({ request, parameters }: Call, found: BegunImport, import
   const { part = "" } = parameters;
   const number = /^(0|[1-9][0-9]{0,6})$/.test(part) ? Number(part) : undefined;
   if (number === undefined) throw new Refusal("bad-request", "parts are numbered from 0");
-  imports.add(found, number, await request.body());
+  imports.add(found, number, (await request.body()).view);
   return toShown(found);
 }
 
