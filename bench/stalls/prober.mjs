@@ -1,7 +1,7 @@
 // Looks up one record every 2 ms over one kept connection, and says how long each waited. While one has no response yet, those
 // that become due are not sent, but count as having waited until then.
 //   node prober.mjs PORT HOST PATH KEY
-// `mark` on standard input begins a measurement, `report` prints its figures as a line of JSON. Ends with its input.
+// Prints `ready` when the first was successful. `mark` on standard input begins a measurement, `report` prints its figures as a line of JSON. Ends with its input.
 
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -18,6 +18,7 @@ let isWaiting = false;
 let expected = 0;
 let received = "";
 let failures = 0;
+let hasBegun = false;
 
 socket.on("data", (bytes) => {
   received += bytes.toString("latin1");
@@ -29,6 +30,10 @@ socket.on("data", (bytes) => {
   received = received.slice(expected);
   expected = 0;
   // It has waited on until another probe is successful.
+  if (isOk && !hasBegun) {
+    hasBegun = true;
+    console.log("ready");
+  }
   if (!isOk) {
     failures++;
     return void setTimeout(() => socket.write(request), interval);

@@ -17,8 +17,11 @@ export interface Prober {
   stop(): void;
 }
 
-/** Another client, in a process of its own, which looks up `path` on the site `host` every 2 ms. */
-export function startProber(url: string, host: string, path: string, key: string): Prober {
+/**
+ * Another client, in a process of its own, which looks up `path` on the site `host` every 2 ms. Resolves when the first look-up was successful: what
+ * it waits for belongs to the start of the server.
+ */
+export async function startProber(url: string, host: string, path: string, key: string): Promise<Prober> {
   const script = join(import.meta.dir, "prober.mjs");
   const child = tracked(
     Bun.spawn(["node", script, new URL(url).port, host, path, key], { stdio: ["pipe", "pipe", "inherit"] }),
@@ -28,6 +31,12 @@ export function startProber(url: string, host: string, path: string, key: string
     child.stdin.write(`${line}\n`);
     child.stdin.flush();
   };
+  const read = async () => {
+    const { value, done } = await lines.read();
+    if (done) throw new Error("the prober ended");
+    return value;
+  };
+  await read();
   return {
     async during(work) {
       say("mark");
@@ -35,9 +44,7 @@ export function startProber(url: string, host: string, path: string, key: string
       // What the work left behind (collected garbage, say) counts too.
       await Bun.sleep(300);
       say("report");
-      const { value, done } = await lines.read();
-      if (done) throw new Error("the prober ended");
-      return JSON.parse(value);
+      return JSON.parse(await read());
     },
     stop: () => void child.stdin.end(),
   };

@@ -106,8 +106,8 @@ async function measureStall(
   const own = mkdtempSync(join(folder, "stall-"));
   const setting = { flags, brands, folder: own, csv: join(folder, "brands.csv") };
   const target = await startTarget(await databases.copyOf(contents), setting);
-  const prober = startProber(target.url, "small.test", "/restapi/brands/1.json", target.keys.small as string);
-  const beside = startProber(idle.url, "idle.test", "/", "");
+  const prober = await startProber(target.url, "small.test", "/restapi/brands/1.json", target.keys.small as string);
+  const beside = await startProber(idle.url, "idle.test", "/", "");
   try {
     await before?.(target);
     await Bun.sleep(300);
