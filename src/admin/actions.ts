@@ -1,6 +1,8 @@
 // The API of the console under `/operator`: each action is a method on a path, for an operator who is signed in. An action does nothing that
 // a function of operator/ does not do.
 
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
 import { randomText } from "../lib/base62.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import type { Engine } from "../model/engine.ts";
@@ -102,7 +104,7 @@ async function runOnce(call: Call, key: string, run: Run, repeats: Repeats): Pro
       used = await call.site();
       return used;
     };
-    return { content: toContent(await run({ ...call, site }), call), site: used?.ID };
+    return { content: await toContent(await run({ ...call, site }), call), site: used?.ID };
   });
   // The path does not tell: the site may have another name by now, or none because this request has removed it.
   if (site !== undefined && !mayManage(operator, site)) throw new UnknownSite(call.parameters.site ?? "");
@@ -142,13 +144,16 @@ async function siteOf(engine: Engine, { operator }: Session, name: string): Prom
   return site;
 }
 
+const compress = promisify(gzip);
+
 /** Characters from which on a response is compressed: what has a secret is shorter. A list of 1,000 sites has 138,000, and 12,000 then. */
 const longResponse = 16_000;
 
-function toContent(result: object | FileContent, { request }: AdminExchange): AdminContent {
+async function toContent(result: object | FileContent, { request }: AdminExchange): Promise<AdminContent> {
   if ("isFile" in result) return result;
   const body = JSON.stringify(result);
   const headers = { "Content-Type": "application/json" };
   if (body.length < longResponse || !acceptsCoding(request.headers, "gzip")) return { body, headers };
-  return { body: Bun.gzipSync(Buffer.from(body), { level: 1 }), headers: { ...headers, "Content-Encoding": "gzip" } };
+  // On another thread: a list of 10,000 sites would take this one for 8 ms.
+  return { body: await compress(body, { level: 1 }), headers: { ...headers, "Content-Encoding": "gzip" } };
 }

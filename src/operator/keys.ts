@@ -81,7 +81,8 @@ export async function createKey(
 export async function listKeys(engine: Engine, site?: SiteRecord): Promise<ListedKey[]> {
   const uses = await engine.keyUses();
   const system = await readSystem(engine);
-  const names = new Map(system.records<SiteRecord>(siteResource).map(({ ID, Name }) => [ID, Name]));
+  const sites = site ? [site] : system.records<SiteRecord>(siteResource);
+  const names = new Map(sites.map(({ ID, Name }) => [ID, Name]));
   return system
     .records<KeyRecord>(keyResource)
     .filter((key) => !site || Number(key.Site) === site.ID)

@@ -59,8 +59,16 @@ export function toWebhookRecord(webhook: ListedWebhook): WebhookRecord {
 
 /** The webhooks of sites that were not removed. An older program leaves those of a site that it removes. */
 export function webhooksIn(system: System): WebhookRecord[] {
-  const sites = new Set(system.records<SiteRecord>(siteResource).map(({ ID }) => ID));
-  return system.records<WebhookRecord>(webhookResource).filter(({ Site }) => sites.has(Number(Site)));
+  const webhooks = system.records<WebhookRecord>(webhookResource);
+  const sites = sitesOf(webhooks, system);
+  return webhooks.filter(({ Site }) => sites.has(Number(Site)));
+}
+
+/** The sites of `webhooks`, by ID. There may be many others. */
+function sitesOf(webhooks: readonly WebhookRecord[], system: System): ReadonlyMap<number, SiteRecord> {
+  const wanted = new Set(webhooks.map(({ Site }) => Number(Site)));
+  const found = system.records<SiteRecord>(siteResource).filter(({ ID }) => wanted.has(ID));
+  return new Map(found.map((site) => [site.ID, site]));
 }
 
 /** @throws Refusal `not-found` */
@@ -90,7 +98,7 @@ async function toListed(
     (await engine.webhookStates(records.map(webhookKeyOf))).map((state) => [state.webhook, state]),
   );
   const heads = await readHeads(engine, [...new Set(records.map(({ Site }) => Number(Site)))]);
-  const sites = new Map(system.records<SiteRecord>(siteResource).map((site) => [site.ID, site]));
+  const sites = sitesOf(records, system);
   return records.map((record) => {
     const site = sites.get(Number(record.Site)) as SiteRecord;
     const state = states.get(record.ID);
