@@ -46,7 +46,7 @@ describe("once()", () => {
 });
 
 describe("a response that the server is unavailable", () => {
-  const exchange = { id: new RequestId("r", 1), request: { headers: new RequestHeaders(new Map()) } } as Exchange;
+  const exchange = { id: new RequestId(["r", 1]), request: { headers: new RequestHeaders(new Map()) } } as Exchange;
   const logged: string[] = [];
   const log = pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line).msg) });
   const reported = (error: unknown) => {

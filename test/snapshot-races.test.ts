@@ -3,7 +3,6 @@
 import { expect, test } from "bun:test";
 import type { Change } from "../src/model/change.ts";
 import type { RecordRow } from "../src/model/engine.ts";
-import { versionOf } from "../src/model/intent.ts";
 import { brand } from "../src/resources/brand.ts";
 import type { LoadedSite } from "../src/store/load-site.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
@@ -122,7 +121,7 @@ test("a change of this process during a query for the head does not look like a 
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
   const fresh = loadFresh(snapshots, 1);
-  snapshots.apply(1, changeTo(6), versionOf("a", 6));
+  snapshots.apply(1, changeTo(6), "a");
   await tellHead(hand, 5);
   expect(nameIn(await fresh)).toBe("r6");
   expect(await hand.waiting()).toEqual([]);
@@ -141,7 +140,7 @@ for (const [what, applied, contents, shown] of [
     // The journal no longer reaches back to revision 1.
     if (contents.head.epoch === "a") (await hand.next("since")).resolve(undefined);
     const load = await hand.next("load");
-    for (const revision of applied) snapshots.apply(1, changeTo(revision), versionOf("a", revision));
+    for (const revision of applied) snapshots.apply(1, changeTo(revision), "a");
     load.resolve(contents);
     expect(nameIn(await fresh)).toBe(shown);
     expect((await fresh).epoch).toBe(contents.head.epoch);
@@ -158,7 +157,7 @@ test("a second load of the same revision keeps the snapshot and its lists", asyn
   await tellHead(hand, 2);
   (await hand.next("since")).resolve(undefined);
   const load = await hand.next("load");
-  snapshots.apply(1, changeTo(2), versionOf("a", 2));
+  snapshots.apply(1, changeTo(2), "a");
   load.resolve(contentsAt(2));
   expect(await fresh).toBe(before);
 });
@@ -176,7 +175,7 @@ test("changes with a gap are not applied; the site is loaded again", async () =>
 test("a change of another history is not applied", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
-  snapshots.apply(1, changeTo(2), versionOf("b", 2));
+  snapshots.apply(1, changeTo(2), "b");
   const fresh = loadFresh(snapshots, 1);
   await tellHead(hand, 1);
   expect(nameIn(await fresh)).toBe("r1");

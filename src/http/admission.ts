@@ -42,25 +42,22 @@ export class Admission {
   }
 
   /**
-   * Calls `then` with the site that the request's host selects, as new as the store is now.
+   * The site that the request's host selects, as new as the store is now. It is noted in `exchange`.
    * @throws Refusal `wrong-site`, `site-suspended`, or `unavailable` when the store does not respond
    */
-  atSite<T>(exchange: Exchange, then: (site: Site, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
+  atSite(exchange: Exchange): MaybePromise<FreshSite> {
     const host = sentHost(exchange, this.#options.trustForwardedHost);
     const guess = this.#directory.siteOf(toHostname(host))?.id ?? systemSite;
-    return after(this.#dependencies.snapshots.fresh(guess), (fresh) => {
-      // Only now is the directory as new as the store. It may have another site for the host.
-      const site = this.#siteAt(host, exchange);
-      return site.id === fresh.site ? then(site, fresh) : this.atSite(exchange, then);
-    });
+    const fresh = this.#dependencies.snapshots.fresh(guess);
+    return fresh instanceof Promise ? this.#confirmLater(exchange, host, fresh) : this.#confirm(exchange, host, fresh);
   }
 
-  /** Returns the request's key and counts the request. @throws Refusal `unauthorized`, `forbidden` or `too-many-requests` */
-  admit(exchange: Exchange, site: Site): Key {
+  /** Returns the request's key for the site that `atSite` found, and counts the request. @throws Refusal `unauthorized`, `forbidden` or `too-many-requests` */
+  admit(exchange: Exchange): Key {
     const now = this.#dependencies.now();
     let key: Key;
     try {
-      key = authenticate(exchange, site, this.#directory, now);
+      key = authenticate(exchange, siteOf(exchange), this.#directory, now);
     } catch (error) {
       if (error instanceof Refusal && error.code === "unauthorized") this.#limitFailures(exchange.request, now);
       throw error;
@@ -89,14 +86,23 @@ export class Admission {
    * @throws Refusal as `atSite` and `admit` do
    */
   readmit<T>(exchange: Exchange, then: (key: Key, fresh: FreshSite) => MaybePromise<T>): MaybePromise<T> {
-    return this.atSite(exchange, (site, fresh) =>
-      then(authenticate(exchange, site, this.#directory, this.#dependencies.now()), fresh),
+    return after(this.atSite(exchange), (fresh) =>
+      then(authenticate(exchange, siteOf(exchange), this.#directory, this.#dependencies.now()), fresh),
     );
   }
 
   /** Stores when keys were last used. */
   stop(): Promise<void> {
     return this.#keyUses.stop();
+  }
+
+  async #confirmLater(exchange: Exchange, host: string, fresh: Promise<FreshSite>): Promise<FreshSite> {
+    return this.#confirm(exchange, host, await fresh);
+  }
+
+  /** Only now is the directory as new as the store. It may have another site for the host. */
+  #confirm(exchange: Exchange, host: string, fresh: FreshSite): MaybePromise<FreshSite> {
+    return this.#siteAt(host, exchange).id === fresh.site ? fresh : this.atSite(exchange);
   }
 
   #siteAt(host: string, exchange: Exchange): Site {
@@ -120,4 +126,10 @@ export class Admission {
     if (this.#failureBuckets.take(clientNetwork(request, trustProxy), failureLimit, now) !== undefined) return;
     throw tooManyRequests(failureLimit, "too many requests with an invalid API key came from this address");
   }
+}
+
+/** The site that `atSite` has noted. */
+function siteOf({ site }: Exchange): Site {
+  if (!site) throw new Error("the request's site is not known yet");
+  return site;
 }

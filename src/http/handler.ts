@@ -10,7 +10,6 @@ import type { Handler, Incident, WireRequest } from "../wire/request.ts";
 import { RequestError } from "../wire/request-error.ts";
 import { RequestHeaders } from "../wire/request-headers.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Site } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { reportFailure } from "./failures.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
@@ -59,11 +58,8 @@ export class HttpHandler implements Handler {
     } catch (error) {
       response = this.#fail(exchange, error);
     }
-    if (!(response instanceof Promise)) return this.#finish(exchange, started, response);
-    return response.then(
-      (made) => this.#finish(exchange, started, made),
-      (error) => after(this.#fail(exchange, error), (made) => this.#finish(exchange, started, made)),
-    );
+    if (response instanceof Promise) return this.#finishLater(exchange, started, response);
+    return this.#finish(exchange, started, response);
   }
 
   respondUnreadable(error: unknown, address: string): WireResponse {
@@ -84,7 +80,7 @@ export class HttpHandler implements Handler {
   }
 
   #newId(): RequestId {
-    return new RequestId(this.#idPrefix, this.#exchanges++);
+    return new RequestId([this.#idPrefix, this.#exchanges++]);
   }
 
   #dispatch(exchange: Exchange): MaybePromise<WireResponse> {
@@ -94,23 +90,26 @@ export class HttpHandler implements Handler {
       requireMethod(exchange, route);
       return route.respond(exchange);
     }
-    return this.#dependencies.admission.atSite(exchange, (site, fresh) =>
-      this.#respondAt(exchange, route, site, fresh),
-    );
+    const fresh = this.#dependencies.admission.atSite(exchange);
+    if (fresh instanceof Promise) return this.#respondLater(exchange, route, fresh);
+    return this.#respondAt(exchange, route, fresh);
   }
 
-  #respondAt(
+  async #respondLater(
     exchange: Exchange,
     route: SiteRoute | undefined,
-    site: Site,
-    fresh: FreshSite,
-  ): MaybePromise<WireResponse> {
+    fresh: Promise<FreshSite>,
+  ): Promise<WireResponse> {
+    return this.#respondAt(exchange, route, await fresh);
+  }
+
+  #respondAt(exchange: Exchange, route: SiteRoute | undefined, fresh: FreshSite): MaybePromise<WireResponse> {
     if (!route) {
       throw new Refusal("not-found", `there is nothing at this path; ${this.#routes.hint(exchange.target.path)}`);
     }
     requireMethod(exchange, route);
     if (exchange.method === "OPTIONS") return preflight(exchange, route);
-    return route.respond(exchange, this.#dependencies.admission.admit(exchange, site), fresh);
+    return route.respond(exchange, this.#dependencies.admission.admit(exchange), fresh);
   }
 
   /** A page for a browser that opened a path that does not exist, otherwise a problem document. */
@@ -122,6 +121,13 @@ export class HttpHandler implements Handler {
   #toProblem(exchange: Exchange, error: unknown): WireResponse {
     const { log } = this.#dependencies;
     return toProblemResponse(exchange, reportFailure(error, exchange, { log, logLimit: this.#logLimit }));
+  }
+
+  #finishLater(exchange: Exchange, started: number, response: Promise<WireResponse>): Promise<WireResponse> {
+    return response.then(
+      (made) => this.#finish(exchange, started, made),
+      (error) => after(this.#fail(exchange, error), (made) => this.#finish(exchange, started, made)),
+    );
   }
 
   #finish(exchange: Exchange, started: number, response: WireResponse): WireResponse {

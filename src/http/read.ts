@@ -5,15 +5,15 @@ import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { Refusal } from "../model/errors.ts";
 import { versionParts } from "../model/intent.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
-import { ColdSite } from "../store/cold-site.ts";
+import type { ColdSite } from "../store/cold-site.ts";
 import type { Collection } from "../store/memory/collection.ts";
+import { toDocument } from "../store/memory/document.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
 import type { MemoryRecord } from "../store/memory/record.ts";
 import { Snapshot } from "../store/memory/snapshot.ts";
 import type { Page, Version } from "../store/memory/version.ts";
 import type { FreshSite } from "../store/snapshots.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { ResponseBody } from "../wire/response-body.ts";
 import { chooseCoding } from "./compression.ts";
 import { isKnown, toEtag } from "./conditional.ts";
 import type { Exchange } from "./exchange.ts";
@@ -23,7 +23,10 @@ import { idIn, type ResourceRoute } from "./route.ts";
 
 /** The response to GET and HEAD. @throws Refusal `not-found`, or `bad-request` for a bad parameter */
 export function read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
-  if (!route.isList) return lookUp(exchange, route, fresh);
+  return route.isList ? readList(exchange, route, fresh) : lookUp(exchange, route, fresh);
+}
+
+function readList(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
   const query = readListQuery(route.resource, exchange.target.query);
   if (fresh instanceof Snapshot) return list(exchange, route, fresh, query);
   const load = () => after(fresh.load(), (snapshot) => list(exchange, route, snapshot, query));
@@ -41,17 +44,22 @@ export function noSuchRecord({ resource }: ResourceRoute, id: string | number): 
 }
 
 function lookUp(exchange: Exchange, route: ResourceRoute, fresh: FreshSite): MaybePromise<WireResponse> {
-  const { resource, format } = route;
+  const { resource } = route;
   refuseLookUpMistakes(resource, exchange.target.query);
   const { pathId: id } = exchange;
   if (id === undefined) throw noSuchRecord(route, idIn(exchange.target.path));
-  if (fresh instanceof ColdSite) {
-    return after(fresh.record(resource, id), (record) =>
-      respondRecord(exchange, route, fresh, record, ({ json }) => format.documentStart + format.item(resource, json)),
-    );
-  }
-  const collection = fresh.collection(resource);
-  return respondRecord(exchange, route, fresh, collection.get(id), (record) => collection.document(record, format));
+  const record = fresh instanceof Snapshot ? fresh.collection(resource).get(id) : fresh.record(resource, id);
+  if (record instanceof Promise) return respondLater(exchange, route, fresh, record);
+  return respondRecord(exchange, route, fresh, record);
+}
+
+async function respondLater(
+  exchange: Exchange,
+  route: ResourceRoute,
+  fresh: FreshSite,
+  record: Promise<MemoryRecord | undefined>,
+): Promise<WireResponse> {
+  return respondRecord(exchange, route, fresh, await record);
 }
 
 function respondRecord(
@@ -59,13 +67,13 @@ function respondRecord(
   route: ResourceRoute,
   fresh: FreshSite,
   record: MemoryRecord | undefined,
-  toDocument: (record: MemoryRecord) => ResponseBody,
 ): WireResponse {
   if (!record) throw noSuchRecord(route, idIn(exchange.target.path));
   const { resource, format } = route;
   const etag = toEtag(versionParts(fresh, record.revision), resource, format.name);
   if (isKnown(exchange.request.headers, etag)) return toResponse(exchange, 304, null, { ETag: etag });
-  return toResponse(exchange, 200, { type: format.contentType, body: toDocument(record) }, { ETag: etag });
+  const body = toDocument(record, resource, format);
+  return toResponse(exchange, 200, { type: format.contentType, body }, { ETag: etag });
 }
 
 function list(

@@ -1,14 +1,14 @@
 // The IDs that a request brings along, so that its lines in the logs of several programs can be found together.
 
 import { withoutKeys } from "../model/key.ts";
-import { type HeaderPart, type HeaderParts, joinParts } from "../wire/header-parts.ts";
+import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /** A request ID, the client's or ours. It is a text only where it is logged: most are just sent. */
 export class RequestId {
   readonly parts: HeaderParts;
 
-  constructor(...parts: readonly HeaderPart[]) {
+  constructor(parts: HeaderParts) {
     this.parts = parts;
   }
 
@@ -27,7 +27,7 @@ const requestId = /^[\w.~+=@-]{1,128}$/;
 /** The ID in `X-Request-Id`; undefined when there is none, one that is not well-formed, or one with an API key, because it would be logged. */
 export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
   const sent = headers.get("x-request-id");
-  return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? new RequestId(sent) : undefined;
+  return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? new RequestId([sent]) : undefined;
 }
 
 /** W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */

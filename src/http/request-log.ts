@@ -34,7 +34,10 @@ export class RequestLog {
   /** Logs a response that was made in `milliseconds`, if it is to be logged. */
   note(exchange: Exchange, response: WireResponse, milliseconds: number): void {
     const isSlow = milliseconds - exchange.waited >= this.#options.slowMs;
-    if (!isSlow && exchange.keyRefusal === undefined && this.#accessLog === undefined) return;
+    if (isSlow || exchange.keyRefusal || this.#accessLog) this.#write(exchange, response, milliseconds, isSlow);
+  }
+
+  #write(exchange: Exchange, response: WireResponse, milliseconds: number, isSlow: boolean): void {
     const message = exchange.keyRefusal ? "key refused" : isSlow ? "slow request" : "request";
     const line = () => this.#toLine(exchange, response, milliseconds);
     if (this.#accessLog) {

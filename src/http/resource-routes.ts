@@ -75,17 +75,32 @@ class ResourceEndpoint {
   }
 
   #read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite, attempt = 1): MaybePromise<WireResponse> {
-    const again = (error: unknown) => {
-      if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
-      return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
-    };
     try {
       const response = read(exchange, route, fresh);
-      if (!(response instanceof Promise)) return response;
-      return response.then((made) => this.#checkAgain(exchange, route, fresh, made)).catch(again);
+      return response instanceof Promise ? this.#readLater(exchange, route, fresh, attempt, response) : response;
     } catch (error) {
-      return again(error);
+      return this.#readAgain(exchange, route, attempt, error);
     }
+  }
+
+  async #readLater(
+    exchange: Exchange,
+    route: ResourceRoute,
+    fresh: FreshSite,
+    attempt: number,
+    response: Promise<WireResponse>,
+  ): Promise<WireResponse> {
+    try {
+      return await this.#checkAgain(exchange, route, fresh, await response);
+    } catch (error) {
+      return this.#readAgain(exchange, route, attempt, error);
+    }
+  }
+
+  /** @throws `error`, unless the site has got another history and may be read again */
+  #readAgain(exchange: Exchange, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
+    if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
+    return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
   }
 
   /** While the response was made, the key may have been revoked or the site removed. */
@@ -100,14 +115,18 @@ class ResourceEndpoint {
   #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: FreshSite): MaybePromise<WireResponse> {
     requireWrite(exchange, key);
     const body = readBody(exchange.request);
-    if (!(body instanceof Promise)) return this.#store(exchange, route, key, epoch, body);
-    // While the body arrived, the key may have been revoked or the site removed.
-    return body.then((bytes) =>
-      this.#dependencies.admission.readmit(exchange, (keyNow, freshNow) => {
-        requireWrite(exchange, keyNow);
-        return this.#store(exchange, route, keyNow, freshNow.epoch, bytes);
-      }),
-    );
+    return body instanceof Promise
+      ? this.#writeLater(exchange, route, body)
+      : this.#store(exchange, route, key, epoch, body);
+  }
+
+  /** While the body arrives, the key may be revoked or the site removed. */
+  async #writeLater(exchange: Exchange, route: ResourceRoute, body: Promise<BodyBytes>): Promise<WireResponse> {
+    const bytes = await body;
+    return this.#dependencies.admission.readmit(exchange, (key, { epoch }) => {
+      requireWrite(exchange, key);
+      return this.#store(exchange, route, key, epoch, bytes);
+    });
   }
 
   #store(exchange: Exchange, route: ResourceRoute, key: Key, epoch: string, body: BodyBytes): Promise<WireResponse> {

@@ -63,9 +63,7 @@ export class Snapshots {
     const wanted = this.#loaded.get(site) ?? this.#coldSites.get(site);
     const isChecked = wanted instanceof ColdSite || wanted?.checked === this.#generation;
     if (wanted && isChecked && this.#loaded.get(systemSite)?.checked === this.#generation) return this.#use(wanted);
-    const sites = site === systemSite ? [systemSite] : [systemSite, site];
-    const generation = this.#generation;
-    return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
+    return this.#freshNow(site);
   }
 
   /**
@@ -85,6 +83,12 @@ export class Snapshots {
 
   get size(): MemorySize {
     return this.#loaded.size;
+  }
+
+  #freshNow(site: number): MaybePromise<FreshSite> {
+    const sites = site === systemSite ? [systemSite] : [systemSite, site];
+    const generation = this.#generation;
+    return after(this.#engine.heads(sites), (heads) => this.#catchUp(sites, heads, generation));
   }
 
   async #freshRemote(sharedHeads: SharedHeads, site: number): Promise<FreshSite> {

@@ -4,7 +4,7 @@ import type { BufferWithHeadroom } from "../lib/buffer-with-headroom.ts";
 import { dateLines } from "./date.ts";
 import { mostBytes, writeBefore } from "./header-parts.ts";
 import type { ResponseFraming, WireResponse } from "./response.ts";
-import { type BodyPart, copyPart, partFrom, partLength, partsLength } from "./response-body.ts";
+import { type BodyPart, copyPart, partLength, partsFrom, partsLength } from "./response-body.ts";
 
 // All responses share one buffer: each is encoded into it and passed to the system before the next one. The header section ends at
 // `bodyAt`, where the body begins, so that both are sent with one write though the length of the header section depends on the body.
@@ -15,6 +15,7 @@ const maxCopied = 64 * 1024;
 const copiedStart = 16 * 1024;
 const encoder = new TextEncoder();
 const bodySpace = buffer.subarray(bodyAt);
+const nothing: readonly Uint8Array[] = [];
 
 /** The bytes to send: `bytes` from `start` to `end`, then `rest`. */
 export interface EncodedResponse {
@@ -39,7 +40,7 @@ function encodeText(response: WireResponse, framing: ResponseFraming, text: stri
   // A character takes up to three bytes.
   if (text.length * 3 > bodySpace.length) return encodeParts(response, framing, [Buffer.from(text)]);
   const { written } = encoder.encodeInto(text, bodySpace);
-  return withHeader(response, framing, written, written, []);
+  return withHeader(response, framing, written, written, nothing);
 }
 
 /** A small body, or the start of a large one, is copied behind the header section; the rest is sent without a copy. */
@@ -47,14 +48,12 @@ function encodeParts(response: WireResponse, framing: ResponseFraming, parts: re
   const length = partsLength(parts);
   const limit = length <= maxCopied ? maxCopied : copiedStart;
   let copied = 0;
-  const rest: Uint8Array[] = [];
   for (const part of parts) {
     const count = Math.min(partLength(part), limit - copied);
     if (count > 0) copyPart(part, count, buffer, bodyAt + copied);
-    if (count < partLength(part)) rest.push(partFrom(part, count));
     copied += count;
   }
-  return withHeader(response, framing, length, copied, rest);
+  return withHeader(response, framing, length, copied, copied < length ? partsFrom(parts, copied) : nothing);
 }
 
 function encodeWithHeadroom(
@@ -64,7 +63,7 @@ function encodeWithHeadroom(
 ): EncodedResponse {
   const headerAt = framing.headOnly ? undefined : writeHeader(response, framing, memory.length - start, memory, start);
   if (headerAt === undefined) return encodeParts(response, framing, [memory.subarray(start)]);
-  return { bytes: memory, start: headerAt, end: memory.length, stableFrom: start, rest: [] };
+  return { bytes: memory, start: headerAt, end: memory.length, stableFrom: start, rest: nothing };
 }
 
 function withHeader(
@@ -75,7 +74,7 @@ function withHeader(
   rest: readonly Uint8Array[],
 ): EncodedResponse {
   const end = bodyAt + (framing.headOnly ? 0 : copied);
-  const unsent = framing.headOnly ? [] : rest;
+  const unsent = framing.headOnly ? nothing : rest;
   const start = writeHeader(response, framing, length, buffer, bodyAt);
   if (start !== undefined) return { bytes: buffer, start, end, stableFrom: end, rest: unsent };
   const header = Buffer.allocUnsafe(mostBytes(response.headers) + maxOwnBytes);

@@ -5,7 +5,7 @@
  * A text with one character per byte, a whole number from 0, which is sent in decimal, or parts, one after another. They are written to where
  * they are sent from: joining them before would take longer than that.
  */
-export type HeaderPart = string | number | HeaderParts;
+type HeaderPart = string | number | HeaderParts;
 export type HeaderParts = readonly HeaderPart[];
 
 /** Values of header fields by name. Values in parts are not checked: no part may come from a client. */

@@ -34,8 +34,19 @@ export function copyPart(part: BodyPart, count: number, target: Buffer, at: numb
   else target.set(count === part.length ? part : part.subarray(0, count), at);
 }
 
-/** The bytes of `part` without the first `count`. */
-export function partFrom(part: BodyPart, count: number): Uint8Array {
+/** The bytes of `parts` without the first `count`. */
+export function partsFrom(parts: readonly BodyPart[], count: number): Uint8Array[] {
+  const rest: Uint8Array[] = [];
+  let skipped = 0;
+  for (const part of parts) {
+    const skip = Math.min(partLength(part), count - skipped);
+    if (skip < partLength(part)) rest.push(partFrom(part, skip));
+    skipped += skip;
+  }
+  return rest;
+}
+
+function partFrom(part: BodyPart, count: number): Uint8Array {
   if (part instanceof Uint8Array) return count === 0 ? part : part.subarray(count);
   return part.source.subarray(part.start + count, part.end);
 }

@@ -25,6 +25,11 @@ export interface ResponseFraming {
  */
 export function toResponseFraming({ method, isHttp10, section }: RequestHeader, isLast: boolean): ResponseFraming {
   const { keepsAlive = !isHttp10 } = section.framing;
-  const connection = !keepsAlive || isLast ? "close" : isHttp10 ? "keep-alive" : undefined;
-  return { headOnly: method === "HEAD", connection };
+  const headOnly = method === "HEAD";
+  if (!keepsAlive || isLast) return { headOnly, connection: "close" };
+  if (isHttp10) return { headOnly, connection: "keep-alive" };
+  return headOnly ? headGoesOn : goesOn;
 }
+
+const goesOn: ResponseFraming = { headOnly: false, connection: undefined };
+const headGoesOn: ResponseFraming = { headOnly: true, connection: undefined };

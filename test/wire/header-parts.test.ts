@@ -1,9 +1,9 @@
 // Header lines in parts: they are sent as if they had been joined.
 
 import { expect, test } from "bun:test";
-import { type HeaderPart, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/header-parts.ts";
+import { type HeaderParts, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/header-parts.ts";
 
-const cases: HeaderPart[] = [
+const cases: HeaderParts = [
   "",
   "a",
   "é\xff\x80",

@@ -1,12 +1,10 @@
-import type { ByteRange } from "../../lib/byte-range.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../../lib/slices.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
-import type { Encoding } from "../../model/encoding.ts";
 import type { RecordRow } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
-import { type Block, BlockRecord } from "./block.ts";
+import type { Block } from "./block.ts";
 import { type Changed, withChanges } from "./block-list.ts";
 import type { MemoryRecord } from "./record.ts";
 import { Selections } from "./selections.ts";
@@ -15,18 +13,6 @@ import { Version } from "./version.ts";
 /** Changes that may wait for the next list: this many, and a share of the records. With more, blocks are made without being asked for. */
 const mostWaiting = 1024;
 const waitingShare = 1 / 4;
-
-/** `documentStart` as bytes, by encoding. */
-const documentStarts = new WeakMap<Encoding, Uint8Array>();
-
-function startOf(encoding: Encoding): Uint8Array {
-  let start = documentStarts.get(encoding);
-  if (!start) {
-    start = Buffer.from(encoding.documentStart);
-    documentStarts.set(encoding, start);
-  }
-  return start;
-}
 
 /** The records of one resource of one site. */
 export class Collection {
@@ -66,13 +52,6 @@ export class Collection {
       for (const record of block.records()) if (!changed.has(record.id)) yield record;
     }
     for (const record of changed.values()) if (record) yield record;
-  }
-
-  /** A record as a document in `encoding`: as text, or as bytes where there are any. */
-  document(record: MemoryRecord, encoding: Encoding): string | readonly (Uint8Array | ByteRange)[] {
-    if (!(record instanceof BlockRecord)) return encoding.documentStart + encoding.item(this.resource, record.json);
-    const item = record.block.encoded(encoding).range(record.index);
-    return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
   }
 
   /** Stores the row of a change, whichever version of the program wrote it. */
