@@ -2,11 +2,13 @@
 //   --peers [NAME...]  beside alternatives (all, or those whose name contains one of the texts). Installs them from the
 //                      npm registry into a temporary folder, which takes some minutes; some packages are compiled
 //   --profile          the time of a look-up and of a create by thread, folder and function
-//   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000)
+//   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000), on both engines:
+//                      8 minutes on a quiet machine
 //   --feed             what waiting clients and webhooks cost others, and how soon a change arrives at them
 //   --smoke            a short run that fails on errors, not on slow responses
 //   --rounds N         measurements of each server (default 5); the report has the medians
-//   --only TEXT        only the scenarios whose name contains it
+//   --only TEXT        only the scenarios whose name contains it. Those of --stalls begin with the engine: --only "PostgreSQL: " measures all of
+//                      it, --only ": documentation" one on both engines
 // Each mode writes a report beside this file, unless --smoke, --only or names limit the run.
 
 import { parseArgs } from "node:util";

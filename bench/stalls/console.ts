@@ -80,7 +80,8 @@ async function restoreRecord(target: Target) {
 }
 
 function deleteRecords(target: Target) {
-  const ids = Array.from({ length: maxDeleted }, (_, index) => index * 7 + 1);
+  const step = Math.max(1, Math.min(7, Math.floor(target.brands / maxDeleted)));
+  const ids = Array.from({ length: Math.min(maxDeleted, target.brands) }, (_, index) => index * step + 1);
   return operate(target, "DELETE", `${site}/records/brands`, { ids });
 }
 

@@ -21,7 +21,7 @@ export interface FilledDatabase {
 }
 
 export interface Databases {
-  readonly engine: string;
+  readonly engine: "SQLite" | "PostgreSQL";
   /** A new copy. */
   copyOf(contents: Contents): Promise<FilledDatabase>;
 }
@@ -62,7 +62,7 @@ export function postgresDatabases(server: TestPostgres, brands: number): Databas
   });
 }
 
-function databasesOf(engine: string, brands: number, { make, copy }: Maker): Databases {
+function databasesOf(engine: Databases["engine"], brands: number, { make, copy }: Maker): Databases {
   const filled = new Map<Contents, FilledDatabase>();
   return {
     engine,

@@ -15,6 +15,8 @@ export interface Stall {
   readonly flags?: readonly string[];
   /** Done before the probes begin. */
   readonly before?: (target: Target) => Promise<unknown>;
+  /** The longest wait beyond the noise that it may cause, in milliseconds; 20 by default. */
+  readonly goal?: number;
   readonly work: (target: Target) => Promise<unknown>;
 }
 
