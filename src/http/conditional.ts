@@ -7,7 +7,7 @@ import { type HeaderParts, joinParts } from "../wire/header-parts.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /** An entity tag. */
-export type Etag = HeaderParts;
+type Etag = HeaderParts;
 
 /**
  * The tag of a record or list at `version`. The representation is the digest of the resource's declaration and a format.

@@ -8,8 +8,9 @@ import { oneId, toDeclared, toId } from "../model/record.ts";
 import { OtherHistory } from "../store/cold-site.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 import type { BodyBytes } from "../wire/body-bytes.ts";
+import type { HeaderParts } from "../wire/header-parts.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { type Etag, hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
+import { hasWeakTag, toEtag, versionsBut, versionsOf } from "./conditional.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
 import { type Idempotencies, readIdempotency } from "./idempotency.ts";
@@ -129,10 +130,11 @@ function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Ex
   const { resource, format } = route;
   const item = format.item(resource, toDeclared(resource, outcome.body));
   const content = { type: format.contentType, body: format.documentStart + item };
-  const headers: Record<string, string | Etag> = outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
+  const headers: Record<string, string | HeaderParts> =
+    outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
   if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);
   headers.ETag = toEtag(versionParts(outcome, outcome.revision), resource, format.name);
   if (outcome.operation === "update") return toResponse(exchange, 200, content, headers);
-  headers.Location = `/restapi/${resource.path}/${outcome.id}.${format.name}`;
+  headers.Location = ["/restapi/", resource.path, "/", outcome.id, ".", format.name];
   return toResponse(exchange, 201, content, headers);
 }

@@ -11,8 +11,8 @@ const maxBatch = 512;
 const maxQueue = 10_000;
 /** Maximum turns of the event loop that a batch waits for more writes. */
 const maxTurns = 8;
-/** While reads arrive, a batch waits for this many of them per write of the last batch, which leaves writes about a tenth of the time. */
-const readsPerWrite = 30;
+/** While reads arrive, a batch waits for this many of them per write of the last batch. A write costs as much as four to six look-ups, so this leaves writes about a tenth of the time. */
+const readsPerWrite = 60;
 /** Turns of the event loop without a read after which a batch waits no longer. */
 const quietTurns = 4;
 /** While reads arrive, this many writes of a batch get their responses in one turn of the event loop. */
