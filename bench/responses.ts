@@ -12,8 +12,8 @@ export interface Response {
 }
 
 /**
- * Sends each request once and writes the responses to `file`. Returns the scenarios to measure: each path has a number in
- * its query, so that scenarios with the same path can be distinguished.
+ * Sends each request once and writes the responses to `file`. Returns the scenarios to measure: where several have the same path, it gets a
+ * number in its query, so that they can be distinguished.
  */
 export async function recordResponses(
   url: string,
@@ -23,13 +23,19 @@ export async function recordResponses(
   const responses = new Map<Scenario, Response>();
   for (const [index, scenario] of scenarios.entries()) {
     const { request } = scenario;
-    const mark = `${request.path.includes("?") ? "&" : "?"}_=${index}`;
+    const isAlone = scenarios.filter((other) => nameOf(other) === nameOf(scenario)).length === 1;
+    const mark = isAlone ? "" : `${request.path.includes("?") ? "&" : "?"}_=${index}`;
     const marked = { ...scenario, request: { ...request, path: request.path + mark } };
     responses.set(marked, await send(url, marked));
   }
-  const byPath = [...responses].map(([{ request }, response]) => [`${request.method} ${request.path}`, response]);
+  const byPath = [...responses].map(([scenario, response]) => [nameOf(scenario), response]);
   writeFileSync(file, JSON.stringify(Object.fromEntries(byPath)));
   return responses;
+}
+
+/** What the bare servers know a scenario by. */
+function nameOf({ request }: Scenario): string {
+  return `${request.method} ${request.path}`;
 }
 
 /** @throws if a server responds with other status, headers or bytes */
