@@ -1,6 +1,7 @@
 // Create, update and delete.
 
 import type { Operation } from "../model/change.ts";
+import { documentOf } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
 import type { RecordChanges } from "../model/faultless.ts";
 import { type Intent, type Outcome, type Refused, versionParts } from "../model/intent.ts";
@@ -129,7 +130,7 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: ResourceRoute, i
 function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Exclude<Outcome, Refused>): WireResponse {
   const { resource, format } = route;
   const item = format.item(resource, toDeclared(resource, outcome.body));
-  const content = { type: format.contentType, body: format.documentStart + item };
+  const content = { type: format.contentType, body: documentOf(format, item) };
   const headers: Record<string, string | HeaderParts> =
     outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
   if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);

@@ -22,3 +22,9 @@ export const storedEncoding: Encoding = {
   separator: ",",
   listEnd: "]",
 };
+
+/** A document with one record. @param item the record as an item of a list */
+export function documentOf({ documentStart }: Encoding, item: string): string {
+  // Even with an empty text, the runtime would make a joined text, and copy it to send it.
+  return documentStart === "" ? item : documentStart + item;
+}

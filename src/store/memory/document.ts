@@ -1,5 +1,5 @@
 import type { ByteRange } from "../../lib/byte-range.ts";
-import type { Encoding } from "../../model/encoding.ts";
+import { documentOf, type Encoding } from "../../model/encoding.ts";
 import type { Resource } from "../../model/resource.ts";
 import { BlockRecord } from "./block.ts";
 import type { MemoryRecord } from "./record.ts";
@@ -10,7 +10,7 @@ export function toDocument(
   resource: Resource,
   encoding: Encoding,
 ): string | readonly (Uint8Array | ByteRange)[] {
-  if (!(record instanceof BlockRecord)) return encoding.documentStart + encoding.item(resource, record.json);
+  if (!(record instanceof BlockRecord)) return documentOf(encoding, encoding.item(resource, record.json));
   const item = record.block.encoded(encoding).range(record.index);
   return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
 }
