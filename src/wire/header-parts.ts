@@ -26,9 +26,11 @@ export function toHeaderLines(headers: HeaderValues): HeaderParts {
   return lines;
 }
 
-/** The text of `part`. */
-export function joinParts(part: HeaderPart): string {
-  return typeof part === "object" ? part.map(joinParts).join("") : String(part);
+/** The text of `parts`. */
+export function joinParts(parts: HeaderParts): string {
+  let text = "";
+  for (const part of parts) text += typeof part === "object" ? joinParts(part) : part;
+  return text;
 }
 
 const unsendable = /[^\t\x20-\x7e\x80-\xff]/;

@@ -26,7 +26,7 @@ const cases: HeaderParts = [
 ];
 
 test.each(cases.map((part) => ({ part })))("$part", ({ part }) => {
-  const text = joinParts(part);
+  const text = joinParts([part]);
   const target = Buffer.alloc(1000, "-");
   const start = writeBefore(target, 900, part);
   expect(target.toString("latin1", start, 900)).toBe(text);
