@@ -2,7 +2,7 @@
 // delay others no longer than one does.
 
 /** Milliseconds of work before the event loop gets a turn. */
-const turnTime = 4;
+const turnTime = 2;
 
 const waiting: (() => void)[] = [];
 
@@ -19,7 +19,7 @@ function goOn(): void {
   if (waiting.length > 0) setImmediate(goOn);
 }
 
-/** A function to call between two steps of long work. When the work has run for 4 ms, it waits until the event loop has had a turn. */
+/** A function to call between two steps of long work. When the work has run for 2 ms, it waits until the event loop has had a turn. */
 export function createPace(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {

@@ -7,7 +7,7 @@ export type Steps<T> = Generator<void, T, void>;
 
 /** Milliseconds before the event loop gets a turn: of new work, and of all work in progress together. */
 const firstSliceTime = 2;
-const turnTime = 4;
+const turnTime = 2;
 /** Milliseconds before work in progress gives way to other work in progress. */
 const taskTime = 1;
 
