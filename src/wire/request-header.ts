@@ -4,7 +4,7 @@ import { RequestError } from "./request-error.ts";
 import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
 
 /** Bound of the request line and the header section together, in bytes. */
-const maxHeaderBytes = 16 * 1024;
+export const maxHeaderBytes = 16 * 1024;
 
 /** How the body is read, and what follows the response. */
 export interface RequestFraming {
@@ -18,7 +18,8 @@ export interface RequestFraming {
 }
 
 /** A parsed header section. */
-interface HeaderSection {
+export interface HeaderSection {
+  /** Without `Content-Length`, which is in `framing`. */
   readonly headers: RequestHeaders;
   readonly framing: RequestFraming;
 }
@@ -42,65 +43,11 @@ export interface RequestHeader extends RequestLine {
 /** RFC 9112 section 3. */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
-/** Bytes of a header that is kept parsed, which takes up to 15 times as much memory. */
-const maxKept = 2 * 1024;
-
-const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
-
-/** A header as it was sent, and what was read from it. */
-interface KeptHeader {
-  readonly sent: Buffer;
-  readonly header: RequestHeader;
-}
-
 /**
- * Reads the headers of one connection. Most clients send the same header section again and again, and many the same request line: bytes that
- * equal the last ones are not made to a text and not parsed again.
+ * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
+ * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
-export class HeaderReader {
-  #last: KeptHeader | undefined;
-
-  /**
-   * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
-   * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
-   */
-  read(input: Buffer): RequestHeader | undefined {
-    if (this.#last && beginsWith(input, this.#last.sent)) return this.#last.header;
-    const header = this.#readLine(input) ?? readRequestHeader(input);
-    if (header) this.#keep(header, input);
-    return header;
-  }
-
-  /** Reads a request line before the same header section as the last one; undefined when something else has arrived. */
-  #readLine(input: Buffer): RequestHeader | undefined {
-    if (!this.#last) return undefined;
-    const { sent, header } = this.#last;
-    const sectionAt = input.indexOf(lineFeed) + 1;
-    const end = sectionAt + header.bytes - header.sectionAt;
-    if (sectionAt < 3 || input[sectionAt - 2] !== carriageReturn || end > Math.min(input.length, maxHeaderBytes))
-      return undefined;
-    if (sent.compare(input, sectionAt, end, header.sectionAt) !== 0) return undefined;
-    return toHeader(readRequestLine(input.toString("latin1", 0, sectionAt - 2)), header.section, sectionAt, end);
-  }
-
-  #keep(header: RequestHeader, input: Buffer): void {
-    const { bytes } = header;
-    // A part of a larger buffer is copied, as it would keep all of that in memory.
-    const isWhole = bytes === input.length && input.byteOffset === 0;
-    const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
-    this.#last = bytes <= maxKept ? { sent, header } : undefined;
-  }
-}
-
-/** Whether `input` is `beginning`, or has more behind it: a body, or the next request. */
-function beginsWith(input: Buffer, beginning: Buffer): boolean {
-  const { length } = beginning;
-  if (input.length === length) return beginning.equals(input);
-  return input.length > length && beginning.compare(input, 0, length) === 0;
-}
-
-function readRequestHeader(input: Buffer): RequestHeader | undefined {
+export function readRequestHeader(input: Buffer): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
   // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
@@ -111,7 +58,8 @@ function readRequestHeader(input: Buffer): RequestHeader | undefined {
   return toHeader(line, readHeaderSection(text.slice(lineEnd + 2, end + 2)), lineEnd + 2, end + 4);
 }
 
-function toHeader(
+/** @throws RequestError `malformed` if the two do not go together */
+export function toHeader(
   { method, target, isHttp10 }: RequestLine,
   section: HeaderSection,
   sectionAt: number,
@@ -122,7 +70,8 @@ function toHeader(
   return { method, target, isHttp10, section, sectionAt, bytes };
 }
 
-function readRequestLine(line: string): RequestLine {
+/** @throws RequestError `malformed` */
+export function readRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
   if (method === undefined || target === undefined) throw invalidRequestLine();
   return { method, target, isHttp10: minor === "0" };
@@ -154,7 +103,7 @@ function invalidRequestLine(): RequestError {
 function readHeaderSection(text: string): HeaderSection {
   const headers = parseHeaders(text);
   refuseBadHost(headers.get("host") ?? "");
-  return { headers, framing: toFraming(headers) };
+  return { headers: headers.without("content-length"), framing: toFraming(headers) };
 }
 
 /** RFC 9112 section 3.2: a request has one valid host. With two, another parser of the same request could choose the other one. */

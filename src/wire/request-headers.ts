@@ -16,6 +16,12 @@ export class RequestHeaders {
   has(name: string): boolean {
     return this.#values.has(name);
   }
+
+  /** All fields but one. */
+  without(name: string): RequestHeaders {
+    if (!this.has(name)) return this;
+    return new RequestHeaders(new Map([...this.#values].filter(([other]) => other !== name)));
+  }
 }
 
 const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;

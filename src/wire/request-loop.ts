@@ -16,12 +16,13 @@ import {
   sendingLast,
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
+import { HeaderReader } from "./header-reader.ts";
 import { Input } from "./input.ts";
 import type { MemoryShare } from "./memory.ts";
 import { continueResponse, Output } from "./output.ts";
 import { IncomingRequest } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
-import { HeaderReader, type RequestHeader } from "./request-header.ts";
+import type { RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 
 /** What the loop needs of its connection. */

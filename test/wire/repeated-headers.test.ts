@@ -1,11 +1,14 @@
 // What is kept of a connection's last header never changes how the next one is read: a reader that has read others reads like a new one.
 
 import { describe, expect, test } from "bun:test";
+import { HeaderReader } from "../../src/wire/header-reader.ts";
 import { RequestError } from "../../src/wire/request-error.ts";
-import { HeaderReader } from "../../src/wire/request-header.ts";
 
 const section = "Host: shop.example\r\nX-API-AUTH: sfk_1\r\nAccept: */*\r\n\r\n";
 const request = `GET /restapi/brands/1.json HTTP/1.1\r\n${section}`;
+
+const post = (length: string) =>
+  `POST /restapi/brands.json HTTP/1.1\r\n${section.replace("Accept", `Content-Length: ${length}\r\nAccept`)}`;
 
 function readWith(reader: HeaderReader, input: string) {
   try {
@@ -44,6 +47,22 @@ const next: [name: string, input: string][] = [
   ["another key of the same length", request.replace("sfk_1", "sfk_2")],
   ["a longer key", request.replace("sfk_1", "sfk_12")],
   ["one field more", request.replace("Accept", "Content-Length: 3\r\nAccept")],
+  ["a length", post("12")],
+  ["another length", post("7")],
+  ["another length with its body", `${post("3")}abc`],
+  ["another length and another target", post("345").replace("brands", "locations")],
+  ["another length of another chunk of the section", post("5").replace("sfk_1", "sfk_2")],
+  ["zeros before a length", post("0012")],
+  ["a length of 0", post("0")],
+  ["a length of 15 digits", post("123456789012345")],
+  ["a length of 16 digits", post("1234567890123456")],
+  ["two lengths in one field", post("12, 12")],
+  ["two fields with a length", post("12\r\nContent-Length: 13")],
+  ["a length with white space after it", post("12 ")],
+  ["no digits", post("")],
+  ["a negative length", post("-1")],
+  ["a length that is cut off", post("12").slice(0, -9)],
+  ["a length and chunks", post("12\r\nTransfer-Encoding: chunked")],
   ["two hosts", request.replace("Accept", "Host: b\r\nAccept")],
   ["no host", request.replace("Host: shop.example\r\n", "")],
   ["no fields", "GET / HTTP/1.0\r\n\r\n"],
