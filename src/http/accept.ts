@@ -3,11 +3,11 @@
 import { BoundedCache } from "../lib/bounded-cache.ts";
 
 /** Browsers send up to about 150 characters. */
-const parsed = new BoundedCache<ReadonlyMap<string, number>>(256, 256);
+const parsed = new BoundedCache(256, 256, readWeights);
 
 /** Whether an `Accept` names `text/html`. A wildcard is not enough: programs send that. */
 export function acceptsHtml(header: string | null): boolean {
-  return header !== null && (weightsIn(header).get("text/html") ?? 0) > 0;
+  return header !== null && (parsed.get(header).get("text/html") ?? 0) > 0;
 }
 
 /**
@@ -19,7 +19,7 @@ export function preferredCoding<Name extends string>(
   offered: readonly Name[],
 ): Name | undefined {
   if (header === null) return undefined;
-  const weights = weightsIn(header);
+  const weights = parsed.get(header);
   const others = weights.get("*") ?? 0;
   let preferred: Name | undefined;
   let highest = 0;
@@ -32,12 +32,8 @@ export function preferredCoding<Name extends string>(
 }
 
 /** The weights (0 to 1) by media type or coding, in lower case and without parameters. An invalid weight counts as 0 (section 12.4.2). */
-function weightsIn(header: string): ReadonlyMap<string, number> {
-  const known = parsed.get(header);
-  if (known) return known;
-  const weights = new Map(header.split(",").map(readEntry));
-  parsed.set(header, weights);
-  return weights;
+function readWeights(header: string): ReadonlyMap<string, number> {
+  return new Map(header.split(",").map(readEntry));
 }
 
 function readEntry(entry: string): [name: string, weight: number] {

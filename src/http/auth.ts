@@ -9,7 +9,7 @@ import type { Directory, Key, Site } from "./directory.ts";
 import type { Exchange, KeyRefusal } from "./exchange.ts";
 
 /** By host. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port up to 5. */
-const hostnames = new BoundedCache<string>(1024, 300);
+const hostnames = new BoundedCache(1024, 300, hostnameOf);
 
 /**
  * The host that the request names, as it was sent, one character per byte; empty when it names none (HTTP/1.0).
@@ -23,11 +23,7 @@ export function sentHost({ request, target }: Exchange, trustForwardedHost: bool
 
 /** The hostname of `host` in its normal form. @param host as `sentHost` returns it */
 export function toHostname(host: string): string {
-  const known = hostnames.get(host);
-  if (known !== undefined) return known;
-  const name = hostnameOf(host);
-  hostnames.set(host, name);
-  return name;
+  return hostnames.get(host);
 }
 
 /** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` returns it */

@@ -35,14 +35,12 @@ const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]
  */
 export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
   if (query === "") return undefined;
-  const queries = parsed.get(resource) ?? new BoundedCache(256, 512);
-  parsed.set(resource, queries);
-  let parameters = queries.get(query);
-  if (parameters === undefined) {
-    parameters = readParameters(resource, query) ?? null;
-    queries.set(query, parameters);
+  let queries = parsed.get(resource);
+  if (!queries) {
+    queries = new BoundedCache(256, 512, (one) => readParameters(resource, one) ?? null);
+    parsed.set(resource, queries);
   }
-  return parameters ?? undefined;
+  return queries.get(query) ?? undefined;
 }
 
 /**

@@ -49,16 +49,9 @@ export function createRoutes(dependencies: RouteDependencies): Routes {
     const route = routes.get(withoutId(path)) ?? routes.get(path) ?? dependencies.documentation.routeOf(path);
     return { target, route, pathId: toId(idIn(path)) };
   };
-  const known = new BoundedCache<Destination>(1024, 200);
+  const known = new BoundedCache(1024, 200, find);
   return {
-    find(sent) {
-      let destination = known.get(sent);
-      if (!destination) {
-        destination = find(sent);
-        known.set(sent, destination);
-      }
-      return destination;
-    },
+    find: (sent) => known.get(sent),
     hint: (path) => hintFor(path, dependencies.resources, routes),
   };
 }

@@ -6,20 +6,35 @@ export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
   readonly #maxEntries: number;
   readonly #maxKeyLength: number;
+  readonly #make: (key: string) => Value;
 
-  /** @param maxKeyLength longer keys are not remembered, to bound the memory */
-  constructor(maxEntries: number, maxKeyLength: number) {
+  /**
+   * @param maxKeyLength longer keys are not remembered, to bound the memory
+   * @param make computes a value, which may have parts of the key. It never returns undefined
+   */
+  constructor(maxEntries: number, maxKeyLength: number, make: (key: string) => Value) {
     this.#maxEntries = maxEntries;
     this.#maxKeyLength = maxKeyLength;
+    this.#make = make;
   }
 
-  get(key: string): Value | undefined {
-    return this.#values.get(key);
+  /** The value of `key`. @throws what `make` throws, which is not remembered */
+  get(key: string): Value {
+    const known = this.#values.get(key);
+    return known === undefined ? this.#add(key) : known;
   }
 
-  set(key: string, value: Value): void {
-    if (key.length > this.#maxKeyLength) return;
+  #add(key: string): Value {
+    if (key.length > this.#maxKeyLength) return this.#make(key);
+    const own = withOwnMemory(key);
+    const value = this.#make(own);
     if (this.#values.size >= this.#maxEntries) this.#values.clear();
-    this.#values.set(key, value);
+    this.#values.set(own, value);
+    return value;
   }
+}
+
+/** A copy. As a part of a header section, the text would keep all of that in memory. Joined texts get their own memory when they are first read. */
+function withOwnMemory(text: string): string {
+  return text.charAt(0) + text.slice(1);
 }

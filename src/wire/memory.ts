@@ -84,9 +84,9 @@ export class MemoryShare {
     if (this.#count === 0) this.#memory.leave(this.#entry);
   }
 
-  /** Holds `after` in place of `before`, unless it is at most 16 KiB. Returns what is held. */
+  /** Holds `after` in place of `before`, unless its buffer has at most 16 KiB: the smallest part keeps all of it. Returns what is held. */
   exchange(before: Uint8Array | undefined, after: Uint8Array | undefined): Uint8Array | undefined {
-    const next = after && after.length > maxUncounted ? after : undefined;
+    const next = after && after.buffer.byteLength > maxUncounted ? after : undefined;
     if (next?.buffer === before?.buffer) return before;
     if (next) this.hold(next);
     if (before) this.release(before);

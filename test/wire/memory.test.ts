@@ -164,6 +164,18 @@ describe("above the limit of memory", () => {
     expect(incidents.length).toBeGreaterThan(0);
   });
 
+  // The rest is a part of the buffer in which it arrived, which stays in memory as long as it.
+  test.each<[string, string]>([
+    ["header", "GET /x HT"],
+    ["body", toRequest("POST /x HTTP/1.1", ["Content-Length: 100"], "x")],
+  ])("the beginning of a %s that arrived together with much else counts as all of that", async (_, rest) => {
+    await listener.stop(0);
+    begin(2 ** 20);
+    const body = toRequest("POST /unread HTTP/1.1", ["Content-Length: 50000"], "x".repeat(50_000));
+    for (let count = 0; count < 40; count++) await openSilent(body + rest);
+    expect(incidents.length).toBeGreaterThan(0);
+  });
+
   test("bodies that the handler does not read do not count", async () => {
     const body = toRequest("POST /unread HTTP/1.1", ["Content-Length: 1000000"], "x".repeat(900_000));
     for (let count = 0; count < 40; count++) await openSilent(body);
