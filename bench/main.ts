@@ -3,7 +3,7 @@
 //                      npm registry into a temporary folder, which takes some minutes; some packages are compiled
 //   --profile          the time of a look-up and of a create by thread, folder and function
 //   --stalls           how long clients wait during expensive requests and commands on a site of --brands (default 100000), on both engines:
-//                      8 minutes on a quiet machine
+//                      about 9 minutes on a quiet machine
 //   --feed             what waiting clients and webhooks cost others, and how soon a change arrives at them
 //   --smoke            a short run that fails on errors, not on slow responses
 //   --rounds N         measurements of each server (default 5); the report has the medians

@@ -17,7 +17,7 @@ export const followerStalls: readonly Stall[] = [
     work: (target) => Promise.all(Array.from({ length: 8 }, () => feedXml(target))),
   },
   { name: "feed: 1,000 clients wait, 5 changes", work: wakes },
-  { name: "20 webhooks, 4 s from the first change on", before: addWebhooks, work: deliveries },
+  { name: "20 webhooks, 2 s from the first change on", before: addWebhooks, work: deliveries },
 ];
 
 function feed(query: string, coding = "identity") {
@@ -60,11 +60,12 @@ async function addWebhooks(target: Target) {
   const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
   receiver.unref();
   const url = `http://127.0.0.1:${receiver.port}/`;
-  for (let i = 0; i < webhooks; i++) await target.command("webhook", "add", "--site", "large", url, "--since", "0.0");
+  const add = () => target.command("webhook", "add", "--site", "large", url, "--since", "0.0");
+  await Promise.all(Array.from({ length: webhooks }, add));
 }
 
 async function deliveries(target: Target) {
-  await Bun.sleep(4000);
+  await Bun.sleep(2000);
   const { webhooks: added } = await operate(target, "GET", "/sites/large/webhooks");
   const { brands } = target;
   if (added.every(({ behind }: { behind: number }) => behind >= brands)) throw new Error("nothing was delivered");

@@ -43,22 +43,19 @@ function checkHeader(header: Uint32Array): CommitCheck {
 
 /** The header in memory that is shared with all processes that have the database open; undefined if it is not available. */
 function mapHeader(path: string): Uint32Array | undefined {
+  // `Bun.mmap` would open and close the file, which drops SQLite's locks (see below).
+  const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
+  const mmap = cFunctions({ mmap: types })?.mmap;
+  if (!mmap) return undefined;
   const file = openForever(path);
   // A read beyond the end of the mapped file would end the process.
   if (fstatSync(file).size < headerLength) return undefined;
-  const address = mapFile(file);
-  return address === undefined ? undefined : new Uint32Array(toArrayBuffer(address, 0, headerLength));
+  const address: unknown = mmap(null, headerLength, readable, shared, file, 0);
+  // The result of a failure is the largest address, which is not a safe integer.
+  return typeof address === "number" ? new Uint32Array(toArrayBuffer(address as Pointer, 0, headerLength)) : undefined;
 }
 
 const [readable, shared] = [1, 1];
-
-/** mmap(2). `Bun.mmap` would open and close the file, which drops SQLite's locks (see below). */
-function mapFile(file: number): Pointer | undefined {
-  const types = { args: ["ptr", "usize", "int", "int", "int", "i64"], returns: "ptr" } as const;
-  const address: unknown = cFunctions({ mmap: types })?.mmap(null, headerLength, readable, shared, file, 0);
-  // The result of a failure is the largest address, which is not a safe integer.
-  return typeof address === "number" ? (address as Pointer) : undefined;
-}
 
 /** The same on every system, for a call of SQLite. */
 export function checkDataVersion(database: Database): CommitCheck {
