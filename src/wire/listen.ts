@@ -24,6 +24,8 @@ export interface ListenOptions {
   readonly idleTimeout: number;
   /** The largest request body. */
   readonly maxBodyBytes: number;
+  /** Bytes that the system receives of a connection before they are read, on Linux. Undefined for as many as it likes, up to 32 MiB. */
+  readonly receiveBuffer?: number;
   /** The most connections at once. At this limit, a new one replaces the one that has been idle longest. If none is idle, it is closed. */
   readonly connections: number;
   /** The most bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
@@ -86,7 +88,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 }
 
 function openSocket(
-  { host, port, tls, reusePort }: ListenOptions,
+  { host, port, tls, reusePort, receiveBuffer }: ListenOptions,
   socket: SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
   const listening = Bun.listen<Connection>({
@@ -99,7 +101,7 @@ function openSocket(
   });
   // The types do not have it.
   const { fd } = listening as { readonly fd?: number };
-  if (fd !== undefined) boundReceiveBuffer(fd);
+  if (fd !== undefined && receiveBuffer !== undefined) boundReceiveBuffer(fd, receiveBuffer);
   return listening;
 }
 
