@@ -12,7 +12,7 @@ test("of clients that go away together, a few are ended in each turn of the even
     admission: { recheck: () => void ended++, readmit: () => Promise.reject(new Error("nothing has changed")) },
   });
   const goAway: (() => void)[] = [];
-  const request = { onClientEnd: (callback: () => void) => void goAway.push(callback) };
+  const request = { onClientEnd: (callback: () => void) => void goAway.push(callback), dropBody: () => {} };
   const options = {
     key: { id: 1, prefix: "sfk_x" } as Parameters<Polls["wait"]>[1]["key"],
     wait: 60_000,

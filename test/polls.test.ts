@@ -15,6 +15,12 @@ import { openClient, toRequest } from "./support/wire-client.ts";
 
 setDefaultTimeout(60_000);
 
+/** The bytes of all buffers. */
+function heldBytes(): number {
+  Bun.gc(true);
+  return process.memoryUsage().arrayBuffers;
+}
+
 describe.each(engines)("a poll on $name", (kind) => {
   let server: TestServer;
   /** Another process with the same database. */
@@ -176,6 +182,27 @@ describe.each(engines)("a poll on $name", (kind) => {
       const responses = await client.responses(3);
       expect(responses.map(({ body }) => namesIn(JSON.parse(body)))).toEqual([["a"], ["a"], ["a"]]);
       client.socket.destroy();
+    });
+
+    test("keeps no body in memory, which nobody reads, and the next request follows on it", async () => {
+      const since = await now();
+      const body = Buffer.alloc(2 ** 20, "x");
+      const lines = [`X-API-AUTH: ${server.key}`];
+      const head = `GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`;
+      const clients = await Promise.all(Array.from({ length: 30 }, () => openClient(server.port)));
+      const before = heldBytes();
+      for (const client of clients) {
+        client.send(toRequest(head, [...lines, `Content-Length: ${body.length}`]));
+        await client.sendPieces([body]);
+      }
+      await waiting(clients.length);
+      expect(heldBytes() - before).toBeLessThan(clients.length * 2 ** 18);
+      await write(other, "a");
+      for (const client of clients) {
+        client.send(toRequest("GET /restapi/changes.json?since=now HTTP/1.1", lines));
+        expect((await client.responses(2)).map(({ status }) => status)).toEqual([200, 200]);
+        client.socket.destroy();
+      }
     });
 
     test("of a client that closes its side ends with an empty page; of one that goes away, nothing is left", async () => {

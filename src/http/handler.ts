@@ -156,6 +156,7 @@ const unreadable: Omit<Exchange, "id"> = {
     isAbandoned: false,
     onClientEnd: () => {},
     body: () => emptyBody,
+    dropBody: () => {},
   },
   target: { path: "", query: "" },
   route: undefined,

@@ -78,6 +78,7 @@ export class Polls {
     this.#take(key);
     const started = performance.now();
     const { siteWatch, admission } = this.#dependencies;
+    exchange.request.dropBody();
     const poll = new Poll(exchange, options, admission);
     this.#waiting.add(poll);
     const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);

@@ -27,6 +27,8 @@ export interface WireRequest {
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
   body(): MaybePromise<BodyBytes>;
+  /** Drops what has arrived of the body and what will arrive, for a request that waits and does not read it. `body` is not called then. */
+  dropBody(): void;
 }
 
 /**
@@ -80,5 +82,9 @@ export class IncomingRequest implements WireRequest {
 
   body(): MaybePromise<BodyBytes> {
     return this.#body ? this.#body.whole() : emptyBody;
+  }
+
+  dropBody(): void {
+    this.#body?.discard();
   }
 }
