@@ -39,7 +39,7 @@ export interface ColdSiteOptions {
 }
 
 /** Most records to pass over: of more, a page holds up others for longer than loading the site in slices does. */
-const maxOffset = 10_000;
+const maxOffset = 5000;
 
 /** What a look-up costs more than it would in memory, as the number of records that are loaded in that time. */
 const recordCost = 10;
