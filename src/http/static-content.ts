@@ -29,38 +29,48 @@ export function serveFile({ type, make, policy, isVersioned, isCompressed }: Ser
     Vary: "Accept-Encoding",
     ...(policy ? { "Content-Security-Policy": policy } : {}),
   };
-
-  function respond(exchange: Exchange, { bytes, digest, inCodings }: LoadedFile): MaybePromise<WireResponse> {
-    const accepted = exchange.request.headers.get("accept-encoding");
-    const coding = isCompressed ? undefined : chooseCoding(accepted, bytes.length);
-    const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };
-    if (isKnown(exchange.request.headers, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
-    const typed = { "Content-Type": type, ...tagged };
-    if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
-    const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
-    inCodings.set(coding, get);
-    return get().then((body) => toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }));
-  }
-
-  return (exchange: Exchange) => after(load(), (file) => respond(exchange, file));
+  return (exchange: Exchange) =>
+    after(load(), ({ bytes, digest, inCodings }) => {
+      const compress = (coding: ContentCoding) => {
+        const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
+        inCodings.set(coding, get);
+        return get();
+      };
+      return respond(exchange, { type, bytes, digest, headers, compress: isCompressed ? undefined : compress });
+    });
 }
 
 /** A text that was made for this request. @param vary the request header field that it depends on */
 export function serveMade(exchange: Exchange, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
   const bytes = Buffer.from(text);
-  const coding = chooseCoding(exchange.request.headers.get("accept-encoding"), bytes.length);
-  const tagged = {
+  const headers = {
     "Cache-Control": "public, no-cache",
     Vary: `${vary}, Accept-Encoding`,
     "Content-Security-Policy": pagePolicy,
-    ETag: [`"${shortDigest(bytes)}-${coding ?? "plain"}"`],
   };
-  if (isKnown(exchange.request.headers, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
-  const typed = { "Content-Type": type, ...tagged };
-  if (!coding) return toCacheableResponse(exchange, 200, bytes, typed);
   // It is not kept, so it is not worth the time that what never changes gets.
-  const body = compressed(new EncodedList([new ListPart(bytes)]), coding);
-  return after(body, (packed) => toCacheableResponse(exchange, 200, packed, { "Content-Encoding": coding, ...typed }));
+  const compress = (coding: ContentCoding) => compressed(new EncodedList([new ListPart(bytes)]), coding);
+  return respond(exchange, { type, bytes, digest: shortDigest(bytes), headers, compress });
+}
+
+interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
+  readonly type: string;
+  /** Besides those about its type, its tag and its coding. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its bytes in a content coding; undefined for content that is compressed already. */
+  readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
+}
+
+function respond(exchange: Exchange, { type, bytes, digest, headers, compress }: Content): MaybePromise<WireResponse> {
+  const sent = exchange.request.headers;
+  const coding = compress && chooseCoding(sent.get("accept-encoding"), bytes.length);
+  const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };
+  if (isKnown(sent, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+  const typed = { "Content-Type": type, ...tagged };
+  if (!compress || !coding) return toCacheableResponse(exchange, 200, bytes, typed);
+  return after(compress(coding), (body) =>
+    toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }),
+  );
 }
 
 function shortDigest(bytes: Uint8Array | string): string {

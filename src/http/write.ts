@@ -129,8 +129,8 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: ResourceRoute, i
 
 function toWrittenResponse(exchange: Exchange, route: ResourceRoute, outcome: Exclude<Outcome, Refused>): WireResponse {
   const { resource, format } = route;
-  const item = format.item(resource, toDeclared(resource, outcome.body));
-  const content = { type: format.contentType, body: documentOf(format, item) };
+  const body = documentOf(format, resource, toDeclared(resource, outcome.body));
+  const content = { type: format.contentType, body };
   const headers: Record<string, string | HeaderParts> =
     outcome.kind === "replayed" ? { "Idempotency-Replayed": "true" } : {};
   if (outcome.operation === "delete") return toResponse(exchange, 200, content, headers);

@@ -1,3 +1,5 @@
+import { withOwnMemory } from "./own-memory.ts";
+
 /**
  * Remembers what was computed from texts that clients send. When it is full, it forgets everything: clients send few different
  * texts, so it fills up only when one of them tries to.
@@ -26,15 +28,11 @@ export class BoundedCache<Value> {
 
   #add(key: string): Value {
     if (key.length > this.#maxKeyLength) return this.#make(key);
+    // A part of a header section would keep all of that in memory.
     const own = withOwnMemory(key);
     const value = this.#make(own);
     if (this.#values.size >= this.#maxEntries) this.#values.clear();
     this.#values.set(own, value);
     return value;
   }
-}
-
-/** A copy. As a part of a header section, the text would keep all of that in memory. Joined texts get their own memory when they are first read. */
-function withOwnMemory(text: string): string {
-  return text.charAt(0) + text.slice(1);
 }

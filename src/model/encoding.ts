@@ -23,8 +23,10 @@ export const storedEncoding: Encoding = {
   listEnd: "]",
 };
 
-/** A document with one record. @param item the record as an item of a list */
-export function documentOf({ documentStart }: Encoding, item: string): string {
+/** A record as a document. @param json as for `Encoding.item` */
+export function documentOf(encoding: Encoding, resource: Resource, json: string): string {
+  const { documentStart } = encoding;
+  const item = encoding.item(resource, json);
   // Even with an empty text, the runtime would make a joined text, and copy it to send it.
   return documentStart === "" ? item : documentStart + item;
 }

@@ -42,7 +42,6 @@ export class MemoryBudget {
 
   /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's. */
   noteUse(snapshot: Snapshot): readonly Snapshot[] {
-    if (this.#used.has(snapshot) && !this.#isDue) return none;
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
     if (!isNew && !this.#isDue) return none;

@@ -1,6 +1,7 @@
 // Responses and request bodies of a resource in a format. Their examples are the examples of the fields, encoded as the server encodes records.
 
 import type { Format } from "../../formats/format.ts";
+import { documentOf } from "../../model/encoding.ts";
 import type { Fields } from "../../model/field.ts";
 import type { Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
@@ -24,7 +25,7 @@ export function recordResponse(
   headers: readonly string[],
 ): Schema {
   const schema = ref("schemas", schemaName(resource, "whole"));
-  const example = toExample(format, documentOf(resource, format, exampleJson(resource)));
+  const example = toExample(format, documentOf(format, resource, exampleJson(resource)));
   return { description, headers: headerRefs(headers), content: contentOf(format, schema, example) };
 }
 
@@ -42,19 +43,19 @@ export function requestBody(resource: Resource, format: Format, form: Form, exam
 /** A request body that creates a record. */
 export function exampleNew(resource: Resource, format: Format): unknown {
   if (format.name === "json") return exampleValues(resource.fields);
-  return toExample(format, documentOf(resource, format, exampleJson(resource)).replace(` ID="1"`, ""));
+  return toExample(format, documentOf(format, resource, exampleJson(resource)).replace(` ID="1"`, ""));
 }
 
 /** A request body that changes one field of a record. */
 export function exampleChanges(resource: Resource, format: Format): unknown {
   const leaf = resource.leaves.find(({ keys }) => keys.length === 1);
   const changes = leaf && { [leaf.path]: `${leaf.field.example} Ltd` };
-  return toExample(format, documentOf(resource, format, JSON.stringify({ ID: 1, ...changes })));
+  return toExample(format, documentOf(format, resource, JSON.stringify({ ID: 1, ...changes })));
 }
 
 /** A request body with nothing but the ID of a record. */
 export function exampleId(resource: Resource, format: Format): unknown {
-  return toExample(format, documentOf(resource, format, '{"ID":1}'));
+  return toExample(format, documentOf(format, resource, '{"ID":1}'));
 }
 
 /** The `example` of a media type: a value in JSON, an indented text in XML. Tools show and send XML as it is. */
@@ -64,10 +65,6 @@ export function toExample({ name }: Format, text: string): unknown {
 
 export function contentOf({ contentType }: Format, schema: Schema, example: unknown): Schema {
   return { [mediaType(contentType)]: { schema, example } };
-}
-
-function documentOf(resource: Resource, format: Format, stored: string): string {
-  return format.documentStart + format.item(resource, stored);
 }
 
 export function exampleJson(resource: Resource): string {

@@ -10,7 +10,7 @@ export function toDocument(
   resource: Resource,
   encoding: Encoding,
 ): string | readonly (Uint8Array | ByteRange)[] {
-  if (!(record instanceof BlockRecord)) return documentOf(encoding, encoding.item(resource, record.json));
+  if (!(record instanceof BlockRecord)) return documentOf(encoding, resource, record.json);
   const item = record.block.encoded(encoding).range(record.index);
   return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
 }

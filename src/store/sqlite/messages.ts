@@ -1,6 +1,7 @@
 // The messages between the threads about a batch. Each is one string: a first line of JSON and then a line per JSON text,
 // which has no line breaks. Cloning the objects would take twice the time.
 
+import { withOwnMemory } from "../../lib/own-memory.ts";
 import type { Intent, Outcome, Refused, WriteResult } from "../../model/intent.ts";
 import { withId } from "../decide.ts";
 
@@ -44,7 +45,7 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
     if (meta.kind === "refused") return meta;
     const { kind, operation, id, epoch, revision } = meta;
     const intent = intents[index] as Intent;
-    const body = isNew(meta, intent) ? withId(id, intent.text) : copyOf(bodies[index] as string);
+    const body = isNew(meta, intent) ? withId(id, intent.text) : withOwnMemory(bodies[index] as string);
     if (kind !== "done") return { kind, operation, id, epoch, revision, body };
     return {
       kind,
@@ -61,12 +62,4 @@ export function decodeOutcomes(message: string, intents: readonly Intent[]): Out
 /** Whether it created a record, whose body is then the text of the intent and the ID. */
 function isNew({ kind }: { readonly kind: string }, { operation }: Intent): boolean {
   return kind === "done" && operation === "create";
-}
-
-/**
- * A copy of the JSON object. As a part of the message, it would keep the whole message in memory. Joined texts get their own
- * memory when they are first read.
- */
-function copyOf(part: string): string {
-  return `{${part.slice(1)}`;
 }
