@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { findings } from "../support/axe.ts";
-import { openPage } from "../support/browser.ts";
+import { drawn, openPage } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
 import { useShopPage } from "../support/use-console.ts";
@@ -22,9 +22,10 @@ const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
 /** What axe finds in what is open; in dark colours, only where they are too much alike. */
 async function findingsInBoth(shown: Page): Promise<string[]> {
   // Menus are no part of the page's regions.
+  await drawn(shown);
   const light = (await findings(shown, undefined, above)).filter((finding) => !finding.startsWith("region:"));
   await shown.emulateMedia({ colorScheme: "dark" });
-  await shown.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  await drawn(shown);
   const dark = await findings(shown, ["color-contrast"], above);
   await shown.emulateMedia({ colorScheme: "light" });
   return [...light, ...dark.map((finding) => `dark: ${finding}`)];
@@ -74,7 +75,7 @@ test("a change to undo", async () => {
     .first()
     .click();
   await view.button("Undo").first().click();
-  await dialog().waitFor();
+  await dialog().locator("[type=submit]:enabled").waitFor();
   expect(await findingsInBoth(page)).toEqual([]);
   await page.keyboard.press("Escape");
 });

@@ -100,6 +100,7 @@ describe("a change of someone else in between", () => {
     expect(await view.field(/^Name/).inputValue()).toBe("Zeta of anna");
     await page.keyboard.press("Escape");
     await view.button("Discard").click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 
   test("stays when one discards what one has typed", async () => {

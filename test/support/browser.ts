@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
-import { type Browser, type Page, chromium as playwright } from "playwright-core";
+import { type Browser, type Page, chromium as playwright, type Request } from "playwright-core";
 
 /** A page and its errors. */
 export interface Watched {
@@ -13,6 +13,8 @@ export interface Watched {
   readonly errors: string[];
   /** Requests of the page to other hosts. */
   readonly strangers: string[];
+  /** Requests without an end so far. */
+  readonly underWay: ReadonlySet<Request>;
 }
 
 /** Starts the browser without its sandbox, so that it also runs as root. */
@@ -51,13 +53,26 @@ export async function openPage(
   const page = await context.newPage();
   const errors: string[] = [];
   const strangers: string[] = [];
+  const underWay = new Set<Request>();
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("request", (request) => {
+    underWay.add(request);
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
   });
-  return { page, errors, strangers };
+  for (const end of ["requestfinished", "requestfailed"] as const)
+    page.on(end as "requestfinished", (request) => void underWay.delete(request));
+  return { page, errors, strangers, underWay };
+}
+
+const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
+const idle = "new Promise((done) => requestIdleCallback(() => requestIdleCallback(done)))";
+
+/** Waits until the page has drawn what it knows. A frame is not enough: React renders a change of the address in parts. */
+export async function drawn(page: Page): Promise<void> {
+  await page.evaluate(nextFrame);
+  await page.evaluate(idle);
 }

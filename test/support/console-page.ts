@@ -1,8 +1,8 @@
 // The console in a real browser, with an operator who is signed in.
 
 import { expect } from "bun:test";
-import type { Browser, Locator, Page } from "playwright-core";
-import { openPage, type Watched } from "./browser.ts";
+import type { Browser, Locator } from "playwright-core";
+import { drawn, openPage, type Watched } from "./browser.ts";
 import type { TestConsole } from "./console.ts";
 
 export interface View {
@@ -48,13 +48,13 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
     ...watched,
     async show(path) {
       await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
-      await settled(page);
+      await settled(watched);
     },
     async follow(item) {
       const isPhone = width < 600;
       if (isPhone) await page.getByRole("button", { name: "Open menu" }).click();
       await page.getByRole("menuitem", { name: item, exact: true }).click();
-      await settled(page);
+      await settled(watched);
     },
     button: (name) => page.getByRole("button", { name }),
     field: (name) => page.getByRole("textbox", { name }),
@@ -69,9 +69,8 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
 }
 
 /** Waits until no request is under way, and nothing turns. */
-async function settled(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  // What follows a change of the address comes with the next picture.
-  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+async function settled({ page, underWay }: Watched): Promise<void> {
+  do await drawn(page);
+  while (underWay.size > 0);
   await page.locator("[role=progressbar]").first().waitFor({ state: "hidden" });
 }
