@@ -58,7 +58,7 @@ test("the history of a record is found behind many later changes", async () => {
   await view.show("shop/brands/1");
   await page.getByRole("tab", { name: "History" }).click();
   await page.getByRole("button", { name: /^Created the brand Acme/ }).waitFor();
-}, 30_000);
+}, 60_000);
 
 test("times and numbers are in the language of the texts, whatever the browser's", async () => {
   await view.show("shop/history");
@@ -66,7 +66,7 @@ test("times and numbers are in the language of the texts, whatever the browser's
   const times = await page.locator("time").allInnerTexts();
   expect(times.length).toBeGreaterThan(0);
   expect(times.filter((time) => !/^(this minute|1 minute ago)$/.test(time))).toEqual([]);
-}, 30_000);
+}, 60_000);
 
 test.each([
   ["desktop", 1280],
@@ -87,7 +87,7 @@ test.each([
     expect(await isTooWide()).toBe(false);
     await page.setViewportSize({ width: 1280, height: 800 });
   },
-  30_000,
+  60_000,
 );
 
 test("a new key is not called copied when the browser has not copied it", async () => {
@@ -110,7 +110,7 @@ test("a new key is not called copied when the browser has not copied it", async 
     .click();
   await page.getByRole("dialog", { name: "Revoke the key “warehouse till”" }).waitFor();
   await page.keyboard.press("Escape");
-}, 30_000);
+}, 60_000);
 
 test("columns of the same name are told, and rows that were left out are not forgotten without a question", async () => {
   await view.show("shop/import");
@@ -123,7 +123,7 @@ test("columns of the same name are told, and rows that were left out are not for
   await page.getByRole("dialog", { name: "Discard your changes?" }).getByRole("button", { name: "Cancel" }).click();
   expect(await page.getByLabel("Import row 2").isChecked()).toBe(false);
   await page.getByLabel("Import row 2").check();
-}, 30_000);
+}, 60_000);
 
 test("an import that was left is offered on the page, and one that has ended says where its rows are", async () => {
   await view.show("shop/keys");
@@ -134,4 +134,4 @@ test("an import that was left is offered on the page, and one that has ended say
   await view.show("shop/import?id=none");
   await page.getByText("What it has stored is in the history").waitFor();
   expect(view.errors.splice(missing)).toEqual([expect.stringContaining("404")]);
-}, 30_000);
+}, 60_000);

@@ -69,7 +69,8 @@ export async function openPage(
 }
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
-const idle = "new Promise((done) => requestIdleCallback(() => requestIdleCallback(done)))";
+// A busy machine may leave no time in which the page is idle.
+const idle = `new Promise((done) => requestIdleCallback(() => requestIdleCallback(done, { timeout: 1000 }), { timeout: 1000 }))`;
 
 /** Waits until the page has drawn what it knows. A frame is not enough: React renders a change of the address in parts. */
 export async function drawn(page: Page): Promise<void> {
