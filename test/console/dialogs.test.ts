@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { findings } from "../support/axe.ts";
-import { drawn, openPage } from "../support/browser.ts";
+import { drawn, openPage, type Watched } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
 import { useShopPage } from "../support/use-console.ts";
@@ -20,9 +20,9 @@ useShopPage((opened) => {
 const above = ":is(.MuiModal-root, .MuiPopper-root):not([aria-hidden=true])";
 
 /** What axe finds in what is open; in dark colours, only where they are too much alike. */
-async function findingsInBoth(shown: Page): Promise<string[]> {
+async function findingsInBoth({ page: shown, settled }: Pick<Watched, "page" | "settled">): Promise<string[]> {
+  await settled();
   // Menus are no part of the page's regions.
-  await drawn(shown);
   const light = (await findings(shown, undefined, above)).filter((finding) => !finding.startsWith("region:"));
   await shown.emulateMedia({ colorScheme: "dark" });
   await drawn(shown);
@@ -63,7 +63,7 @@ test.each(opened)("%s", async (_, path, open, role = "dialog") => {
   await open();
   const shown = page.locator(`${above} [role=${role}]`).last();
   await shown.waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
   await page.keyboard.press("Escape");
   await shown.waitFor({ state: "hidden" });
 });
@@ -76,8 +76,9 @@ test("a change to undo", async () => {
     .click();
   await view.button("Undo").first().click();
   await dialog().locator("[type=submit]:enabled").waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
   await page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "hidden" });
 });
 
 test("a form that is left, a conflict, and the notification", async () => {
@@ -85,17 +86,17 @@ test("a form that is left, a conflict, and the notification", async () => {
   await view.field(/^Name/).fill("Barn Owl of anna");
   await page.keyboard.press("Escape");
   await page.getByRole("dialog", { name: "Discard your changes?" }).waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
   await view.button("Cancel").click();
   const ben = await server.signIn("ben");
   await ben.call("PATCH", "/sites/shop/records/brands/2", { Name: "Barn Owl of ben" });
   await view.button("Save").click();
   await page.getByRole("radio").first().waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
   await view.button("Save the chosen values").click();
   await page.getByRole("alert").getByText("Saved").waitFor();
   await view.field(/^Name/).waitFor({ state: "hidden" });
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
 });
 
 test("a new key that is shown once", async () => {
@@ -103,8 +104,9 @@ test("a new key that is shown once", async () => {
   await view.button("New key").click();
   await view.button("Create").click();
   await view.field("Try it").waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  expect(await findingsInBoth(view)).toEqual([]);
   await view.button("Done").click();
+  await dialog().waitFor({ state: "hidden" });
 });
 
 test("the end of the session", async () => {
@@ -112,17 +114,19 @@ test("the end of the session", async () => {
   await call("DELETE", "/sessions");
   await page.evaluate("location.assign('#/shop/history')");
   await page.getByRole("dialog", { name: "Your session has ended" }).waitFor();
-  expect(await findingsInBoth(page)).toEqual([]);
+  // The page below waits until someone has signed in.
+  expect(await findingsInBoth({ page, settled: () => drawn(page) })).toEqual([]);
 });
 
 test("the page that asks to sign in, also with a link that was used", async () => {
-  const { page: other } = await openPage(browser, server.adminUrl, 375, 740);
+  const watched = await openPage(browser, server.adminUrl, 375, 740);
+  const { page: other } = watched;
   await other.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await other.goto(server.adminUrl);
   await other.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(await findingsInBoth(other)).toEqual([]);
+  expect(await findingsInBoth(watched)).toEqual([]);
   await other.goto(`${server.adminUrl}/#sign-in=${"x".repeat(32)}`);
   await other.getByRole("alert").waitFor();
-  expect(await findingsInBoth(other)).toEqual([]);
+  expect(await findingsInBoth(watched)).toEqual([]);
   await other.context().close();
 });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { signOutEverywhere } from "../../src/operator/operators.ts";
+import { waitFor } from "../support/command.ts";
 import type { ConsoleClient } from "../support/console.ts";
 import { type ConsolePage, openConsole } from "../support/console-page.ts";
 import { type ShopPage, useShopPage } from "../support/use-console.ts";
@@ -35,11 +36,15 @@ async function numberOf(name: string): Promise<number> {
 const dialog = () => page.getByRole("dialog").last();
 const notice = (text: string) => page.getByRole("alert").getByText(text);
 
-/** Saves, and waits until the form has closed. */
+/** Waits until the form has closed, which it does once it is saved. The notice alone may be that of the change before. */
+async function saved(text: "Saved" | "Created"): Promise<void> {
+  await view.field(/^Name/).waitFor({ state: "hidden" });
+  await notice(text).waitFor();
+}
+
 async function save(button = "Save"): Promise<void> {
   await view.button(button).click();
-  await notice("Saved").waitFor();
-  await view.field(/^Name/).waitFor({ state: "hidden" });
+  await saved("Saved");
 }
 
 describe("a change of someone else in between", () => {
@@ -108,9 +113,10 @@ describe("a change of someone else in between", () => {
     await view.button("Save").click();
     await view.button("Discard mine").click();
     await page.getByRole("heading", { name: "Beta of ben" }).waitFor();
-    expect(await view.field(/^Name/).inputValue()).toBe("Beta of ben");
+    await waitFor(async () => (await view.field(/^Name/).inputValue()) === "Beta of ben", "the name of ben");
     expect((await brandOf(id)).Name).toBe("Beta of ben");
     await view.button("Close").click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
   });
 });
 
@@ -131,7 +137,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     },
     "Save",
     async () => {
-      await notice("Saved").waitFor();
+      await saved("Saved");
       expect(await numberOf("Gamma of anna")).toBe(1);
     },
   ],
@@ -143,7 +149,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     },
     "Save",
     async () => {
-      await notice("Created").waitFor();
+      await saved("Created");
       expect(await numberOf("Theta")).toBe(1);
     },
   ],
@@ -158,7 +164,7 @@ const edits: [name: string, edit: () => Promise<void>, send: string, done: () =>
     async () => {
       expect(await view.field("Key").inputValue()).toMatch(/^sfk_/);
       await view.button("Done").click();
-      expect(await page.getByRole("cell", { name: "after the session" }).count()).toBe(1);
+      await page.getByRole("cell", { name: "after the session" }).waitFor();
     },
   ],
   [
@@ -239,7 +245,7 @@ describe("a response that is lost", () => {
     await notice("cannot be reached").first().waitFor();
     await backAgain();
     await view.button("Save").click();
-    await notice("Created").waitFor();
+    await saved("Created");
     expect(await numberOf("Lost and found")).toBe(1);
   });
 
@@ -261,21 +267,31 @@ describe("a response that is lost", () => {
 
 test("a slow network shows that it is loading, and a second click sends nothing more", async () => {
   const sent: string[] = [];
+  let held = Promise.resolve();
   await page.route("**/operator/sites/**", async (route) => {
     if (route.request().method() !== "GET") sent.push(route.request().method());
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await held;
     await route.continue();
   });
-  await page.evaluate("location.assign('#/shop/history')");
-  await page.getByRole("progressbar").first().waitFor();
+  /** Does something while no request gets through, and lets them through then. */
+  const meanwhile = async (act: () => Promise<void>) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    await act();
+    resolve();
+  };
+  await meanwhile(async () => {
+    await page.evaluate("location.assign('#/shop/history')");
+    await page.getByRole("progressbar").first().waitFor();
+  });
   await view.show("shop/brands/create");
   await view.field(/^Name/).fill("Twice clicked");
-  await view.button("Save").dblclick();
-  await notice("Created").waitFor();
+  await meanwhile(() => view.button("Save").dblclick());
+  await saved("Created");
   await view.show("shop/keys");
   await view.button("New key").click();
   await view.field("Purpose").fill("twice");
-  await view.button("Create").dblclick();
+  await meanwhile(() => view.button("Create").dblclick());
   await view.button("Done").click();
   await page.unroute("**/operator/sites/**");
   expect(sent).toEqual(["POST", "POST"]);
@@ -296,15 +312,17 @@ test("an operator who signs out in one tab is asked in the other, where what was
   await other.locator("#main-content").waitFor();
   await other.close();
   await page.evaluate("dispatchEvent(new Event('focus'))");
-  await notice("Created").waitFor();
+  await saved("Created");
   expect(await numberOf("In two tabs")).toBe(1);
 });
 
 test("an operator of one site sees that one only, also at addresses that are typed", async () => {
   const dora = await openConsole(browser, server, { operator: "dora", sites: ["outlet"] });
-  expect(new URL(dora.page.url()).hash).toStartWith("#/outlet");
+  await dora.page.waitForURL(/#\/outlet/);
+  await dora.page.getByRole("menuitem", { name: "Shops" }).waitFor();
   expect(await dora.page.getByRole("menuitem", { name: "Operators" }).count()).toBe(0);
   await dora.page.getByRole("combobox", { name: "Shop" }).click();
+  await dora.page.getByRole("option").first().waitFor();
   expect(await dora.page.getByRole("option").allInnerTexts()).toEqual(["outlet"]);
   await dora.page.keyboard.press("Escape");
   for (const path of Object.values(server.pages)) {
@@ -341,13 +359,14 @@ describe.each([
     await page.getByLabel("Name, account number, code or ID").fill(name);
     await page.getByRole("link", { name: `${name} shop · brand ${id} · Name` }).click();
     await page.getByRole("heading", { name, exact: true }).waitFor();
-    expect(await page.title()).toStartWith(name);
-    expect(await view.field(/^Name/).inputValue()).toBe(name);
+    await waitFor(async () => (await page.title()).startsWith(name), "the title");
+    await waitFor(async () => (await view.field(/^Name/).inputValue()) === name, "the name");
     const file = await ben.call("GET", `${brandsPath}/export?format=csv`);
     expect(file.text).toContain(name);
     await view.button("Delete").click();
     await dialog().getByText(name).first().waitFor();
     await page.getByRole("button", { name: "Confirm" }).click();
+    await view.field(/^Name/).waitFor({ state: "hidden" });
     await notice("deleted").waitFor();
     expect((await ben.call("GET", `${brandsPath}/${id}`)).status).toBe(404);
     expect(alerts).toBe(0);

@@ -102,6 +102,8 @@ describe.each([
     const id = await addLocation(`Leeds ${place}`, "0113 496 0000");
     await view.follow("Locations");
     await view.field("Search").fill(place);
+    await view.page.waitForURL(/filter=/);
+    await view.settled();
     await view.page.getByText(`Leeds ${place}`).first().click();
     await view.field("Daytime").fill("0113 496 0001");
     await view.button("Save").click();

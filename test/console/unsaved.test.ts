@@ -12,7 +12,10 @@ useShopPage((opened) => {
 });
 
 const question = () => page.getByRole("dialog", { name: "Discard your changes?" });
-const answer = (name: string) => question().getByRole("button", { name }).click();
+async function answer(name: string): Promise<void> {
+  await question().getByRole("button", { name }).click();
+  await question().waitFor({ state: "hidden" });
+}
 
 /** A form: its page, the button that opens it, and a field. */
 const forms: [name: string, path: string, opener: string | undefined, field: RegExp][] = [
@@ -52,6 +55,7 @@ describe.each(forms)("the form of %s", (_, path, opener, field) => {
     await answer("Cancel");
     await page.goBack();
     await answer("Cancel");
+    await page.waitForURL(url);
     const [closing] = await Promise.all([page.waitForEvent("dialog"), page.close({ runBeforeUnload: true })]);
     expect(closing.type()).toBe("beforeunload");
     await closing.dismiss();

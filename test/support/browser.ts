@@ -13,8 +13,8 @@ export interface Watched {
   readonly errors: string[];
   /** Requests of the page to other hosts. */
   readonly strangers: string[];
-  /** Requests without an end so far. */
-  readonly underWay: ReadonlySet<Request>;
+  /** Waits until no request is under way, the page has drawn what came of the last one, and nothing turns. */
+  settled(): Promise<void>;
 }
 
 /** Starts the browser without its sandbox, so that it also runs as root. */
@@ -54,6 +54,7 @@ export async function openPage(
   const errors: string[] = [];
   const strangers: string[] = [];
   const underWay = new Set<Request>();
+  let ended = 0;
   page.on("console", (message) => {
     if (message.type() === "error") errors.push(message.text());
   });
@@ -64,8 +65,19 @@ export async function openPage(
     if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
   });
   for (const end of ["requestfinished", "requestfailed"] as const)
-    page.on(end as "requestfinished", (request) => void underWay.delete(request));
-  return { page, errors, strangers, underWay };
+    page.on(end as "requestfinished", (request) => {
+      underWay.delete(request);
+      ended++;
+    });
+  async function settled(): Promise<void> {
+    let before: number;
+    do {
+      before = ended;
+      await drawn(page);
+    } while (underWay.size > 0 || ended > before);
+    await page.locator("[role=progressbar]").first().waitFor({ state: "hidden" });
+  }
+  return { page, errors, strangers, settled };
 }
 
 const nextFrame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";

@@ -2,7 +2,7 @@
 
 import { expect } from "bun:test";
 import type { Browser, Locator } from "playwright-core";
-import { drawn, openPage, type Watched } from "./browser.ts";
+import { openPage, type Watched } from "./browser.ts";
 import type { TestConsole } from "./console.ts";
 
 export interface View {
@@ -38,7 +38,7 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
   const { width = 1280, height = 800, locale, operator = "anna", sites = [] } = view;
   await server.addOperator(operator, sites).catch(() => {});
   const watched = await openPage(browser, server.adminUrl, width, height, locale);
-  const { page } = watched;
+  const { page, settled } = watched;
   // For a busy machine: less than the time limit of a test, so that the error names what was awaited.
   page.setDefaultTimeout(20_000);
   await page.emulateMedia({ colorScheme: view.colorScheme ?? "light", reducedMotion: "reduce" });
@@ -48,13 +48,13 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
     ...watched,
     async show(path) {
       await page.evaluate(`location.assign(${JSON.stringify(`#/${path}`)})`);
-      await settled(watched);
+      await settled();
     },
     async follow(item) {
       const isPhone = width < 600;
       if (isPhone) await page.getByRole("button", { name: "Open menu" }).click();
       await page.getByRole("menuitem", { name: item, exact: true }).click();
-      await settled(watched);
+      await settled();
     },
     button: (name) => page.getByRole("button", { name }),
     field: (name) => page.getByRole("textbox", { name }),
@@ -66,11 +66,4 @@ export async function openConsole(browser: Browser, server: TestConsole, view: V
       expect(pageWidth).toBeLessThanOrEqual(width);
     },
   };
-}
-
-/** Waits until no request is under way, and nothing turns. */
-async function settled({ page, underWay }: Watched): Promise<void> {
-  do await drawn(page);
-  while (underWay.size > 0);
-  await page.locator("[role=progressbar]").first().waitFor({ state: "hidden" });
 }
