@@ -5,6 +5,7 @@ import { readConfig } from "../src/config.ts";
 import { toMetricsText } from "../src/lib/metric-samples.ts";
 import { type Running, start } from "../src/start.ts";
 import { loadSite } from "../src/store/load-site.ts";
+import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 import { call, startTestServer, type TestResponse, type TestServer } from "./support/server.ts";
@@ -113,8 +114,7 @@ for (const kind of engines) {
       for (const { get } of [ample, scarce])
         for (let turn = 0; turn < 300; turn++) expect((await get("brands/1.json")).json.ID).toBe(1);
       // No request waits for the load.
-      for (let wait = 0; wait < 50 && (await ample.sitesInMemory()) < 2; wait++) await Bun.sleep(20);
-      expect(await ample.sitesInMemory()).toBe(2);
+      await waitFor(async () => (await ample.sitesInMemory()) === 2, "the load");
       expect(await scarce.sitesInMemory()).toBe(1);
     });
 
@@ -125,13 +125,10 @@ for (const kind of engines) {
       expect((await first.get("brands.json?limit=1")).headers.get("x-total-count")).toBe("480");
       expect(await first.sitesInMemory()).toBe(2);
       // It is stored while no request waits for it.
-      for (let wait = 0; wait < 50; wait++) {
-        const [row] = (await kind.select(writer.database, "select live from sites where id > 0")) as {
-          live: unknown;
-        }[];
-        if (row?.live) break;
-        await Bun.sleep(20);
-      }
+      await waitFor(async () => {
+        const [row] = await kind.select(writer.database, "select live from sites where id > 0");
+        return (row as { live: unknown } | undefined)?.live;
+      }, "the number of records");
       const second = await startReader();
       expect((await second.get("brands.json?limit=1")).headers.get("x-total-count")).toBe("480");
       expect(await second.sitesInMemory()).toBe(1);

@@ -75,7 +75,7 @@ for (const kind of engines) {
       );
       for (let i = 0; i < 10; i++) expect(await engine.commit([named(2, `old 2.${i}`, now)])).toMatchObject([{}]);
       for (let tries = 0; (await kept()).some((name) => /^old [13]/.test(name) && name !== "old 1.0"); tries++) {
-        if (tries === 200) throw new Error("they were not forgotten");
+        if (tries === 400) throw new Error("they were not forgotten");
         await Bun.sleep(50);
       }
       await Promise.all(forgetting.map(({ stop }) => stop()));

@@ -10,6 +10,7 @@ import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
+import { waitFor } from "./support/command.ts";
 import { createIntent } from "./support/intents.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";
 
@@ -48,17 +49,23 @@ async function get({ url }: ServerProcess, query: string) {
   return { status: response.status, json: (await response.json()) as any };
 }
 
+/** Waits until so many requests wait. */
+async function waiting({ adminUrl }: ServerProcess, count: number): Promise<void> {
+  const text = async () => (await fetch(`${adminUrl}/metrics`, { headers: { Connection: "close" } })).text();
+  await waitFor(async () => (await text()).includes(`\nstorefront_polls_waiting ${count}\n`), `${count} that wait`);
+}
+
 test("a worker that is replaced ends its polls with an empty page, and clients go on with its successor", async () => {
-  const running = await start({ WORKERS: "2" });
+  const running = await start({ WORKERS: "2", ADMIN: "127.0.0.1:0" });
   const since = (await get(running, "since=now")).json.Next;
   const polls = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
-  await Bun.sleep(500);
+  await waiting(running, polls.length);
   process.kill(running.pid, "SIGHUP");
   expect(await Promise.all(polls)).toEqual(
     polls.map(() => ({ status: 200, json: { Changes: [], Next: since, More: false } })),
   );
   const again = Array.from({ length: 20 }, () => get(running, `since=${since}&wait=55`));
-  await Bun.sleep(500);
+  await waiting(running, again.length);
   await engine.commit([createIntent({ site })]);
   // Some may have been with the second worker when that was replaced.
   const pages = await Promise.all(again);
@@ -67,10 +74,10 @@ test("a worker that is replaced ends its polls with an empty page, and clients g
 });
 
 test("the end of the server ends its polls with an empty page, soon", async () => {
-  const running = await start();
+  const running = await start({ ADMIN: "127.0.0.1:0" });
   const since = (await get(running, "since=now")).json.Next;
   const polls = Array.from({ length: 200 }, () => get(running, `since=${since}&wait=55`));
-  await Bun.sleep(500);
+  await waiting(running, polls.length);
   const started = performance.now();
   expect(await running.end()).toBe(0);
   expect(performance.now() - started).toBeLessThan(8000);

@@ -99,7 +99,7 @@ describe.each(engines)("a poll on $name", (kind) => {
 
     test("waits on after changes that it does not want, and its Next moves past them", async () => {
       const since = await now();
-      const [short, long] = [1, 20].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
+      const [short, long] = [3, 20].map((wait) => get(`since=${since}&resource=orderstatuses&wait=${wait}`)) as [
         ReturnType<typeof get>,
         ReturnType<typeof get>,
       ];
@@ -135,9 +135,9 @@ describe.each(engines)("a poll on $name", (kind) => {
     test("has no page when its key has expired meanwhile, also after the clock has jumped", async () => {
       const key = await server.issueKey({ expiresAt: clock + 60_000 });
       const since = await now();
-      const atDeadline = get(`since=${since}&wait=1`, { key });
+      const atDeadline = get(`since=${since}&wait=3`, { key });
       const woken = get(`since=${since}&wait=20`, { key });
-      const valid = get(`since=${since}&wait=2`);
+      const valid = get(`since=${since}&wait=20`);
       await waiting(3);
       clock += 3_600_000;
       expect((await atDeadline).status).toBe(401);

@@ -153,7 +153,7 @@ function create(site: number, name: string): Intent {
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await isTrue()); tries++) {
-    if (tries === 100) throw new Error("it did not happen");
+    if (tries === 400) throw new Error("it did not happen");
     await Bun.sleep(50);
   }
 }

@@ -7,6 +7,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { tables } from "../src/store/tables.ts";
+import { waitFor } from "./support/command.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
 import { startTestServer } from "./support/server.ts";
@@ -19,8 +20,7 @@ let statements: string[];
 beforeAll(async () => {
   server = await startPostgres({ settings: { log_statement: "all", log_line_prefix: "%a:" } });
   await useEverything(await server.createDatabase());
-  await Bun.sleep(200);
-  statements = statementsIn(server.log());
+  statements = statementsIn(await logged());
 });
 afterAll(() => server.remove());
 
@@ -74,10 +74,7 @@ test("every key of every table leads with the site, or is the table's only one",
 
 test("requests that arrive together share the question whether anything has changed", async () => {
   const shop = await startTestServer({ settings: { DATABASE: await server.createDatabase() } });
-  const asked = async () => {
-    await Bun.sleep(100);
-    return server.log().split("select id, revision, epoch from sites where id in").length;
-  };
+  const asked = async () => (await logged()).split("select id, revision, epoch from sites where id in").length;
   const before = await asked();
   const responses = await Promise.all(Array.from({ length: 256 }, () => shop.call("GET", "/restapi/brands.json")));
   expect(responses.every(({ status }) => status === 200)).toBe(true);
@@ -86,6 +83,14 @@ test("requests that arrive together share the question whether anything has chan
   expect(questions).toBeLessThan(64);
   await shop.stop();
 });
+
+/** What the server has logged so far, which comes by a pipe. */
+async function logged(): Promise<string> {
+  const mark = `select '${crypto.randomUUID()}'`;
+  await server.run(mark);
+  await waitFor(() => server.log().includes(mark), "the log");
+  return server.log();
+}
 
 /** Does everything that the program does with a database. */
 async function useEverything(url: string): Promise<void> {

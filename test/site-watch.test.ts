@@ -205,13 +205,13 @@ describe("an engine", () => {
     watch = new SiteWatch(engine);
     for (let site = 1; site <= 10_000; site++) watch.watch(site, known, () => {});
     state.cost = 1;
-    for (const end = performance.now() + 2000; performance.now() < end; ) {
+    const begun = performance.now();
+    while (state.reads <= 2 * 50) {
       state.report();
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // 50 reads of 1 ms for a look, and then a pause of 500 ms.
-    expect(state.reads).toBeLessThanOrEqual(5 * 50);
-    expect(state.reads).toBeGreaterThan(50);
+    // 50 reads of 1 ms for a look, and then a pause of about 500 ms; longer when a busy machine takes longer for the look.
+    expect(performance.now() - begun).toBeGreaterThan(2 * 400);
     expect(state.sitesRead / state.reads).toBeLessThanOrEqual(200);
   });
 

@@ -183,15 +183,18 @@ describe("without --access-log", () => {
       [foreign, "GET", 403, "of another site", foreign.slice(0, 12)],
       [reader, "POST", 403, "read-only", reader.slice(0, 12)],
     ];
+    const begun = performance.now();
     for (const [sent, method, status] of cases) {
       const body = method === "POST" ? { body: '{"Name":"a"}' } : {};
       const response = await fetch(url, { method, ...body, headers: sent === undefined ? {} : { "X-API-AUTH": sent } });
       expect(response.status).toBe(status);
     }
-    for (let n = 0; n < 3; n++) await fetchWithKey(url, limited);
+    const isSameSecond = performance.now() - begun < 1000;
+    while ((await fetchWithKey(url, limited)).status !== 429);
     await end(server);
     const lines = logged(server, "key refused");
     // One line a second for each cause; the two malformed keys have the same.
+    if (!isSameSecond && lines[2]?.refused === "malformed") lines.splice(2, 1);
     const expected = cases.filter((_, index) => index !== 2);
     expect(lines.slice(0, -1).map((line) => [line.method, line.status, line.refused, line.key])).toEqual(
       expected.map(([, method, status, refused, shown]) => [method, status, refused, shown]),

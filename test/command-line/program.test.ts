@@ -6,7 +6,7 @@ import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { loadCommands } from "../../src/commands/load.ts";
 import { createProgram } from "../../src/commands/program.ts";
-import { openWorkshop, useWorkshop, type Workshop } from "../support/command.ts";
+import { openWorkshop, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 
 const { commit } = readBuild();
@@ -189,8 +189,7 @@ test("a server that npm started ends when npm is ended", async () => {
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   child.kill("SIGTERM");
   const isGone = async () => (await fetch(`${url}/healthz`).catch(() => undefined)) === undefined;
-  for (let i = 0; i < 50 && !(await isGone()); i++) await Bun.sleep(100);
-  expect(await isGone()).toBe(true);
+  await waitFor(isGone, "its end");
 });
 
 async function addressIn(output: ReadableStream<Uint8Array>): Promise<string | undefined> {

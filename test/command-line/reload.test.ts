@@ -42,7 +42,7 @@ describe.each(engines)("SIGHUP on $name", (kind) => {
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0"]);
     const before = childrenOf(server.pid);
     const load = Bun.spawn([node, loadClient, `${server.url}/readyz`, "4", "2"], { stdin: "pipe", stdout: "pipe" });
-    await Bun.sleep(500);
+    await waitFor(async () => (await servedRequests(server)) > 100, "the load");
     await reload(server, /replaced 3 processes/);
     load.stdin.end();
     const { kept, fresh, closes, failures } = (await new Response(load.stdout).json()) as LoadCounts;
@@ -277,7 +277,7 @@ function isAlive(pid: number): boolean {
 
 /** All requests that the metrics count. */
 async function servedRequests({ adminUrl }: Served): Promise<number> {
-  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+  const text = await (await fetch(`${adminUrl}/metrics`, once)).text();
   const counts = text.matchAll(/^storefront_http_requests_total\{.*\} (\d+)$/gm);
   return [...counts].reduce((total, [, count]) => total + Number(count), 0);
 }

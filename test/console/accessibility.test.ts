@@ -1,11 +1,14 @@
 // Every page of the console for people who use a keyboard or a screen reader: axe finds nothing, in any size and colour scheme.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { findings } from "../support/axe.ts";
 import { openBrowser } from "../support/browser.ts";
 import { desktop, openConsole, phone } from "../support/console-page.ts";
 import { startShop } from "../support/console-shop.ts";
+
+// axe is most of the work, for which a busy machine takes its time.
+setDefaultTimeout(180_000);
 
 let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;

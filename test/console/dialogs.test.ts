@@ -1,12 +1,15 @@
 // What opens over a page, for people who use a keyboard or a screen reader: axe finds nothing, in either colour scheme, and Escape closes it.
 
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { findings } from "../support/axe.ts";
 import { drawn, openPage, type Watched } from "../support/browser.ts";
 import type { TestConsole } from "../support/console.ts";
 import type { ConsolePage } from "../support/console-page.ts";
 import { useShopPage } from "../support/use-console.ts";
+
+// axe is most of the work, for which a busy machine takes its time.
+setDefaultTimeout(180_000);
 
 let server: TestConsole;
 let browser: Browser;

@@ -96,11 +96,11 @@ test("on a phone, the list of pages opens, has no fault, and closes by Escape", 
   expect(await current.isVisible()).toBe(true);
   expect(await findings(page)).toEqual([]);
   await page.keyboard.press("Escape");
-  expect(await current.isVisible()).toBe(false);
+  await current.waitFor({ state: "hidden" });
   await page.goto(`${server.url}/docs`);
   await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("link", { name: "Delete a brand", exact: true }).click();
-  expect(await page.locator("#side").isVisible()).toBe(false);
-  expect(page.url()).toEndWith("/docs#deleteBrand");
+  await page.locator("#side").waitFor({ state: "hidden" });
+  await page.waitForURL(/\/docs#deleteBrand$/);
   await context.close();
 });

@@ -43,9 +43,9 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
   let child: ChildProcess | undefined;
   let said = "";
 
-  /** Starts the server; again while processes of one that was killed have not ended, for at most 10 s. */
+  /** Starts the server; again while processes of one that was killed have not ended, for at most 30 s. */
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
-    for (const giveUpAt = Date.now() + 10_000; ; await Bun.sleep(100)) {
+    for (const giveUpAt = Date.now() + 30_000; ; await Bun.sleep(100)) {
       const start = said.length;
       try {
         return await launch(settings);

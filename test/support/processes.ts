@@ -5,6 +5,8 @@ import type { ConfigSources } from "../../src/config.ts";
 
 export interface ServerProcess {
   readonly url: string;
+  /** With `ADMIN` in its settings. */
+  readonly adminUrl: string | undefined;
   readonly pid: number;
   /** Ends it with `signal`, by default SIGTERM, and returns its exit status. */
   end(signal?: NodeJS.Signals): Promise<number>;
@@ -57,13 +59,15 @@ export async function startProcess(settings: ConfigSources): Promise<ServerProce
   const onExit = () => void child.kill("SIGKILL");
   process.on("exit", onExit);
   void child.exited.then(() => process.off("exit", onExit));
-  const url = await addressIn(child.stdout);
+  const addresses = settings.ADMIN ? /listens on (\S+)\n[\s\S]*admin listener is at (\S+)\n/ : /listens on (\S+)\n/;
+  const [, url, adminUrl] = (await foundIn(child.stdout, addresses)) ?? [];
   if (!url) {
     await saying;
     throw new Error(`the server did not start: ${said}`);
   }
   return {
     url,
+    adminUrl,
     pid: child.pid,
     end: (signal = "SIGTERM") => {
       child.kill(signal);
@@ -73,14 +77,14 @@ export async function startProcess(settings: ConfigSources): Promise<ServerProce
   };
 }
 
-async function addressIn(stdout: ReadableStream<Uint8Array>): Promise<string | undefined> {
+async function foundIn(stdout: ReadableStream<Uint8Array>, pattern: RegExp): Promise<RegExpExecArray | undefined> {
   let text = "";
   const decoder = new TextDecoder();
   const reader = stdout.getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
     text += decoder.decode(part.value, { stream: true });
-    const url = /listens on (\S+)\n/.exec(text)?.[1];
-    if (url) return url;
+    const found = pattern.exec(text);
+    if (found) return found;
   }
   return undefined;
 }

@@ -4,21 +4,24 @@ import { connect } from "node:net";
 
 /**
  * Sends `pieces` to the server with a pause between them. Returns all bytes received until the server closes the connection
- * or has sent nothing for `quiet` milliseconds.
+ * or has sent nothing for `quiet` milliseconds, without those for which a busy machine kept this process from running.
  */
 export function exchangeBytes(port: number, pieces: string | readonly string[], quiet = 400): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     let received = "";
-    let timer: Timer;
+    let passed = 0;
+    const timer = setInterval(() => {
+      passed += 10;
+      if (passed >= quiet) finish();
+    }, 10);
     const finish = () => {
-      clearTimeout(timer);
+      clearInterval(timer);
       socket.destroy();
       resolve(received);
     };
     const wait = () => {
-      clearTimeout(timer);
-      timer = setTimeout(finish, quiet);
+      passed = 0;
     };
     socket.on("data", (data) => {
       received += data.toString("latin1");
