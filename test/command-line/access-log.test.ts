@@ -142,7 +142,7 @@ describe("--access-log", () => {
   });
 
   test("is lost rather than waited for when no one reads it", async () => {
-    const wrap = (command: string) => `exec bash -c ${quoted(`${command} 2> >(exec sleep 15 > /dev/null 2>&1)`)}`;
+    const wrap = (command: string) => `exec bash -c ${quoted(`${command} 2> >(exec sleep 60 > /dev/null 2>&1)`)}`;
     const server = await shop.serve(["--access-log"], { wrap });
     const path = `/restapi/${"x".repeat(400)}.json`;
     for (let round = 0; round < 30; round++) {

@@ -25,13 +25,15 @@ afterEach(async () => {
 });
 
 async function open(path = "", width = 1280): Promise<void> {
-  ({ page } = await openPage(browser, server.adminUrl, width, 800));
+  const watched = await openPage(browser, server.adminUrl, width, 800);
+  page = watched.page;
   await page.goto(await server.link("anna"));
   await page.waitForSelector("header, main");
   if (path === "") return;
   // The console goes to the first shop by itself.
   await page.waitForURL(/#\/shop$/);
   await page.goto(`${server.adminUrl}/#${path}`);
+  await watched.settled();
 }
 
 const namesOf = async () => (await listSites(server.engine)).map(({ Name }) => Name);

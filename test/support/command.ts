@@ -169,13 +169,13 @@ export function useWorkshop(kind: EngineKind, set: (workshop: Workshop) => void)
   afterAll(() => kind.close());
 }
 
-/** Waits until `find` returns a value, for at most twenty seconds: less than the time limit of a test, so that the error has a reason. */
+/** Waits until `find` returns a value, for at most forty seconds: less than the time limit of a test, so that the error has a reason. */
 export async function waitFor<T>(
   find: () => T | null | undefined | false | Promise<T | null | undefined | false>,
   what: string,
   seen: () => string = () => "",
 ): Promise<T> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 40_000;
   while (performance.now() < deadline) {
     const found = await find();
     if (found) return found;

@@ -43,14 +43,15 @@ export async function makePostgres(options: PostgresOptions = {}): Promise<TestP
   let child: ChildProcess | undefined;
   let said = "";
 
-  /** Starts the server; again while processes of one that was killed have not ended, for at most 30 s. */
+  /** Starts the server; again while processes of one that was killed have not ended, or another program has its port, for at most 30 s. */
   async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
     for (const giveUpAt = Date.now() + 30_000; ; await Bun.sleep(100)) {
       const start = said.length;
       try {
         return await launch(settings);
       } catch (error) {
-        if (Date.now() > giveUpAt || !said.slice(start).includes("pre-existing shared memory block")) throw error;
+        const isInUse = /pre-existing shared memory block|could not bind/.test(said.slice(start));
+        if (Date.now() > giveUpAt || !isInUse) throw error;
       }
     }
   }
