@@ -44,7 +44,8 @@ describe.each(engines)("on $name", (kind) => {
   test("the printed lines name the database, if the command did", async () => {
     const added = await shop.run(["site", "add", "main", "--database", shop.database]);
     const imported = await load("Name\nA\n", "--database", shop.database);
-    const line = (stderr: string) => /npx storefront ([^\n]*)/.exec(stderr)?.[1]?.split(" ") ?? [];
+    /** Its words, as a shell reads them. */
+    const line = (stderr: string) => /npx storefront ([^\n]*)/.exec(stderr)?.[1]?.replaceAll("'", "").split(" ") ?? [];
     const PGPASSWORD = decodeURIComponent(new URL(shop.database).password);
     if (PGPASSWORD) expect(decodeURIComponent(added.stderr + imported.stderr)).not.toContain(PGPASSWORD);
     const elsewhere = { env: { STOREFRONT_DATABASE: `sqlite:${shop.file("other.db")}`, PGPASSWORD } };

@@ -31,7 +31,7 @@ export interface EngineKind {
 export const engineKinds: readonly EngineKind[] = [
   sqlite(),
   postgres("PostgreSQL"),
-  postgres("PostgreSQL without prepared statements", "?prepare=no"),
+  postgres("PostgreSQL without prepared statements", "&prepare=no"),
 ];
 
 /** One of each engine, for tests that do not depend on prepared statements. */
@@ -95,7 +95,8 @@ function postgres(name: string, parameters = ""): EngineKind {
     open: async () => {
       server = await openDatabases();
     },
-    newDatabase: async () => `${await server.createDatabase()}${parameters}`,
+    // The default would be two seconds, for which a busy machine may stop.
+    newDatabase: async () => `${await server.createDatabase()}?statement_timeout=20000${parameters}`,
     select,
     run: async (url, text) => void (await select(url, text)),
     tablesBeside: (url) =>
