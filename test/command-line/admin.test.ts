@@ -11,7 +11,12 @@ beforeEach(() => {
 afterEach(() => shop.close());
 
 const anyPort = ["--admin", "127.0.0.1:0"];
-const metricsOf = async ({ adminUrl }: Served) => (await fetch(`${adminUrl}/metrics`)).text();
+/** Asks again when the processes of a busy machine did not respond in time, which is 503. */
+const metricsOf = ({ adminUrl }: Served) =>
+  waitFor(async () => {
+    const response = await fetch(`${adminUrl}/metrics`);
+    return response.status !== 503 && response.text();
+  }, "the metrics");
 const requestsIn = (text: string) =>
   Number(/^storefront_http_requests_total\{route="\/healthz",method="GET",status="200"\} (\d+)$/m.exec(text)?.[1] ?? 0);
 

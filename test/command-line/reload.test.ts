@@ -157,7 +157,9 @@ describe("SIGHUP after an upgrade", () => {
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);
-    expect((await fetch(`${server.adminUrl}/metrics`, once)).status).toBe(500);
+    const metrics = async () => (await fetch(`${server.adminUrl}/metrics`, once)).status;
+    // It is 503 when the workers do not respond in time.
+    await waitFor(async () => (await metrics()) === 500, "the fault");
     expect((await fetch(`${server.url}/healthz`, once)).status).toBe(200);
     expect(childrenOf(server.pid)).toEqual(before);
     expect(server.stderr()).toContain("cannot send its metrics");
