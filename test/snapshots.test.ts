@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../src/config.ts";
+import { systemSite } from "../src/model/system-site.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite, setSite } from "../src/operator/sites.ts";
@@ -246,6 +247,18 @@ describe("the memory budget", () => {
       }
     }
     await server.stop();
+  });
+
+  test("does not drop a site in use when only the system site is read, as for webhooks", async () => {
+    const { engine, site, stop } = await startTestServer();
+    await engine.commit([createIntent({ site: site.ID, values: { Name: "x".repeat(250) } })]);
+    const snapshots = new Snapshots(engine, [brand], 1);
+    const loaded = await loadFresh(snapshots, site.ID);
+    // Snapshots are weighed ten times a second.
+    await Bun.sleep(110);
+    await snapshots.fresh(systemSite);
+    expect(await snapshots.fresh(site.ID)).toBe(loaded);
+    await stop();
   });
 
   test("does not drop a site in use when another process writes to it", async () => {

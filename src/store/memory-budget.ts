@@ -5,7 +5,7 @@ import type { Snapshot } from "./memory/snapshot.ts";
 
 /** Milliseconds between two weighings of the snapshots that were used meanwhile. */
 const interval = 100;
-/** A snapshot that was not used for so long, in milliseconds, makes room for a site that is read again and again. */
+/** A snapshot that was not used for so long, in milliseconds, is idle: it makes room for a site that is read again and again. */
 const idleTime = 10_000;
 /** After dropping snapshots, the rest takes at most this share of the budget, so that dropping is rare. */
 const goal = 0.9;
@@ -40,7 +40,7 @@ export class MemoryBudget {
     return this.#use;
   }
 
-  /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's. */
+  /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's, nor for the latter what is in use. */
   noteUse(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
@@ -87,10 +87,12 @@ export class MemoryBudget {
 
   #excess(spared: Snapshot): readonly Snapshot[] {
     const dropped: Snapshot[] = [];
+    // Every process reads the system site every few seconds, so that drops only what is idle: a site that is larger than the budget is to stay while it is in use.
+    const usedBefore = spared.site === systemSite ? performance.now() - idleTime : Number.POSITIVE_INFINITY;
     let left = this.#use;
-    for (const [snapshot, { bytes }] of this.#weights) {
+    for (const [snapshot, { bytes, usedAt }] of this.#weights) {
       if (left <= this.#budget * goal) break;
-      if (snapshot === spared || snapshot.site === systemSite) continue;
+      if (snapshot === spared || snapshot.site === systemSite || usedAt > usedBefore) continue;
       dropped.push(snapshot);
       left -= bytes;
     }
