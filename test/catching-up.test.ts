@@ -5,6 +5,8 @@ import type { Engine } from "../src/model/engine.ts";
 import { undo } from "../src/operator/undo.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
+import { ColdSite } from "../src/store/cold-site.ts";
+import { Snapshot } from "../src/store/memory/snapshot.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { engines } from "./support/engines.ts";
@@ -60,6 +62,19 @@ describe.each(engines)("on $name", (kind) => {
     await writer.commit([createIntent({ values: { Name: "Last" } })]);
     const after = await loadFresh(snapshots, site);
     expect(after.collection(brand).get(2 + count)?.json).toContain("Last");
+    expect(snapshots.size.loads).toBe(2);
+  });
+
+  test("look-ups do not wait for that, and find all of the changes", async () => {
+    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const before = await loadFresh(snapshots, site);
+    const last = [...before.collection(brand)].length + count;
+    await createTogether();
+    const fresh = await snapshots.fresh(site);
+    if (!(fresh instanceof ColdSite)) throw new Error("the look-up has waited");
+    expect((await fresh.record(brand, last))?.id).toBe(last);
+    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(last);
+    expect(await snapshots.fresh(site)).toBeInstanceOf(Snapshot);
     expect(snapshots.size.loads).toBe(2);
   });
 

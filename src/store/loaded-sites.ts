@@ -74,12 +74,23 @@ export class LoadedSites {
     return snapshot?.epoch === head.epoch ? this.bringUp(snapshot, head) : this.#loadAnew(site, head);
   }
 
+  /** Whether so many changes are missing in `snapshot` that they take several turns of the event loop. */
+  isFarBehind({ site, revision }: Snapshot, head: Head): boolean {
+    return head.revision - revision > maxStep && site !== systemSite;
+  }
+
+  /** Brings it up to `head` without anybody waiting for it. After a failure, the next request begins again. */
+  bringUpLater(snapshot: Snapshot, head: Head): void {
+    if (this.isLoading(snapshot.site)) return;
+    const done = this.bringUp(snapshot, head);
+    if (done instanceof Promise) done.catch(() => {});
+  }
+
   /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. */
   bringUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot> {
     const { site, revision, epoch } = snapshot;
     if (revision >= head.revision) return snapshot;
-    if (head.revision - revision > maxStep && site !== systemSite)
-      return this.#replace(site, head, () => this.#withChanges(snapshot, head));
+    if (this.isFarBehind(snapshot, head)) return this.#replace(site, head, () => this.#withChanges(snapshot, head));
     return after(this.#engine.since(site, revision, { epoch, limit: maxStep, minHead: head }), (changes) => {
       if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head);
       return changes.length < maxStep ? requireAt(snapshot, head) : this.bringUp(snapshot, head);

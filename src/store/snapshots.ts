@@ -145,10 +145,17 @@ export class Snapshots {
       this.#coldSites.set(fresh.site, fresh);
   }
 
-  /** `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. */
+  /**
+   * `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. While another site takes over many
+   * changes, its records come from the store.
+   */
   #at(site: number, head: Head): MaybePromise<FreshSite> {
     const snapshot = this.#loaded.get(site);
-    if (snapshot?.epoch === head.epoch) return this.#loaded.bringUp(snapshot, head);
+    if (snapshot?.epoch === head.epoch) {
+      if (!this.#loaded.isFarBehind(snapshot, head)) return this.#loaded.bringUp(snapshot, head);
+      this.#loaded.bringUpLater(snapshot, head);
+      return new ColdSite(site, head, this.#coldOptions);
+    }
     if (site === systemSite) return this.#loaded.load(site, head);
     this.#loaded.drop(site);
     return new ColdSite(site, head, this.#coldOptions);
