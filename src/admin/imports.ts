@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomText } from "../lib/base62.ts";
 import { isRunning } from "../lib/processes.ts";
-import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
+import { accessing } from "../operator/file-access.ts";
 import { ImportJob } from "../operator/import-job.ts";
 
 /** An import of an operator into a site. */
@@ -57,7 +57,10 @@ export class Imports {
   begin(operator: number, site: number, resource: Resource, name: string): BegunImport {
     this.#makeRoom(operator);
     const id = randomText(16);
-    const job = storing(() => new ImportJob(join(this.#openFolder(), id), resource, this.#onError));
+    const job = accessing(
+      "no file can be stored",
+      () => new ImportJob(join(this.#openFolder(), id), resource, this.#onError),
+    );
     const begun: BegunImport = {
       id,
       operator,
@@ -168,15 +171,5 @@ function removeStaleFolders(now: number): void {
     const found = statSync(folder, { throwIfNoEntry: false });
     if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
     if (found.mtimeMs < now - lifetime) rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** @throws Refusal `unavailable` for an error of the file system */
-function storing<T>(make: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("unavailable", `no file can be stored: ${messageOf(error)}`, { cause: error });
   }
 }

@@ -1,8 +1,8 @@
 // What an import does, or would do, row by row: stored in a file, so that many rows take little memory.
 
 import { type FileHandle, open } from "node:fs/promises";
-import { messageOf } from "../lib/thrown.ts";
 import { type Fault, Refusal } from "../model/errors.ts";
+import { accessing } from "./file-access.ts";
 import type { AcceptedOutcome } from "./import-summary.ts";
 import type { NumberedRow } from "./rows.ts";
 
@@ -110,10 +110,6 @@ export function toImported({ number }: NumberedRow, outcome: AcceptedOutcome, ha
   return { row: number, kind, id, before: hasContents ? before : null, after, faults: [] };
 }
 
-async function writing<T>(write: () => Promise<T>): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    throw new Refusal("unavailable", `the rows cannot be kept: ${messageOf(error)}`, { cause: error });
-  }
+function writing<T>(write: () => Promise<T>): Promise<T> {
+  return accessing("the rows cannot be kept", write);
 }

@@ -1,4 +1,4 @@
-import { type Fault, Refusal } from "../model/errors.ts";
+import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
 import type { RevisionRange } from "./revisions.ts";
 
@@ -54,6 +54,11 @@ export function storeFault({ why }: Refused, { id }: Intent): Fault {
     field: "",
     detail: why === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
   };
+}
+
+/** The refusal of a row that an earlier one would have matched, had that been stored. */
+export function repeatedKey(field = ""): Refusal {
+  return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
 /** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. */

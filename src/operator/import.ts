@@ -2,7 +2,7 @@ import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { createPace } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
-import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
+import { type Fault, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
 import {
@@ -11,6 +11,7 @@ import {
   countRejected,
   emptySummary,
   type ImportSummary,
+  repeatedKey,
   storeFault,
   withProgress,
 } from "./import-summary.ts";
@@ -59,13 +60,16 @@ export async function importRecords(
   const { atomic, dryRun, match, signal } = options;
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const target = dryRun ? await simulatedEngine(engine, site) : engine;
-  const run = new ImportRun({ site, resource, matcher, engine: target, options }, head);
+  const spooled = new SpooledRows();
+  const run = new ImportRun({ site, resource, matcher, engine: target, spooled, options }, head);
   const { summary } = run;
   try {
     await run.addAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
+  } finally {
+    spooled.close();
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
   return isNothingStored ? { ...summary, created: 0, updated: 0, unchanged: 0, revisions: undefined } : summary;
@@ -76,6 +80,7 @@ interface ImportContext {
   readonly resource: Resource;
   readonly matcher: Matcher;
   readonly engine: CommitEngine;
+  readonly spooled: SpooledRows;
   readonly options: ImportOptions;
 }
 
@@ -84,7 +89,6 @@ class ImportRun {
   readonly summary = emptySummary();
   readonly #context: ImportContext;
   #pending: PendingRow[] = [];
-  readonly #spooled = new SpooledRows();
   /** The values by which the pending rows are matched. */
   #pendingKeys = new Set<string>();
   /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
@@ -145,7 +149,7 @@ class ImportRun {
 
   /** Keeps the pending rows until all rows are known to be valid. Their keys stay. */
   #spool(): void {
-    if (this.#pending.length > 0) this.#spooled.add(this.#pending);
+    if (this.#pending.length > 0) this.#context.spooled.add(this.#pending);
     this.#pending = [];
   }
 
@@ -154,7 +158,7 @@ class ImportRun {
     this.#noteStore();
     const sent: (readonly PendingRow[])[] = [];
     const batches = function* (this: ImportRun) {
-      for (const batch of this.#spooled.take()) {
+      for (const batch of this.#context.spooled.batches()) {
         this.#context.options.signal?.throwIfAborted();
         sent.push(batch);
         yield this.#intentsOf(batch);
@@ -193,8 +197,4 @@ class ImportRun {
     countRejected(this.summary, row.number, faults, this.#context.options.maxFaults);
     await this.#context.options.onRejected?.(row, faults);
   }
-}
-
-function repeatedKey(field = ""): Refusal {
-  return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }

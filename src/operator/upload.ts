@@ -1,8 +1,8 @@
 // A file that arrives in parts, to be read when it is complete.
 
 import { appendFileSync, createReadStream, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
+import { accessing } from "./file-access.ts";
 
 export class Upload {
   readonly #path: string;
@@ -79,9 +79,5 @@ export class Upload {
 }
 
 function writing(write: () => void): void {
-  try {
-    write();
-  } catch (error) {
-    throw new Refusal("unavailable", `the file cannot be kept: ${messageOf(error)}`, { cause: error });
-  }
+  accessing("the file cannot be kept", write);
 }

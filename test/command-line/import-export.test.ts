@@ -219,6 +219,22 @@ describe("--match", () => {
     ]);
   });
 
+  test("keeps the rows of --atomic in a temporary file, of which nothing is left; without one, nothing is stored", async () => {
+    const site = await newSite();
+    const folder = shop.file("temporary");
+    const run = (TMPDIR: string) =>
+      shop.run(["import", "--site", site, "brands", "-", "--atomic"], {
+        stdin: `Name\n${"A\n".repeat(1200)}`,
+        env: { TMPDIR },
+      });
+    const { code, stderr } = await run(folder);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`the rows cannot be kept in ${folder}`)]);
+    expect(await names(site)).toEqual([]);
+    mkdirSync(folder);
+    expect((await run(folder)).stdout).toStartWith("1200 rows: 1200 created");
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
   test("makes no two records of one value with --atomic either", async () => {
     const site = await newSite();
     const { stderr } = await load(site, "Name\nNew\nNew\n", "--match", "Name", "--atomic");
