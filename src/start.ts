@@ -92,8 +92,8 @@ export async function openStore({ database, memory }: Config, resources: readonl
   const { engine, calls } = measureEngine(await openEngine(database, resources));
   const snapshots = new Snapshots(engine, resources, memory);
   await engine
-    .openForWriting?.()
-    .catch((error) => log.warn({ err: error }, "the database cannot be written at present"));
+    .openForRequests()
+    .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
   const writeQueue = new WriteQueue(engine, snapshots);
   const siteWatch = new SiteWatch(engine);
   return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };

@@ -248,6 +248,17 @@ async function backEnds(): Promise<unknown[]> {
   return server.run("select pid from pg_stat_activity where application_name = 'storefront'");
 }
 
+test("what a server opens before it listens is enough for the first head, record and page", async () => {
+  const engine = await openEngine(server.url("postgres"), allResources);
+  await engine.openForRequests();
+  const opened = await backEnds();
+  await engine.heads([1]);
+  await engine.readRecord(1, "brand", 1);
+  await engine.readPage(1, "brand", { limit: 1, offset: 0 });
+  expect(await backEnds()).toEqual(opened);
+  await engine.close();
+});
+
 test("a write does not wait for the pages that many clients read at the same time", async () => {
   const engine = await openEngine(`${await server.createDatabase()}?statement_timeout=20000`, allResources);
   const records = Array.from({ length: 1000 }, () => createIntent({ values: { Name: "x".repeat(200) } }));

@@ -69,10 +69,10 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
   unchanged?(): boolean;
 
   /**
-   * Opens what the first commit would open otherwise. A server calls this before it listens: when no file descriptor is
-   * free, the runtime ends the process instead of starting a thread.
+   * Opens what the first requests would open otherwise. A server calls this before it listens: connections take time, and when no file
+   * descriptor is free, the runtime ends the process instead of starting a thread.
    */
-  openForWriting?(): Promise<void>;
+  openForRequests(): Promise<void>;
 
   /**
    * Reads one record, and the head of the system site at the same moment. The row is undefined when the ID was never used.

@@ -52,6 +52,9 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   }
 
   return {
+    openForRequests: async () => {
+      await Promise.all([headsPool, pool, pagePool].map((one) => one.use(async () => {})));
+    },
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool),
     ...createJournalReads(pool, pagePool),

@@ -85,7 +85,7 @@ function createEngine(database: Database, path: string, { busyTimeout, clock = D
     ...reader,
     unchanged: guarded(newCheck(), requireFiles),
     watchCommits: (onCommit) => watches.start(onCommit),
-    openForWriting: () => run({ name: "open" }),
+    openForRequests: () => run({ name: "open" }),
     commit: async (intents, atomic = false) =>
       decodeOutcomes(await writer.call({ name: "commit", intents: encodeIntents(intents), atomic }), intents),
     commitTogether: (batches, onOutcomes) => commitTogether(writer, batches, onOutcomes),

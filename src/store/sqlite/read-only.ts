@@ -53,7 +53,7 @@ export function openReadOnly(path: string): Engine {
 }
 
 const writes = [
-  "openForWriting",
+  "openForRequests",
   "commit",
   "commitTogether",
   "tryWrite",
