@@ -40,7 +40,7 @@ export class MemoryBudget {
     return this.#use;
   }
 
-  /** Notes that `snapshot` is used now. Returns the snapshots to drop; never this one, nor the system site's, nor for the latter what is in use. */
+  /** Notes that `snapshot` is used now. Returns the snapshots to drop: never this one nor the system site's, and for the system site only idle ones. */
   noteUse(snapshot: Snapshot): readonly Snapshot[] {
     const isNew = !this.#weights.has(snapshot);
     this.#used.add(snapshot);
@@ -87,7 +87,7 @@ export class MemoryBudget {
 
   #excess(spared: Snapshot): readonly Snapshot[] {
     const dropped: Snapshot[] = [];
-    // Every process reads the system site every few seconds, so that drops only what is idle: a site that is larger than the budget is to stay while it is in use.
+    // Every process reads the system site every few seconds. That must not drop a site that is larger than the budget while it is in use.
     const usedBefore = spared.site === systemSite ? performance.now() - idleTime : Number.POSITIVE_INFINITY;
     let left = this.#use;
     for (const [snapshot, { bytes, usedAt }] of this.#weights) {

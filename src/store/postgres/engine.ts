@@ -52,9 +52,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   }
 
   return {
-    openForRequests: async () => {
-      await Promise.all([headsPool, pool, pagePool].map((one) => one.use(async () => {})));
-    },
+    openForRequests: () => openFirst(used),
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool),
     ...createJournalReads(pool, pagePool),
@@ -86,6 +84,11 @@ function createPools(primary: Primary) {
   // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
   const trials = new Pool(primary, 1);
   return { headsPool, pool, pagePool, trials, used: [...new Set([headsPool, pool, pagePool])] };
+}
+
+/** Opens a connection of each pool. */
+async function openFirst(pools: readonly Pool[]): Promise<void> {
+  await Promise.all(pools.map((pool) => pool.use(async () => {})));
 }
 
 function sumOf(usages: readonly PoolUsage[]): PoolUsage {
