@@ -15,7 +15,7 @@ export interface QueriedHeads {
 
 /**
  * Queries the store for the heads of sites, one query at a time. A query serves all requests that arrived before it was
- * sent. Those that arrive while it runs share the next one.
+ * sent. Those that arrive while it runs share the next one, which is sent a turn of the event loop after its result came.
  */
 export class SharedHeads {
   readonly #engine: Engine;
@@ -50,6 +50,8 @@ export class SharedHeads {
         // The requests that wait for the next query have already waited as long as a query may take.
         if (error instanceof Refusal) this.#take()?.result.reject(error);
       }
+      // All that arrived while these requests were answered shares the next query, and does not wait for one more.
+      await new Promise((resolve) => setImmediate(resolve));
     }
     this.#isRunning = false;
   }
