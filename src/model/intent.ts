@@ -65,7 +65,7 @@ export interface Refused {
   readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used" | "other-history";
 }
 
-/** Identifies a state of a record among all its states: the site's epoch and the revision of its last change. */
+/** Identifies a state of a record or list among all its states: the site's epoch and the revision of its last change. */
 export function versionOf(epoch: string, revision: number): string {
   return `${epoch}.${revision}`;
 }

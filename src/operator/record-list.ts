@@ -1,5 +1,6 @@
 // Lists of records as an operator looks through them.
 
+import { versionOf } from "../model/intent.ts";
 import type { StorefrontRecord } from "../model/record.ts";
 import type { Leaf, Resource } from "../model/resource.ts";
 import { anyField } from "../store/memory/order.ts";
@@ -56,7 +57,7 @@ export async function listRecords(
   if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
   const records = ids.slice(offset, offset + limit).flatMap((id) => {
     const found = version.get(id);
-    return found ? [{ record: JSON.parse(found.json), version: snapshot.version(found.revision) }] : [];
+    return found ? [{ record: JSON.parse(found.json), version: versionOf(snapshot.epoch, found.revision) }] : [];
   });
   return { records, total: ids.length };
 }
@@ -85,7 +86,7 @@ export async function findVersioned(
 ): Promise<VersionedRecord | undefined> {
   const fresh = await snapshots.fresh(site);
   const found = fresh instanceof Snapshot ? fresh.collection(resource).get(id) : await fresh.record(resource, id);
-  return found && { record: JSON.parse(found.json), version: fresh.version(found.revision) };
+  return found && { record: JSON.parse(found.json), version: versionOf(fresh.epoch, found.revision) };
 }
 
 async function loaded(snapshots: Snapshots, site: number): Promise<Snapshot> {

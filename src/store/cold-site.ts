@@ -1,7 +1,6 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Engine, Head, RecordCounts, RecordRow } from "../model/engine.ts";
 import { TryAgain } from "../model/errors.ts";
-import { versionOf } from "../model/intent.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { MemoryRecord } from "./memory/record.ts";
@@ -69,10 +68,6 @@ export class ColdSite {
 
   get revision(): number {
     return this.#head.revision;
-  }
-
-  version(revision: number): string {
-    return versionOf(this.epoch, revision);
   }
 
   /** The record with this ID; undefined where there is none. The system site in memory is then as new as the record. @throws OtherHistory */

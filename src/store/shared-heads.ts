@@ -1,3 +1,4 @@
+import { eventLoopTurn } from "../lib/event-loop-turn.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 
@@ -51,7 +52,7 @@ export class SharedHeads {
         if (error instanceof Refusal) this.#take()?.result.reject(error);
       }
       // All that arrived while these requests were answered shares the next query, and does not wait for one more.
-      await new Promise((resolve) => setImmediate(resolve));
+      await eventLoopTurn();
     }
     this.#isRunning = false;
   }

