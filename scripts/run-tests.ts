@@ -6,9 +6,11 @@ import { startPostgres } from "../test/support/postgres.ts";
 import { sharedPort } from "../test/support/postgres-databases.ts";
 
 const timings = fileURLToPath(new URL("../test/timings.json", import.meta.url));
+const preload = fileURLToPath(new URL("../test/support/property-seed.ts", import.meta.url));
 const server = await startPostgres({ settings: { max_connections: "500" } });
 try {
-  const tests = Bun.spawn([process.execPath, "test", "--timings", timings, ...process.argv.slice(2)], {
+  const command = [process.execPath, "test", "--timings", timings, "--preload", preload, ...process.argv.slice(2)];
+  const tests = Bun.spawn(command, {
     env: { ...process.env, [sharedPort]: String(server.port) },
     stdio: ["ignore", "inherit", "inherit"],
   });

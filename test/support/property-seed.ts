@@ -1,0 +1,5 @@
+// Property tests (fast-check) try the same inputs in each run, so that a run can be repeated: `PROPERTY_SEED=2 npm test` tries others.
+
+import fc from "fast-check";
+
+fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED ?? 1) });
