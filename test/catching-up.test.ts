@@ -65,6 +65,24 @@ describe.each(engines)("on $name", (kind) => {
     expect(snapshots.size.loads).toBe(2);
   });
 
+  test.each([
+    1, 600,
+  ])("a transaction that is committed while %d changes are read is seen as a whole or not at all", async (behind) => {
+    let isCommitted = true;
+    const since: Engine["since"] = async (...args) => {
+      if (!isCommitted) await createTogether();
+      isCommitted = true;
+      return reader.since(...args);
+    };
+    const snapshots = new Snapshots({ ...reader, since }, allResources, 1e9);
+    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    await writer.commit(Array.from({ length: behind }, () => createIntent()));
+    isCommitted = false;
+    const seen = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    expect(isCommitted).toBe(true);
+    expect([before + behind, before + behind + count]).toContain(seen);
+  });
+
   test("look-ups do not wait for that, and find all of the changes", async () => {
     const snapshots = new Snapshots(reader, allResources, 1e9);
     const before = await loadFresh(snapshots, site);

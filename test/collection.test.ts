@@ -7,6 +7,7 @@ import { xml } from "../src/formats/xml.ts";
 import { chooseCoding, compressed } from "../src/http/compression.ts";
 import { readListQuery } from "../src/http/query.ts";
 import type { BufferWithHeadroom } from "../src/lib/buffer-with-headroom.ts";
+import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
 import { inSlices } from "../src/lib/slices.ts";
 import type { Encoding } from "../src/model/encoding.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
@@ -290,4 +291,29 @@ test("changes that could not be applied for lack of memory are in the next list"
   expect(listed.length).toBe(299 + 1100);
   expect(listed[6]).toEqual({ ID: 7, Name: "changed" });
   expect(listed[7].ID).toBe(9);
+});
+
+test("a failure in a later turn of the event loop reaches whoever asked, and ends no process", async () => {
+  const collection = filled(300);
+  await listOf(collection, json);
+  for (const id of [7, 207]) set(collection, id, 1000 + id, toJson(id, "changed"));
+  const memory = spyOn(Buffer, "allocUnsafeSlow")
+    .mockImplementationOnce((size) => {
+      // Longer than the first slice.
+      Bun.sleepSync(5);
+      return Buffer.from(new ArrayBuffer(size));
+    })
+    .mockImplementation(() => {
+      throw new RangeError("Out of memory");
+    });
+  try {
+    const version = collection.version();
+    expect(version).toBeInstanceOf(Promise);
+    expect(await Promise.resolve(version).catch(String)).toBe("RangeError: Out of memory");
+    // A rejection that nobody handles fails the test here.
+    await eventLoopTurn();
+  } finally {
+    memory.mockRestore();
+  }
+  expect(JSON.parse(textOf(await listOf(collection, json)))[206]).toEqual({ ID: 207, Name: "changed" });
 });

@@ -81,6 +81,24 @@ test("a failed load does not fail later requests", async () => {
   expect(await early).toBe("lost");
 });
 
+test("requests that wait for a load share the next one and its failure, so that none waits for the failures of all others", async () => {
+  const hand = createManualEngine();
+  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const failures = Promise.all(
+    Array.from({ length: 10 }, () => loadFresh(snapshots, 1).catch((error) => error.message)),
+  );
+  let loads = 0;
+  for (let [name] = await hand.waiting(); name; [name] = await hand.waiting()) {
+    if (name === "heads") await tellHead(hand, 1);
+    else {
+      const load = await hand.next("load");
+      if (load.args[0] === 0) load.resolve(contentsAt(0, ""));
+      else load.reject(new Error(`failure ${++loads}`));
+    }
+  }
+  expect(await failures).toEqual(["failure 1", ...new Array(9).fill("failure 2")]);
+});
+
 test("reads that share a query share the load that follows", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 1);
@@ -117,6 +135,31 @@ test("a site is loaded again if its store has gone back", async () => {
   expect(nameIn(await fresh)).toBe("r4");
 });
 
+test("a change of the system site that comes when it has been loaded anew is not followed", async () => {
+  const hand = createManualEngine();
+  const snapshots = new Snapshots(hand.engine, [brand], plenty);
+  const followed: string[] = [];
+  snapshots.follow({
+    reset: ({ epoch }) => void followed.push(`reset to ${epoch}`),
+    change: ({ revision }) => void followed.push(`change ${revision}`),
+  });
+  const first = loadFresh(snapshots, 0);
+  (await hand.next("heads")).resolve([headAt(1)]);
+  (await hand.next("load")).resolve(contentsAt(1));
+  await first;
+  const slow = loadFresh(snapshots, 0);
+  (await hand.next("heads")).resolve([headAt(2)]);
+  const since = await hand.next("since");
+  // Another process restores a backup.
+  const late = loadFresh(snapshots, 0);
+  (await hand.next("heads")).resolve([headAt(1, "b")]);
+  (await hand.next("load")).resolve(contentsAt(1, "b"));
+  await late;
+  since.resolve([changeTo(2)]);
+  await slow;
+  expect(followed).toEqual(["reset to a", "reset to b"]);
+});
+
 test("a change of this process during a query for the head does not look like a store that has gone back", async () => {
   const hand = createManualEngine();
   const snapshots = await loaded(hand, 5);
@@ -146,6 +189,21 @@ for (const [what, applied, contents, shown] of [
     expect((await fresh).epoch).toBe(contents.head.epoch);
   });
 }
+
+test("a reader sees no part of a transaction that was committed since the query for the head", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  // The second time, there are so many changes that they are folded into a copy.
+  for (const head of [2, 1102]) {
+    const fresh = loadFresh(snapshots, 1);
+    await tellHead(hand, head);
+    while ((await hand.waiting()).length > 0) {
+      const { args, resolve } = await hand.next("since");
+      resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
+    }
+    expect(nameIn(await fresh)).toBe(`r${head}`);
+  }
+});
 
 test("a second load of the same revision keeps the snapshot and its lists", async () => {
   const hand = createManualEngine();
@@ -217,6 +275,47 @@ test("a query that was sent before a commit does not hide the commit from later 
   expect(nameIn(await third)).toBe("r2");
   lateQuestion.resolve([systemHead, headAt(2)]);
   expect(nameIn(await late)).toBe("r2");
+});
+
+test("a site that is dropped while a request brings it up is forgotten", async () => {
+  const hand = createManualEngine();
+  const snapshots = new Snapshots(hand.engine, [brand], 1);
+  const read = async (site: number, revision: number) => {
+    const fresh = loadFresh(snapshots, site);
+    (await hand.next("heads")).resolve([systemHead, headAt(revision)]);
+    for (let [name] = await hand.waiting(); name === "load"; [name] = await hand.waiting()) {
+      const load = await hand.next("load");
+      load.resolve(load.args[0] === 0 ? contentsAt(0, "") : contentsAt(revision));
+    }
+    return fresh;
+  };
+  await read(1, 1);
+  const slow = loadFresh(snapshots, 1);
+  await tellHead(hand, 2);
+  const since = await hand.next("since");
+  await read(2, 1);
+  since.resolve([changeTo(2)]);
+  expect(nameIn(await slow)).toBe("r2");
+  const { bytes } = snapshots.size;
+  // It stays in memory, as a site does that is larger than the budget.
+  const again = await read(1, 2);
+  expect(await read(1, 2)).toBe(again);
+  expect(snapshots.size).toMatchObject({ sites: 2, bytes });
+});
+
+test("a site whose changes were taken over counts, also when no request comes for it", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const { bytes, sites } = snapshots.size;
+  const fresh = Promise.resolve(snapshots.fresh(1));
+  await tellHead(hand, 1001);
+  expect((await fresh).revision).toBe(1001);
+  while ((await hand.waiting()).length > 0) {
+    const { args, resolve } = await hand.next("since");
+    resolve(Array.from({ length: args[2]?.limit as number }, (_, i) => changeTo(args[1] + 1 + i)));
+  }
+  expect(snapshots.size.sites).toBe(sites);
+  expect(snapshots.size.bytes).toBeGreaterThanOrEqual(bytes);
 });
 
 test("above the budget, the least recently used site is dropped first, and the system site never", async () => {

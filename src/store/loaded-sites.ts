@@ -1,4 +1,5 @@
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { OneAtATime } from "../lib/one-at-a-time.ts";
 import { nextTurn } from "../lib/pace.ts";
 import type { RecordChange } from "../model/change.ts";
 import type { Engine, Head, SiteContents } from "../model/engine.ts";
@@ -33,7 +34,8 @@ export class LoadedSites {
   readonly #engine: Engine;
   readonly #resources: readonly Resource[];
   readonly #snapshots = new Map<number, Snapshot>();
-  readonly #loading = new Map<number, Promise<Snapshot>>();
+  /** The snapshots that are being made, by site. */
+  readonly #loading = new OneAtATime<number, Snapshot>();
   readonly #followers: Follower[] = [];
   readonly #memory: MemoryBudget;
   #loads = 0;
@@ -51,7 +53,7 @@ export class LoadedSites {
   }
 
   isLoading(site: number): boolean {
-    return this.#loading.has(site);
+    return this.#loading.isRunning(site);
   }
 
   follow(follower: Follower): void {
@@ -68,10 +70,13 @@ export class LoadedSites {
     return this.#memory.hasRoomFor(bytes);
   }
 
-  /** The snapshot of `site` at `head` or later, or of another history; loaded where it is not in memory. */
-  load(site: number, head: Head): MaybePromise<Snapshot> {
+  /**
+   * The snapshot of `site` at `head` or later, or of another history; loaded where it is not in memory.
+   * @param before how many loads had begun when `head` became known
+   */
+  load(site: number, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
-    return snapshot?.epoch === head.epoch ? this.bringUp(snapshot, head) : this.#loadAnew(site, head);
+    return snapshot?.epoch === head.epoch ? this.bringUp(snapshot, head, before) : this.#loadAnew(site, head, before);
   }
 
   /** Whether so many changes are missing in `snapshot` that they take several turns of the event loop. */
@@ -86,14 +91,19 @@ export class LoadedSites {
     if (done instanceof Promise) done.catch(() => {});
   }
 
-  /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. */
-  bringUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot> {
+  /**
+   * `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had.
+   * @param before as for `load`
+   */
+  bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const { site, revision, epoch } = snapshot;
     if (revision >= head.revision) return snapshot;
-    if (this.isFarBehind(snapshot, head)) return this.#replace(site, head, () => this.#withChanges(snapshot, head));
-    return after(this.#engine.since(site, revision, { epoch, limit: maxStep, minHead: head }), (changes) => {
-      if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head);
-      return changes.length < maxStep ? requireAt(snapshot, head) : this.bringUp(snapshot, head);
+    if (this.isFarBehind(snapshot, head))
+      return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
+    const limit = stepTo(head, revision);
+    return after(this.#engine.since(site, revision, { epoch, limit, minHead: head }), (changes) => {
+      if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head, before);
+      return changes.length < limit ? requireAt(snapshot, head) : this.bringUp(snapshot, head, before);
     });
   }
 
@@ -101,12 +111,16 @@ export class LoadedSites {
   fold(snapshot: Snapshot, change: RecordChange): boolean {
     const isNew = change.revision > snapshot.revision;
     if (!snapshot.apply(change)) return false;
-    if (isNew && snapshot.site === systemSite) for (const follower of this.#followers) follower.change(change);
+    // A request may still bring up a snapshot whose place another one has taken. The followers follow that one.
+    if (isNew && snapshot === this.#snapshots.get(systemSite))
+      for (const follower of this.#followers) follower.change(change);
     return true;
   }
 
   /** Notes that `snapshot` is used now, and drops others where all together exceed the budget. */
   noteUse(snapshot: Snapshot): void {
+    // One that was dropped while a request waited would never be dropped again, and its bytes would count forever.
+    if (this.#snapshots.get(snapshot.site) !== snapshot) return;
     for (const { site } of this.#memory.noteUse(snapshot)) {
       this.#evictions++;
       this.drop(site);
@@ -120,19 +134,18 @@ export class LoadedSites {
     this.#snapshots.delete(site);
   }
 
-  #loadAnew(site: number, head: Head): MaybePromise<Snapshot> {
-    return this.#replace(site, head, () => this.#read(site, head));
+  #loadAnew(site: number, head: Head, before: number): MaybePromise<Snapshot> {
+    return this.#replace(site, head, before, () => this.#read(site, head));
   }
 
-  /** Puts what `make` makes in the place of what is in memory. One that began before `head` was known may be older, so it is waited for only. */
-  #replace(site: number, head: Head, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
-    const underWay = this.#loading.get(site)?.catch(() => {});
-    if (underWay) return underWay.then(() => this.load(site, head));
-    const loaded = after(make(), (snapshot) => requireAt(this.#keep(snapshot), head));
-    if (!(loaded instanceof Promise)) return loaded;
-    const promise = loaded.finally(() => this.#loading.delete(site));
-    this.#loading.set(site, promise);
-    return promise;
+  /**
+   * Puts what `make` makes in the place of what is in memory. What began before `head` was known may be older, so it is waited for only. What
+   * began after that is shared, and so is its failure: a store that hangs would let each waiting request try in turn.
+   */
+  #replace(site: number, head: Head, before: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
+    const ended = this.#loading.ended(site, before);
+    if (ended) return ended.then(() => this.load(site, head, before));
+    return this.#loading.run(site, () => after(make(), (snapshot) => requireAt(this.#keep(snapshot), head)));
   }
 
   /** Many changes are folded into a copy, with turns of the event loop in between: requests see none of them, or all. */
@@ -140,7 +153,8 @@ export class LoadedSites {
     const { site, epoch } = snapshot;
     const copy = await snapshot.copy();
     while (copy.revision < head.revision) {
-      const changes = await this.#engine.since(site, copy.revision, { epoch, limit: maxStep, minHead: head });
+      const limit = stepTo(head, copy.revision);
+      const changes = await this.#engine.since(site, copy.revision, { epoch, limit, minHead: head });
       if (!changes?.every((change) => copy.apply(change))) return this.#read(site, head);
       await nextTurn();
     }
@@ -167,9 +181,16 @@ export class LoadedSites {
     if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
     this.drop(site);
     this.#snapshots.set(site, snapshot);
+    // It counts from now on, also if no request comes for it.
+    this.noteUse(snapshot);
     if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
     return snapshot;
   }
+}
+
+/** How many changes after `revision` to read at once. None after `head`: those may be a part of a transaction. */
+function stepTo(head: Head, revision: number): number {
+  return Math.min(maxStep, head.revision - revision);
 }
 
 /** The snapshot, as new as the store said that its site is; the engine made sure of the same. */

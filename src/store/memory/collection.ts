@@ -98,8 +98,9 @@ export class Collection {
 
   #applyAll(): MaybePromise<Version> {
     const made = inSlices(this.#apply());
-    if (made instanceof Promise) this.#next = made.finally(() => (this.#next = undefined));
-    return made;
+    if (!(made instanceof Promise)) return made;
+    this.#next = made.finally(() => (this.#next = undefined));
+    return this.#next;
   }
 
   *#apply(): Steps<Version> {
