@@ -1,8 +1,9 @@
 // Sites that are not in memory: records and pages come from the store, the same as they would from memory.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readConfig } from "../src/config.ts";
 import { toMetricsText } from "../src/lib/metric-samples.ts";
+import { revokeKey } from "../src/operator/keys.ts";
 import { type Running, start } from "../src/start.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { waitFor } from "./support/command.ts";
@@ -90,6 +91,28 @@ for (const kind of engines) {
       await writer.call("DELETE", `/restapi/brands/${json.ID}.json`);
       expect([await total(), (await cold.get(`brands/${json.ID}.json`)).status]).toEqual([before, 404]);
       expect(await cold.sitesInMemory()).toBe(1);
+    });
+
+    test.each([
+      "brands/1.json",
+      "brands.json?limit=1",
+    ])("%s with contents that are newer than the end of the key is refused", async (path) => {
+      await fill(600);
+      const { get } = await startReader();
+      const { snapshots } = readers.at(-1) as Running;
+      expect((await get(path)).status).toBe(200);
+      const fresh = snapshots.fresh.bind(snapshots);
+      const between = spyOn(snapshots, "fresh").mockImplementationOnce(async (site) => {
+        const found = await fresh(site);
+        await revokeKey(writer.engine, writer.key, Date.now());
+        await writer.engine.commit([
+          createIntent({ site: writer.site.ID, operation: "update", id: 1, values: { Name: "secret" } }),
+        ]);
+        return found;
+      });
+      const { status, text } = await get(path);
+      expect([between.mock.calls.length > 0, status]).toEqual([true, 401]);
+      expect(text).not.toContain("secret");
     });
 
     test("a write does not load the site", async () => {

@@ -277,6 +277,21 @@ test("a query that was sent before a commit does not hide the commit from later 
   expect(nameIn(await late)).toBe("r2");
 });
 
+test("records are not brought up before the keys, so that no other request finds them with older keys", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const first = loadFresh(snapshots, 1);
+  // Another process has revoked a key and then changed the record.
+  (await hand.next("heads")).resolve([headAt(1, ""), headAt(2)]);
+  const { args, resolve } = await hand.next("since");
+  expect(args.slice(0, 2)).toEqual([0, 0]);
+  expect(await hand.waiting()).toEqual([]);
+  resolve([changeTo(1)]);
+  (await hand.next("since")).resolve([changeTo(2)]);
+  expect(nameIn(await first)).toBe("r2");
+  expect(snapshots.system.revision).toBe(1);
+});
+
 test("a site that is dropped while a request brings it up is forgotten", async () => {
   const hand = createManualEngine();
   const snapshots = new Snapshots(hand.engine, [brand], 1);

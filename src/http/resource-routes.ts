@@ -3,7 +3,7 @@
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
-import { OtherHistory } from "../store/cold-site.ts";
+import { ColdSite, OtherHistory } from "../store/cold-site.ts";
 import type { FreshSite } from "../store/snapshots.ts";
 import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { WireResponse } from "../wire/response.ts";
@@ -77,7 +77,9 @@ class ResourceEndpoint {
   #read(exchange: Exchange, route: ResourceRoute, fresh: FreshSite, attempt = 1): MaybePromise<WireResponse> {
     try {
       const response = read(exchange, route, fresh);
-      return response instanceof Promise ? this.#readLater(exchange, route, fresh, attempt, response) : response;
+      if (response instanceof Promise) return this.#readLater(exchange, route, fresh, attempt, response);
+      // What has just been read from the store may be newer than the keys.
+      return fresh instanceof ColdSite ? this.#checkAgain(exchange, route, fresh, response) : response;
     } catch (error) {
       return this.#readAgain(exchange, route, attempt, error);
     }

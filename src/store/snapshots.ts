@@ -96,8 +96,9 @@ export class Snapshots {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
       const result = await sharedHeads.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
       const system = this.#bringToHead(systemSite, result, known[0] as number);
-      const wanted = site === systemSite ? system : this.#bringToHead(site, result, known[1] as number);
+      // First the keys, then the records: another request must not find records here that are newer than the keys by which it is checked.
       const freshSystem = system instanceof Promise ? await system : system;
+      const wanted = site === systemSite ? freshSystem : this.#bringToHead(site, result, known[1] as number);
       const fresh = wanted instanceof Promise ? await wanted : wanted;
       if (isOfHistory(freshSystem, result) && isOfHistory(fresh, result)) return this.#use(fresh);
     }
