@@ -114,6 +114,9 @@ function isCommon({ method, target }: { method: string; target: string }): boole
   return METHODS.includes(method) && /^(?:\/|\*$|http:\/\/)[!-~]*$/.test(target);
 }
 
+/** Node does not recognise this, and closes the connection. */
+const keepAliveAfterSpaces = /HTTP\/1\.0\r\n(?:.+\r\n)*Connection: {2,}keep-alive/i;
+
 const readBy = (responses: ReceivedResponse[]) =>
   responses.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body));
 
@@ -122,6 +125,7 @@ test("every request that is accepted is accepted by Node too, with the same mean
   let count = 0;
   const property = fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 3 }), faults, async (all, faults) => {
     const stream = spoilt(all.join(""), faults);
+    if (keepAliveAfterSpaces.test(stream)) return;
     const [ours, nodes] = await Promise.all([exchangeOnce(listener.port, stream), exchangeOnce(node.port, stream)]);
     const read = readBy(ours);
     if (!read.every(isCommon)) return;
