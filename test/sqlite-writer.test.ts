@@ -1,10 +1,12 @@
 // The thread that writes to SQLite, and the settings that make its commits durable.
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
+import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
@@ -65,4 +67,47 @@ describe("a writer thread that ends", () => {
     await new Promise((resolve) => threads[0]?.addEventListener("close", resolve));
     expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
   });
+
+  test.each([1, 2, 3, 4])("after batch %d of four in one transaction: nothing of them is stored", async (last) => {
+    let count = 0;
+    const kill = async () => {
+      if (++count !== last) return;
+      const thread = threads[0] as Worker;
+      const ended = new Promise((resolve) => thread.addEventListener("close", resolve));
+      thread.terminate();
+      await ended;
+    };
+    expect(await failureOf(engine.commitTogether(batchesOf(4), kill))).toBe("unavailable");
+    expect(count).toBe(last);
+    expect(await engine.heads([1])).toMatchObject([{ revision: 1 }]);
+    expect(await engine.check()).toEqual([]);
+  });
+});
+
+/** Batches of three new records each. */
+const batchesOf = (count: number): Intent[][] =>
+  Array.from({ length: count }, () => [createIntent(), createIntent(), createIntent()]);
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return await work.then(
+    () => "none",
+    (error) => error.code ?? error.message,
+  );
+}
+
+test("a failure that ends a transaction of several batches, as a full disk does: no batch after it is stored by itself", async () => {
+  const engine = await openEngine(`sqlite:${path}`, allResources);
+  await engine.commit([createIntent()]);
+  using database = new Database(path);
+  database.run(
+    "create trigger fails before insert on journal when new.id = 6 begin select raise(rollback, 'the disk is full'); end",
+  );
+  const outcomes: Outcome[] = [];
+  const failure = await failureOf(engine.commitTogether(batchesOf(4), (some) => void outcomes.push(...some)));
+  expect([failure, outcomes.length]).toEqual(["the disk is full", 3]);
+  expect(await engine.heads([1])).toMatchObject([{ revision: 1 }]);
+  expect(await engine.check()).toEqual([]);
+  database.run("drop trigger fails");
+  expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
+  await engine.close();
 });

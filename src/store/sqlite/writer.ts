@@ -2,40 +2,38 @@
 
 import type { Database } from "bun:sqlite";
 import type { Head, RecordCounts } from "../../model/engine.ts";
+import { Refusal } from "../../model/errors.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
 import {
   decideBatch,
   newSite,
   nothingStored,
-  type ResponseRow,
   responseKey,
   type SiteState,
   type Stored,
-  type StoredResponse,
   type Written,
 } from "../batch.ts";
-import type { BatchRow, JournalRow } from "../batch-rows.ts";
-import { lastAt, putCounts, type StoredTime } from "../journal.ts";
+import { lastAt } from "../journal.ts";
 import { createLastBackup, putLastBackup } from "../last-backup.ts";
-import { readCounts, type StoredCounts, writeCounts } from "../record-counts.ts";
-import { removedEpoch, selectDeleted, siteTables } from "../removed-sites.ts";
+import { readCounts, writeCounts } from "../record-counts.ts";
+import { removedEpoch, siteTables } from "../removed-sites.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
-import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
+import { type SqliteRow, type WriterStatements, writerStatements } from "./writer-statements.ts";
 
 export class Writer {
   readonly #files: readonly KnownFile[];
   readonly #database: Database;
-  readonly #sql: Statements;
+  readonly #sql: WriterStatements;
 
   /** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
   constructor({ path, files, busyTimeout }: WorkerStart) {
     requireSameFiles(files);
     this.#files = files;
     this.#database = openDatabase(path, busyTimeout);
-    this.#sql = statements(this.#database);
+    this.#sql = writerStatements(this.#database);
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
@@ -49,11 +47,13 @@ export class Writer {
   }
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
+    this.#requireTransaction();
     return translated(() => this.#decide(intents, true));
   }
 
   endBatches(isCommitted: boolean): void {
-    if (!this.#database.inTransaction) return;
+    if (isCommitted) this.#requireTransaction();
+    else if (!this.#database.inTransaction) return;
     translated(() => this.#database.run(isCommitted ? "commit" : "rollback"));
     requireSameFiles(this.#files);
   }
@@ -106,6 +106,17 @@ export class Writer {
     this.#database.close();
   }
 
+  /**
+   * A full disk ends the transaction (https://sqlite.org/lang_transaction.html), when further batches may be on their way, and a new
+   * thread has none. Without it, each statement would be stored by itself.
+   */
+  #requireTransaction(): void {
+    if (this.#database.inTransaction) return;
+    throw new Refusal("unavailable", "the transaction of several batches has ended early; nothing of it is stored", {
+      retryAfter: 1,
+    });
+  }
+
   #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
     const stored = fetch(this.#sql, intents);
     const written = decideBatch(intents, stored, atomic);
@@ -122,37 +133,7 @@ export class Writer {
   }
 }
 
-type Statements = ReturnType<typeof statements>;
-
-type Row = Record<string, string | number | null>;
-
-/** Stores a row, whose members are the parameters. */
-interface RowStatement<T> {
-  run(row: T): unknown;
-}
-
-function statements(database: Database) {
-  const run = <T extends object = Row>(text: string) => database.query<never, [T & Row]>(text) as RowStatement<T>;
-  return {
-    site: database.query<StoredSite, [Row]>(select("sites")),
-    row: database.query<Pick<BatchRow, "revision" | "body">, [Row]>(select("records", ["revision", "body"])),
-    response: database.query<StoredResponse, [Row]>(select("idempotency")),
-    putSite: run(put("sites")),
-    setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
-    lastAt: database.query<{ at: number }, [Row]>(select("journal", ["at"])),
-    putRow: run<BatchRow>(put("records")),
-    addChange: run<JournalRow>(insert("journal")),
-    putResponse: run<ResponseRow>(put("idempotency")),
-    noteUse: run(`${put("key_uses")} where excluded.at > at`),
-    deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
-    expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
-    deleteExpired: database.query<never, [number, number]>(
-      "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",
-    ),
-  };
-}
-
-function fetch(sql: Statements, intents: readonly Intent[]): Stored {
+function fetch(sql: WriterStatements, intents: readonly Intent[]): Stored {
   const stored = nothingStored();
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
@@ -169,14 +150,7 @@ function fetch(sql: Statements, intents: readonly Intent[]): Stored {
   return stored;
 }
 
-interface StoredSite extends StoredCounts, StoredTime {
-  readonly epoch: string;
-  /** JSON text. */
-  readonly counters: string;
-  readonly floor: number | null;
-}
-
-function fetchSite(sql: Statements, id: number): SiteState {
+function fetchSite(sql: WriterStatements, id: number): SiteState {
   const row = sql.site.get({ id });
   if (!row) return newSite();
   const { epoch, revision, counters, floor } = row;
@@ -184,11 +158,11 @@ function fetchSite(sql: Statements, id: number): SiteState {
   return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
 }
 
-function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }: SiteState): Row {
+function toRow(id: number, { epoch, revision, counters, counts, floor, last_at }: SiteState): SqliteRow {
   return { id, epoch, revision, counters: JSON.stringify(counters), floor, last_at, ...writeCounts(revision, counts) };
 }
 
-function write(sql: Statements, { sites }: Stored, written: Written): void {
+function write(sql: WriterStatements, { sites }: Stored, written: Written): void {
   for (const change of written.changes) sql.addChange.run(change);
   for (const row of written.rows) sql.putRow.run(row);
   for (const response of written.responses) sql.putResponse.run(response);
