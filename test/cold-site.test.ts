@@ -174,6 +174,18 @@ for (const kind of engines) {
       expect(most).toBeLessThan(12);
     });
 
+    test("look-ups, pages and writes do not wait for the sites that are read at once", async () => {
+      await fill(400);
+      const { engine, site } = writer;
+      const { promise: end, resolve } = Promise.withResolvers<void>();
+      const reading = Array.from({ length: 24 }, () => engine.readSite(site.ID, () => end));
+      expect((await engine.readRecord(site.ID, "brand", 1)).row?.id).toBe(1);
+      expect((await engine.readPage(site.ID, "brand", { limit: 1, offset: 0 })).rows).toHaveLength(1);
+      expect((await engine.commit([createIntent({ site: site.ID })]))[0]?.kind).toBe("done");
+      resolve();
+      await Promise.all(reading);
+    });
+
     test("a whole site is read in portions as of one moment, while others write", async () => {
       await fill(2000);
       const seen = new Set<number>();

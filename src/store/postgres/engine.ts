@@ -37,7 +37,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const timeout = Math.max(given.timeout, minTimeout);
   const address = { ...given, timeout };
   const primary = createPrimary(address);
-  const { headsPool, pool, pagePool, trials, used } = createPools(primary);
+  const { headsPool, pool, pagePool, maxLoads, trials, used } = createPools(primary);
   const notices = new CommitNotices(new Pool(primary, 1));
   const watches = new CommitWatches(primary, notices);
   const close = async () => {
@@ -54,7 +54,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   return {
     openForRequests: () => openFirst(used),
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
-    ...createSiteReads(pool, pagePool),
+    ...createSiteReads(pool, pagePool, maxLoads),
     ...createJournalReads(pool, pagePool),
     ...createCommits(pool, timeout, notices),
     watchCommits: (onCommit) => watches.start(onCommit),
@@ -72,6 +72,9 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   };
 }
 
+/** Sites that are loaded at once, at most: each is in memory before it counts for `--memory`. */
+const mostLoads = 4;
+
 /** The pools; `used` are those that share the address's `pool_size`. */
 function createPools(primary: Primary) {
   const { poolSize } = primary.address;
@@ -79,11 +82,14 @@ function createPools(primary: Primary) {
   const headsPool = new Pool(primary, 1);
   // Many clients may read pages of sites that are not in memory. Without their own connections, all writes would wait for them.
   const pageConnections = Math.floor((poolSize - 1) / 3);
-  const pool = new Pool(primary, poolSize - 1 - pageConnections);
+  const connections = poolSize - 1 - pageConnections;
+  const pool = new Pool(primary, connections);
   const pagePool = pageConnections > 0 ? new Pool(primary, pageConnections) : pool;
   // Commits of `tryWrite` may wait for a standby that is down, and must not take the connections that reads and writes need.
   const trials = new Pool(primary, 1);
-  return { headsPool, pool, pagePool, trials, used: [...new Set([headsPool, pool, pagePool])] };
+  // A load has its connection for seconds. Two are left to look-ups and writes, if there are so many.
+  const maxLoads = Math.max(1, Math.min(mostLoads, connections - 2));
+  return { headsPool, pool, pagePool, maxLoads, trials, used: [...new Set([headsPool, pool, pagePool])] };
 }
 
 /** Opens a connection of each pool. */

@@ -1,6 +1,9 @@
 // What is read of one site: a record, a page, or all of it.
 
-import type { Engine, Head, RecordCounts, RecordRow } from "../../model/engine.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import { Slots } from "../../lib/slots.ts";
+import type { Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { readCounts } from "../record-counts.ts";
 import { requireReached } from "../since.ts";
 import { toHead } from "./journal-reads.ts";
@@ -13,8 +16,22 @@ type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
 /** Rows that are fetched at once: what comes of them delays others by about a millisecond. */
 const portionSize = 500;
 
-/** @param pagePool for pages, which other reads and writes do not wait for */
-export function createSiteReads(pool: Pool, pagePool: Pool): SiteReads {
+/**
+ * @param pagePool for pages, which other reads and writes do not wait for
+ * @param maxLoads whole sites that are read at once: fewer than `pool` has connections, since a load has one for seconds
+ */
+export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
+  const slots = new Slots(maxLoads);
+
+  function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): Promise<T> {
+    return pool.read(async (connection, lease) => {
+      const [sites] = await connection.script(`${sql.beginRead}; ${sql.site(site)}`);
+      const result = await use({ ...toState(sites?.[0], minHead), portions: portionsOf(connection, lease, site) });
+      await connection.script(sql.end);
+      return result;
+    });
+  }
+
   return {
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
@@ -27,16 +44,11 @@ export function createSiteReads(pool: Pool, pagePool: Pool): SiteReads {
         const rows = await connection.query(sql.page, site, resource, limit, offset);
         return { ...toState(rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
-    readSite: (site, use, minHead) =>
-      pool.read(async (connection, lease) => {
-        const [sites] = await connection.script(`${sql.beginRead}; ${sql.site(site)}`);
-        const result = await use({
-          ...toState(sites?.[0], minHead),
-          portions: portionsOf(connection, lease, site),
-        });
-        await connection.script(sql.end);
-        return result;
-      }),
+    readSite: (site, use, minHead) => {
+      const read = () => readSite(site, use, minHead);
+      // The system site is needed for everything else.
+      return site === systemSite ? read() : slots.run(read);
+    },
   };
 }
 
