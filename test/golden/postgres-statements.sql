@@ -154,25 +154,25 @@ declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epo
 
 declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> order by site_id, webhook_id;
 
-delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
+delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
-delete from idempotency where site_id = <number> and (key_id, name) in (select key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
+delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
+
+delete from journal where (site_id, revision) in (select site_id, revision from journal where site_id = <number> limit <number>) returning <number>;
 
 delete from journal where site_id = <number>;
 
-delete from journal where site_id = <number> and (revision) in (select revision from journal where site_id = <number> limit <number>) returning <number>;
+delete from records where (site_id, resource, id) in (select site_id, resource, id from records where site_id = <number> limit <number>) returning <number>;
 
-delete from records where site_id = <number> and (resource, id) in (select resource, id from records where site_id = <number> limit <number>) returning <number>;
-
-delete from webhook_attempts where site_id = <number> and (webhook_id, number) in (select webhook_id, number from webhook_attempts where site_id = <number> limit <number>) returning <number>;
+delete from webhook_attempts where (site_id, webhook_id, number) in (select site_id, webhook_id, number from webhook_attempts where site_id = <number> limit <number>) returning <number>;
 
 delete from webhook_attempts where site_id = <number> and webhook_id = <number> and number <= <number>;
 
-delete from webhook_secrets where site_id = <number> and (webhook_id, created_at) in (select webhook_id, created_at from webhook_secrets where site_id = <number> limit <number>) returning <number>;
+delete from webhook_secrets where (site_id, webhook_id, created_at) in (select site_id, webhook_id, created_at from webhook_secrets where site_id = <number> limit <number>) returning <number>;
 
 delete from webhook_secrets where site_id = <number> and webhook_id = <number>;
 
-delete from webhook_state where site_id = <number> and (webhook_id) in (select webhook_id from webhook_state where site_id = <number> limit <number>) returning <number>;
+delete from webhook_state where (site_id, webhook_id) in (select site_id, webhook_id from webhook_state where site_id = <number> limit <number>) returning <number>;
 
 delete from webhook_state where site_id = <number> and webhook_id = <number>;
 

@@ -152,10 +152,14 @@ export function fetch(table: TableName, columns = columnsOf(table)): string {
   return `select ${columns.join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
 }
 
+/**
+ * The site is part of the key in the list and no condition beside it: of a site with more rows than the statistics know, PostgreSQL would
+ * compare all rows with each that is to go.
+ */
 function deleteSome(table: TableName, site: number, which: string): string {
-  const key = keyInSite(table);
-  const ofSite = `site_id = ${list([site])}`;
-  return `delete from ${table} where ${ofSite} and (${key}) in (select ${key} from ${table} where ${ofSite} ${which}) returning 1`;
+  const key = primaryKeyOf(table).join(", ");
+  const chosen = `select ${key} from ${table} where site_id = ${list([site])} ${which}`;
+  return `delete from ${table} where (${key}) in (${chosen}) returning 1`;
 }
 
 /** The rows in `$1`. Members that are no columns are ignored. */
