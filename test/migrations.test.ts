@@ -5,13 +5,16 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import type { Addition } from "../src/store/migrations.ts";
+import { openEngine } from "../src/store/open.ts";
 import { readAddress } from "../src/store/postgres/address.ts";
 import { migrate as migratePostgres } from "../src/store/postgres/migrate.ts";
 import { Pool } from "../src/store/postgres/pool.ts";
 import { createPrimary } from "../src/store/postgres/primary.ts";
 import { migrate as migrateSqlite } from "../src/store/sqlite/database.ts";
+import { createIntent } from "./support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";
 
 const latest: Addition[] = [
@@ -48,3 +51,27 @@ test("PostgreSQL: each migration that is missing runs, once, also with two proce
   expect(await pool.read((connection) => connection.script("select shade, shape from records"))).toEqual([[]]);
   await pool.close();
 });
+
+test.each([
+  ["UTF8", "opened"],
+  ["SQL_ASCII", "opened"],
+  ["LATIN1", "the database has the encoding LATIN1"],
+])("a PostgreSQL database with the encoding %s: %s", async (encoding, expected) => {
+  const database = `encoding_${encoding.toLowerCase()}`;
+  await server.run(`create database ${database} template template0 encoding '${encoding}' lc_collate 'C' lc_ctype 'C'`);
+  try {
+    const url = (await server.createDatabase()).replace(/[^/]+$/, database);
+    const result = await openEngine(url, allResources).then(writeEuro, ({ message }) => message.split(",")[0]);
+    expect(result).toBe(expected);
+  } finally {
+    await server.run(`drop database ${database} with (force)`);
+  }
+});
+
+/** Stores a character that few encodings have. */
+async function writeEuro(engine: Engine): Promise<string> {
+  const [outcome] = await engine.commit([createIntent({ values: { Name: "€" } })]);
+  expect(outcome).toMatchObject({ kind: "done", body: '{"ID":1,"Name":"€"}' });
+  await engine.close();
+  return "opened";
+}

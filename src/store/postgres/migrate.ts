@@ -6,7 +6,7 @@ import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
-import { codeOf } from "./errors.ts";
+import { codeOf, unavailable } from "./errors.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
@@ -74,10 +74,24 @@ export async function migrate(
 }
 
 async function readSchema(connection: PostgresConnection, { additions }: Latest): Promise<Schema | undefined> {
-  const [found] = await connection.script("select to_regclass('storefront_schema') is not null as is_there");
+  const [found] = await connection.script(
+    "select to_regclass('storefront_schema') is not null as is_there, current_setting('server_encoding', true) as encoding",
+  );
+  requireEncoding(found?.[0]?.encoding);
   if (!found?.[0]?.is_there) return undefined;
   const [rows] = await connection.script(selectSchema(additions));
   return rows?.[0] && toSchema(rows[0], additions);
+}
+
+/**
+ * In any other encoding, one character that it does not have would make a whole batch fail, with the writes of other clients. SQL_ASCII
+ * keeps the bytes as they are.
+ */
+function requireEncoding(encoding: string | null | undefined): void {
+  if (encoding == null || ["UTF8", "SQL_ASCII"].includes(encoding)) return;
+  throw unavailable(
+    `the database has the encoding ${encoding}, which lacks many characters; use one with the encoding UTF8 (createdb -T template0 -E UTF8; pg_dump and pg_restore move the data)`,
+  );
 }
 
 function toSchema(row: ResultRow, additions: readonly Addition[]): Schema {
