@@ -4,10 +4,11 @@ import { expect, test } from "bun:test";
 import type { Change } from "../src/model/change.ts";
 import type { RecordRow } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
+import { ColdSite } from "../src/store/cold-site.ts";
 import type { LoadedSite } from "../src/store/load-site.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
-import { createManualEngine, type ManualEngine } from "./support/manual-engine.ts";
+import { createManualEngine, type ManualEngine, type Question } from "./support/manual-engine.ts";
 import { loadFresh } from "./support/snapshots.ts";
 
 const plenty = 1 << 30;
@@ -97,6 +98,40 @@ test("requests that wait for a load share the next one and its failure, so that 
     }
   }
   expect(await failures).toEqual(["failure 1", ...new Array(9).fill("failure 2")]);
+});
+
+test("requests that wait for a load while the site is restored do not each load it again", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const fresh = Promise.resolve(snapshots.fresh(2));
+  await tellHead(hand, 1);
+  const site = await fresh;
+  if (!(site instanceof ColdSite)) throw new Error("the site is in memory");
+  const lists = Array.from({ length: 10 }, () =>
+    Promise.resolve(site.load()).then(String, (error) => error.constructor.name),
+  );
+  let loads = 0;
+  for (; (await hand.waiting()).length > 0; loads++) (await hand.next("load")).resolve(contentsAt(1, "b"));
+  expect(await Promise.all(lists)).toEqual(new Array(10).fill("OtherHistory"));
+  expect(loads).toBe(2);
+});
+
+test("a request that shares what another has begun gets the changes since, too", async () => {
+  const hand = createManualEngine();
+  const snapshots = await loaded(hand, 1);
+  const respond = ({ args: [, revision, options], resolve }: Question<"since">) =>
+    resolve(Array.from({ length: options?.limit as number }, (_, i) => changeTo(revision + 1 + i)));
+  const names: Promise<string>[] = [];
+  const first: Question<"since">[] = [];
+  // The second waits for the first and then takes over as many changes again, which the third shares.
+  for (const head of [1001, 2001, 2301]) {
+    names.push(loadFresh(snapshots, 1).then(nameIn));
+    if ((await hand.waiting())[0] === "since") first.push(await hand.next("since"));
+    await tellHead(hand, head);
+  }
+  first.forEach(respond);
+  while ((await hand.waiting()).length > 0) respond(await hand.next("since"));
+  expect(await Promise.all(names)).toEqual(["r1001", "r2001", "r2301"]);
 });
 
 test("reads that share a query share the load that follows", async () => {

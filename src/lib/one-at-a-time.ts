@@ -9,15 +9,11 @@ interface Run<T> {
 /** Work of which only one goes on at a time for each key. */
 export class OneAtATime<Key, T> {
   readonly #running = new Map<Key, Run<T>>();
-  /** How many works have begun. */
   #begun = 0;
 
+  /** The number of the last one that has begun. */
   get begun(): number {
     return this.#begun;
-  }
-
-  isRunning(key: Key): boolean {
-    return this.#running.has(key);
   }
 
   /** Runs `make`. Nothing else may be running for `key`. */
@@ -30,14 +26,8 @@ export class OneAtATime<Key, T> {
     return promise;
   }
 
-  /**
-   * Waits for what is running for `key`; undefined if nothing is.
-   * @param before how many had begun when the caller came
-   * @returns a promise that rejects with the failure of work that began after the caller came, and with no other
-   */
-  ended(key: Key, before: number): Promise<unknown> | undefined {
-    const run = this.#running.get(key);
-    if (!run) return undefined;
-    return run.number > before ? run.promise : run.promise.catch(() => {});
+  /** What is running for `key`. */
+  running(key: Key): Run<T> | undefined {
+    return this.#running.get(key);
   }
 }

@@ -53,7 +53,7 @@ export class LoadedSites {
   }
 
   isLoading(site: number): boolean {
-    return this.#loading.isRunning(site);
+    return this.#loading.running(site) !== undefined;
   }
 
   follow(follower: Follower): void {
@@ -91,10 +91,7 @@ export class LoadedSites {
     if (done instanceof Promise) done.catch(() => {});
   }
 
-  /**
-   * `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had.
-   * @param before as for `load`
-   */
+  /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. @param before as for `load` */
   bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const { site, revision, epoch } = snapshot;
     if (revision >= head.revision) return snapshot;
@@ -139,13 +136,15 @@ export class LoadedSites {
   }
 
   /**
-   * Puts what `make` makes in the place of what is in memory. What began before `head` was known may be older, so it is waited for only. What
-   * began after that is shared, and so is its failure: a store that hangs would let each waiting request try in turn.
+   * Puts what `make` makes in the place of what is in memory. What began before `head` was known may be older, so it is waited for only. A failure
+   * or another history of what began later is shared: otherwise each waiting request would try in turn, while a store hangs or is restored.
    */
   #replace(site: number, head: Head, before: number, make: () => MaybePromise<Snapshot>): MaybePromise<Snapshot> {
-    const ended = this.#loading.ended(site, before);
-    if (ended) return ended.then(() => this.load(site, head, before));
-    return this.#loading.run(site, () => after(make(), (snapshot) => requireAt(this.#keep(snapshot), head)));
+    const running = this.#loading.running(site);
+    if (!running) return this.#loading.run(site, () => after(make(), (made) => requireAt(this.#keep(made), head)));
+    const again = () => this.load(site, head, before);
+    if (running.number <= before) return running.promise.then(again, again);
+    return running.promise.then((made) => (made.epoch === head.epoch ? again() : made));
   }
 
   /** Many changes are folded into a copy, with turns of the event loop in between: requests see none of them, or all. */
