@@ -70,7 +70,10 @@ async function runImport(resource: Resource, file: string, options: ImportFlags)
   const progress = await openProgress(file);
   let undo: string | undefined;
   const printUndoLine = () => {
-    if (undo) printMessage(`to take back what was stored: ${undo}`);
+    const what = options.atomic
+      ? "if the rows were stored all the same, this takes them back"
+      : "to take back what was stored";
+    if (undo) printMessage(`${what}: ${undo}`);
   };
   const work = async (engine: Engine, run: string, signal: AbortSignal) => {
     const site = await findSite(engine, options.site);

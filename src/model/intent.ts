@@ -62,7 +62,14 @@ export type Outcome =
 
 export interface Refused {
   readonly kind: "refused";
-  readonly why: "not-found" | "precondition-failed" | "idempotency-key-reused" | "id-used" | "other-history";
+  /** `id-used`: by a deleted record; `id-given`: to another record. */
+  readonly why:
+    | "not-found"
+    | "precondition-failed"
+    | "idempotency-key-reused"
+    | "id-used"
+    | "id-given"
+    | "other-history";
 }
 
 /** Identifies a state of a record or list among all its states: the site's epoch and the revision of its last change. */

@@ -17,6 +17,7 @@ import {
 } from "./import-summary.ts";
 import { type Matcher, readMatcher } from "./matcher.ts";
 import { revisionsOf } from "./revisions.ts";
+import { RowBatch } from "./row-batch.ts";
 import { readInput, toIntent } from "./row-intent.ts";
 import type { NumberedRow } from "./rows.ts";
 import { type CommitEngine, simulatedEngine } from "./simulated-engine.ts";
@@ -37,13 +38,10 @@ export interface ImportOptions {
   readonly onAccepted?: ((row: NumberedRow, outcome: AcceptedOutcome) => MaybePromise<void>) | undefined;
   /** Faults that the summary lists; by default all. */
   readonly maxFaults?: number | undefined;
-  /** Called before rows are stored, with the revision after which all journal entries of this import are. */
+  /** Called before rows may be stored, with the revision after which all journal entries of this import are. */
   readonly onStore?: ((revision: number) => void) | undefined;
   readonly now: () => number;
 }
-
-/** Rows that are stored together, unless all are (`atomic`). */
-const batchSize = 500;
 
 /**
  * Creates a record from each row, or updates the one that it matches. A fault in a row does not stop the others, except
@@ -88,7 +86,7 @@ interface ImportContext {
 class ImportRun {
   readonly summary = emptySummary();
   readonly #context: ImportContext;
-  #pending: PendingRow[] = [];
+  readonly #pending = new RowBatch();
   /** The values by which the pending rows are matched. */
   #pendingKeys = new Set<string>();
   /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
@@ -116,7 +114,7 @@ class ImportRun {
         if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
         await this.#reject(row, error.faults);
       }
-      if (this.#pending.length >= batchSize) await (atomic ? this.#spool() : this.#store());
+      if (this.#pending.isFull) await (atomic ? this.#spool() : this.#store());
     }
     if (!atomic) await this.#store();
     else if (this.summary.rejected === 0) await this.#storeTogether();
@@ -134,14 +132,14 @@ class ImportRun {
     }
     const match = matcher.find(input);
     const intent = toIntent(resource, match, input, decoded.faults);
-    this.#pending.push({ row: () => row, input, intent: { ...intent, site, actor: operatorActor, at: options.now() } });
+    const signed = { ...intent, site, actor: operatorActor, at: options.now() };
+    this.#pending.add({ row: () => row, input, intent: signed }, row.source);
     if (key !== undefined) this.#pendingKeys.add(key);
     matcher.note(input, match.id);
   }
 
   async #store(): Promise<void> {
-    const batch = this.#pending;
-    this.#pending = [];
+    const batch = this.#pending.take();
     this.#pendingKeys = new Set();
     this.#noteStore();
     if (batch.length > 0) await this.#countOutcomes(batch, await this.#context.engine.commit(this.#intentsOf(batch)));
@@ -149,13 +147,11 @@ class ImportRun {
 
   /** Keeps the pending rows until all rows are known to be valid. Their keys stay. */
   #spool(): void {
-    if (this.#pending.length > 0) this.#context.spooled.add(this.#pending);
-    this.#pending = [];
+    this.#context.spooled.add(this.#pending.take());
   }
 
   async #storeTogether(): Promise<void> {
     this.#spool();
-    this.#noteStore();
     const sent: (readonly PendingRow[])[] = [];
     const batches = function* (this: ImportRun) {
       for (const batch of this.#context.spooled.batches()) {
@@ -164,9 +160,12 @@ class ImportRun {
         yield this.#intentsOf(batch);
       }
     };
-    await this.#context.engine.commitTogether(batches.call(this), (outcomes) =>
-      this.#countOutcomes(sent.shift() ?? [], outcomes),
-    );
+    await this.#context.engine.commitTogether(batches.call(this), async (outcomes) => {
+      await this.#countOutcomes(sent.shift() ?? [], outcomes);
+      const { rows, created, updated, unchanged } = this.summary;
+      // Before that, a fault leaves nothing.
+      if (created + updated + unchanged === rows) this.#noteStore();
+    });
   }
 
   #noteStore(): void {

@@ -33,6 +33,7 @@ export class SpooledRows {
 
   /** @throws Refusal `unavailable` when they cannot be written */
   add(batch: readonly PendingRow[]): void {
+    if (batch.length === 0) return;
     const rows = this.#write(batch.map((pending) => pending.row()));
     this.#batches.push({ rows, intents: this.#write(batch.map(({ intent }) => intent)) });
   }
@@ -83,5 +84,5 @@ function openNameless(): number {
 }
 
 function storing(access: () => void): void {
-  accessing(`the rows cannot be kept in ${tmpdir()} until all are read`, access);
+  accessing(`the rows cannot be kept in ${tmpdir()} until all are read (set TMPDIR for another folder)`, access);
 }

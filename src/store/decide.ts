@@ -24,7 +24,7 @@ type Decision =
 export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
   const { operation, id } = intent;
   if (operation === "create") {
-    if (row) return { kind: "refused", why: "id-used" };
+    if (row) return { kind: "refused", why: row.body === null ? "id-used" : "id-given" };
     const newId = id ?? nextId;
     return { kind: "change", id: newId, body: withId(newId, intent.text) };
   }

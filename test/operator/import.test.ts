@@ -38,8 +38,10 @@ describe.each(engines)("an import on $name", (kind) => {
     const intent = { site, resource: "brand", operation: "delete", id: 7, text: "{}", actor: "test", at: 1 } as const;
     await engine.commit([intent]);
     const lines = ["ID,Name", ...times(batch + 100, (n) => `${n + 100},Brand`), bad, "3000,Last"];
-    const summary = await load(site, lines, { atomic: true });
+    const begun: number[] = [];
+    const summary = await load(site, lines, { atomic: true, onStore: (revision) => void begun.push(revision) });
     expect(summary).toMatchObject({ created: 0, updated: 0, unchanged: 0, rejected: 1 });
+    expect(begun).toEqual([]);
     expect((await stored(site)).filter((line) => line.endsWith("Brand"))).toEqual([]);
     expect((await engine.heads([site]))[0]?.revision).toBe(2);
   });
@@ -85,6 +87,43 @@ describe.each(engines)("an import on $name", (kind) => {
     const summary = await load(site, ["Name", ...times(2 * batch + 1, (n) => `Brand ${n}`)], { atomic: true });
     expect(summary).toMatchObject({ created: 2 * batch + 1, rejected: 0 });
     expect(await stored(site)).toHaveLength(2 * batch + 1);
+  });
+
+  test.each([true, false])("stores fewer rows together when they are long (all or none: %p)", async (atomic) => {
+    const site = ++sites;
+    const sizes: number[] = [];
+    const observed: Engine = {
+      ...engine,
+      commit: (intents) => {
+        sizes.push(intents.length);
+        return engine.commit(intents);
+      },
+      commitTogether: (batches, onOutcomes) =>
+        engine.commitTogether(batches, (outcomes) => {
+          sizes.push(outcomes.length);
+          return onOutcomes(outcomes);
+        }),
+    };
+    const bytes = (async function* () {
+      yield Buffer.from("Name,# note\n");
+      for (let n = 0; n < 20; n++) yield Buffer.from(`Brand ${n},${"x".repeat(1_000_000)}\n`);
+      yield Buffer.from("Last,\n");
+    })();
+    const rows = readRows(brand, bytes, "csv");
+    const summary = await importRecords(observed, site, brand, rows, { now: () => 1, atomic });
+    expect(summary).toMatchObject({ created: 21, rejected: 0 });
+    expect(Math.max(...sizes)).toBeLessThan(10);
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(21);
+  });
+
+  test.each([
+    true,
+    false,
+  ])("says of an ID that was given to a new record that it was (all or none: %p)", async (atomic) => {
+    const { faults } = await load(++sites, ["ID,Name", ",First", "1,Own"], { atomic });
+    const detail =
+      "the ID 1 was given to a new record meanwhile, of others or of an earlier row without an ID; put rows with IDs first, and import again";
+    expect(faults).toEqual([{ row: 3, field: "", detail }]);
   });
 
   test("updates what an earlier row of it created under an ID that was given by the store", async () => {
