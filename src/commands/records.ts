@@ -15,7 +15,6 @@ import {
   asUsageError,
   fileArgument,
   printMessage,
-  printResult,
   resourceArgument,
   type SiteOptions,
   withEngine,
@@ -25,7 +24,7 @@ import { type CsvFlags, readCsvFlags, withCsvOptions } from "./csv-options.ts";
 import { openInput } from "./input.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
 import { printAll } from "./stdout.ts";
-import { printUndo, type UndoOf, undoLine, undoOf } from "./undo.ts";
+import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./undo.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {
   readonly format?: FileFormat;
@@ -125,7 +124,7 @@ function report(options: ImportFlags, summary: ImportSummary & UndoOf & { skippe
   const would = options.dryRun ? "would be " : "";
   const line = `${rows} rows: ${created} ${would}created, ${updated} ${would}updated, ${unchanged} unchanged, ${rejected} rejected`;
   const omitted = skipped > 0 ? `; ${skipped} more skipped by the mapping` : "";
-  printResult(options, summary, [line + omitted]);
+  printUndoable(options, summary, [line + omitted]);
   if (rejected > 0 && options.rejects !== undefined) {
     const hint = options.dryRun || options.atomic ? "" : ": correct them, and import that file with the same options";
     printMessage(`the refused rows are in ${options.rejects}${hint}`);

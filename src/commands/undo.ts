@@ -55,7 +55,7 @@ function deleteCommand(): Command {
       });
       const shown = records.map((record) => toDeclared(resource, record));
       const back = undoOf(options, revisions, run);
-      printResult(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
+      printUndoable(options, { deleted: shown.map((text) => JSON.parse(text)), ...back }, shown);
       printMessage(`deleted ${counted(records.length, resource.singular, resource.plural)}`);
       printUndo(back);
     });
@@ -102,7 +102,7 @@ function report(options: UndoFlags, summary: UndoSummary, run: string): void {
   const total = deleted + restored + unchanged + left.length;
   const would = options.dryRun ? "would be " : "";
   const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${left.length} left alone`;
-  printResult(options, { ...summary, ...back }, [line]);
+  printUndoable(options, { ...summary, ...back }, [line]);
   printUndo(back);
 }
 
@@ -122,6 +122,16 @@ export interface UndoOf {
 export function undoOf(options: SiteOptions, revisions: RevisionRange | undefined, run: string): UndoOf {
   if (!revisions) return { revisions };
   return { revisions, run, undo: undoLine(options, revisions.first - 1, run) };
+}
+
+/** Prints the result of a command; if that fails, how to take the command back all the same. */
+export function printUndoable<T extends UndoOf>(options: SiteOptions, result: T, lines: readonly string[]): void {
+  try {
+    printResult(options, result, lines);
+  } catch (error) {
+    printUndo(result);
+    throw error;
+  }
 }
 
 /** Prints which revisions a command wrote, and how to take them back. */

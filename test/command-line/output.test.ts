@@ -110,3 +110,19 @@ test("what would command a terminal or turn its text round is shown harmless, in
   const { stderr } = await shop.run(["import", "--site", "main", "orderstatuses", "-"], { stdin: `${name}\nA\n` });
   expect(stderr).toContain("red\\u009b31m \\u202eback");
 });
+
+test("a change whose result cannot be printed says how to take it back", async () => {
+  const onFull = { wrap: (command: string) => `${command} > /dev/full` };
+  const site = ["--site", "main"];
+  const imported = await shop.run(["import", ...site, "brands", "-", "--atomic"], { stdin: "Name\nA\n", ...onFull });
+  const [, since, run] = /^revision .* --since (\d+) --run (\w+)\n/.exec(imported.stderr) ?? [];
+  const back = ["undo", ...site, "--since", `${since}`, "--run", `${run}`];
+  const undone = await shop.run(back, onFull);
+  const deleted = await shop.run(["delete", ...site, "brands", "1"], onFull);
+  for (const { code, stderr } of [imported, undone, deleted]) {
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^revision .*\nstorefront: cannot write to standard output.*\n$/),
+    ]);
+  }
+});
