@@ -16,9 +16,9 @@ import { Idempotencies } from "./idempotency.ts";
 import { read } from "./read.ts";
 import { readBody } from "./record-body.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
-import { write } from "./write.ts";
+import { KeyChanged, write } from "./write.ts";
 
-interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "writeQueue" | "now"> {
+interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "snapshots" | "writeQueue" | "now"> {
   readonly admission: Admission;
 }
 
@@ -56,8 +56,8 @@ function whyNot(method: string, { isList, resource, format }: ResourceRoute): st
   return `create with POST \`${basePath}${path}.${format.name}\`; change this one with PUT or PATCH here`;
 }
 
-/** How often a request is read whose site gets another history meanwhile, the first time included. */
-const maxReads = 3;
+/** How often a request is read whose site gets another history, or a write tried whose key or site changes, the first time included. */
+const maxAttempts = 3;
 
 class ResourceEndpoint {
   readonly #dependencies: ResourceRouteDependencies;
@@ -101,7 +101,7 @@ class ResourceEndpoint {
 
   /** @throws `error`, unless the site has got another history and may be read again */
   #readAgain(exchange: Exchange, route: ResourceRoute, attempt: number, error: unknown): MaybePromise<WireResponse> {
-    if (!(error instanceof OtherHistory) || attempt === maxReads) throw error;
+    if (!(error instanceof OtherHistory) || attempt === maxAttempts) throw error;
     return this.#dependencies.admission.readmit(exchange, (_, now) => this.#read(exchange, route, now, attempt + 1));
   }
 
@@ -122,17 +122,36 @@ class ResourceEndpoint {
       : this.#store(exchange, route, key, epoch, body);
   }
 
-  /** While the body arrives, the key may be revoked or the site removed. */
   async #writeLater(exchange: Exchange, route: ResourceRoute, body: Promise<BodyBytes>): Promise<WireResponse> {
-    const bytes = await body;
+    return this.#storeChecked(exchange, route, await body, 1);
+  }
+
+  /** While the body arrived or the write waited for others, the key may have been revoked or the site removed. */
+  #storeChecked(
+    exchange: Exchange,
+    route: ResourceRoute,
+    body: BodyBytes,
+    attempt: number,
+  ): MaybePromise<WireResponse> {
     return this.#dependencies.admission.readmit(exchange, (key, { epoch }) => {
       requireWrite(exchange, key);
-      return this.#store(exchange, route, key, epoch, bytes);
+      return this.#store(exchange, route, key, epoch, body, attempt);
     });
   }
 
-  #store(exchange: Exchange, route: ResourceRoute, key: Key, epoch: string, body: BodyBytes): Promise<WireResponse> {
-    const { writeQueue, now } = this.#dependencies;
-    return write(exchange, route, { key, epoch, at: now() }, body, writeQueue, this.#idempotencies);
+  #store(
+    exchange: Exchange,
+    route: ResourceRoute,
+    key: Key,
+    epoch: string,
+    body: BodyBytes,
+    attempt = 1,
+  ): Promise<WireResponse> {
+    const { snapshots, writeQueue, now } = this.#dependencies;
+    const author = { key, revision: snapshots.system.revision, epoch, at: now() };
+    return write(exchange, route, author, body, writeQueue, this.#idempotencies).catch((error) => {
+      if (!(error instanceof KeyChanged) || attempt === maxAttempts) throw error;
+      return this.#storeChecked(exchange, route, body, attempt + 1);
+    });
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Operation } from "../model/change.ts";
 import { documentOf } from "../model/encoding.ts";
-import { Refusal } from "../model/errors.ts";
+import { Refusal, TryAgain } from "../model/errors.ts";
 import type { RecordChanges } from "../model/faultless.ts";
 import { type Intent, type Outcome, type Refused, versionParts } from "../model/intent.ts";
 import { oneId, toDeclared, toId } from "../model/record.ts";
@@ -22,9 +22,18 @@ import { idIn, type ResourceRoute } from "./route.ts";
 
 const operations: Record<string, Operation> = { POST: "create", PUT: "update", PATCH: "update", DELETE: "delete" };
 
+/** The key or the site was changed while the write waited. They are checked again before the client gets this. */
+export class KeyChanged extends TryAgain {
+  constructor() {
+    super("the API key or the website is being changed");
+  }
+}
+
 /** The key and the time of a write, and the history of the site in which the key was found. */
 interface Author {
   readonly key: Key;
+  /** The revision of the system site as of which the key was checked. */
+  readonly revision: number;
   readonly epoch: string;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
@@ -48,7 +57,12 @@ export function write(
     });
 }
 
-function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: Author, body: BodyBytes): Intent {
+function toIntent(
+  exchange: Exchange,
+  route: ResourceRoute,
+  { key, revision, epoch, at }: Author,
+  body: BodyBytes,
+): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? { text: readNewBody(exchange, route, body) } : readChange(exchange, route, body, operation);
@@ -62,6 +76,7 @@ function toIntent(exchange: Exchange, route: ResourceRoute, { key, epoch, at }: 
     ifNotVersion: isNew ? undefined : versionsBut(headers.get("if-none-match")),
     // A site that was never written to has no history yet.
     ifEpoch: epoch === "" ? undefined : epoch,
+    admitted: { keyId: key.id, revision },
     actor: key.prefix,
     at,
     idempotency: readIdempotency(exchange, key, body),
@@ -124,6 +139,7 @@ function toRefusal(exchange: Exchange, { why }: Refused, route: ResourceRoute, i
     );
   }
   if (why === "other-history") return new OtherHistory();
+  if (why === "key-changed") return new KeyChanged();
   throw new Error(`${intent.operation} was refused: ${why}`);
 }
 

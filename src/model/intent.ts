@@ -25,12 +25,22 @@ export interface Intent {
   readonly ifEpoch?: string | undefined;
   /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
   readonly isOptional?: boolean | undefined;
+  /** The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again. */
+  readonly admitted?: Admitted | undefined;
   readonly actor: string;
   /** The ID that all changes of one command share. */
   readonly run?: string | undefined;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly idempotency?: Idempotency | undefined;
+}
+
+/** The check that let a client write. */
+interface Admitted {
+  /** ID of the API key. */
+  readonly keyId: number;
+  /** The revision of the system site as of which the key and the site were checked. */
+  readonly revision: number;
 }
 
 /** Identifies a request that is sent again. */
@@ -69,6 +79,7 @@ export interface Refused {
     | "idempotency-key-reused"
     | "id-used"
     | "id-given"
+    | "key-changed"
     | "other-history";
 }
 

@@ -1,10 +1,11 @@
 import { choice, instant, matching, text } from "../model/field.ts";
 import { scopes } from "../model/key.ts";
 import { defineResource } from "../model/resource.ts";
+import { keyResourceName } from "../model/system-site.ts";
 
 /** API keys, a system resource. Only the digest of a key is stored. */
 export const key = defineResource({
-  name: "key",
+  name: keyResourceName,
   path: "keys",
   element: "Key",
   singular: "key",

@@ -5,6 +5,7 @@ import { randomText } from "../lib/base62.ts";
 import type { Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
 import { headVersion, type Intent, type Outcome, type WriteResult } from "../model/intent.ts";
+import { refuseOutdated } from "./admitted.ts";
 import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
 import { decide } from "./decide.ts";
 import { withChange } from "./record-counts.ts";
@@ -72,7 +73,8 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   const written = nothingWritten();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const outcome = refuseRemoved(intent, stored) ?? replay(intent, stored) ?? apply(intent, stored, written);
+    const refused = refuseOutdated(intent, stored.rows) ?? refuseRemoved(intent, stored);
+    const outcome = refused ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };
   }

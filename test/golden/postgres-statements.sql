@@ -280,6 +280,8 @@ select site_id, key_id, name, digest, at, operation, id, revision, body from jso
 
 select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
 
+select site_id, resource, id, revision, null as body from records where site_id = <number> and (resource, id) in (('key', <number>), ('site', <number>));
+
 select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) join webhook_state using (site_id, webhook_id) order by site_id, webhook_id;
 
 select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
@@ -290,7 +292,7 @@ select sites.revision, sites.epoch, live, live_revision, found.id, resource, rec
 
 select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body, (select revision from sites where id = <number>) as system_revision, (select epoch from sites where id = <number>) as system_epoch from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and id = $3 ) as found on true where sites.id = $1;
 
-select to_regclass('storefront_schema') is not null as is_there;
+select to_regclass('storefront_schema') is not null as is_there, current_setting('server_encoding', true) as encoding;
 
 select version from storefront_schema where id = <number>;
 

@@ -3,6 +3,7 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
+import { admittingRows } from "../admitted.ts";
 import {
   decideBatch,
   isStopped,
@@ -97,8 +98,10 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
     idempotency ? [{ site_id: site, key_id: idempotency.keyId, name: idempotency.name }] : [],
   );
   // Sent together and executed in this order: what is fetched is as of the lock.
+  const admitting = admittingRows(intents);
+  const fetchAdmitting = admitting.length === 0 ? "" : `; ${sql.fetchRevisions(admitting)}`;
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(begin + sql.lockSites(numbers)),
+    connection.script(begin + sql.lockSites(numbers) + fetchAdmitting),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
@@ -106,7 +109,7 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
   const missing = numbers.filter((site) => !sites.has(site));
   for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
   const found = new BatchRows();
-  for (const row of rows) found.add(row as BatchRow);
+  for (const row of [...(locked[1] ?? []), ...rows]) found.add(row as BatchRow);
   return {
     sites,
     rows: found,

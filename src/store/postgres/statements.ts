@@ -5,6 +5,7 @@
 // site names it. LISTEN and NOTIFY are the exception: where they fail, changes are noticed a little later.
 
 import { systemSite } from "../../model/system-site.ts";
+import type { SystemRow } from "../admitted.ts";
 import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../tables.ts";
@@ -79,6 +80,11 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   addSites: `${insert("sites")} order by id on conflict (id) do nothing`,
 
   fetchRows: fetch("records"),
+
+  /** The rows of the system site, without their bodies. In a joined statement, they would be looked for among all records while those are few. */
+  fetchRevisions: (rows: readonly SystemRow[]) =>
+    `select site_id, resource, id, revision, null as body from records
+where site_id = ${systemSite} and (resource, id) in (${rows.map(({ resource, id }) => `('${resource}', ${list([id])})`).join(", ")})`,
 
   fetchResponses: fetch("idempotency"),
 

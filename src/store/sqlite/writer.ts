@@ -4,6 +4,8 @@ import type { Database } from "bun:sqlite";
 import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
+import { systemSite } from "../../model/system-site.ts";
+import { admittingRows } from "../admitted.ts";
 import {
   decideBatch,
   newSite,
@@ -13,6 +15,7 @@ import {
   type Stored,
   type Written,
 } from "../batch.ts";
+import type { BatchRow } from "../batch-rows.ts";
 import { lastAt } from "../journal.ts";
 import { createLastBackup, putLastBackup } from "../last-backup.ts";
 import { readCounts, writeCounts } from "../record-counts.ts";
@@ -135,12 +138,14 @@ export class Writer {
 
 function fetch(sql: WriterStatements, intents: readonly Intent[]): Stored {
   const stored = nothingStored();
+  const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
+    const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
+    if (row) stored.rows.add({ ...key, ...row });
+  };
+  for (const row of admittingRows(intents)) fetchRow({ site_id: systemSite, ...row });
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
-    if (id !== undefined) {
-      const row = stored.rows.get(site, resource, id) ? null : sql.row.get({ site_id: site, resource, id });
-      if (row) stored.rows.add({ site_id: site, resource, id, ...row });
-    }
+    if (id !== undefined) fetchRow({ site_id: site, resource, id });
     if (idempotency) {
       const { keyId, name } = idempotency;
       const response = sql.response.get({ site_id: site, key_id: keyId, name });
