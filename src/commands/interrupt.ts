@@ -35,14 +35,20 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
 
 /** The items of `source`. @throws the signal's reason as soon as it is aborted, even if `source` has not produced its next item */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  aborted.catch(() => {});
-  signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   const items = source[Symbol.asyncIterator]();
   while (true) {
-    const next = await Promise.race([items.next(), aborted]);
+    signal.throwIfAborted();
+    const next = await unlessAborted(items.next(), signal);
     if (next.done) return;
     yield next.value;
   }
+}
+
+/** Not `Promise.race` with one promise for all items: that would keep them all in memory as long as it lives. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: result, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  return result;
 }

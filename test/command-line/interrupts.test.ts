@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
+import { untilAborted } from "../../src/commands/interrupt.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
@@ -130,4 +131,18 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     holder.run("begin immediate");
     return () => holder.close();
   }
+});
+
+test("what was read of a file is not kept in memory until all of it is", async () => {
+  const chunks: WeakRef<Uint8Array>[] = [];
+  const source = (async function* () {
+    for (let n = 0; n < 200; n++) {
+      const chunk = new Uint8Array(1000);
+      chunks.push(new WeakRef(chunk));
+      yield chunk;
+      await Bun.sleep(0);
+    }
+  })();
+  for await (const _ of untilAborted(source, new AbortController().signal)) if (chunks.length === 200) Bun.gc(true);
+  expect(chunks.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThan(100);
 });
