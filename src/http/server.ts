@@ -18,7 +18,7 @@ export interface HttpServer extends Listener {
 }
 
 interface HttpOptions
-  extends Omit<ListenOptions, "maxBodyBytes" | "receiveBuffer">,
+  extends Omit<ListenOptions, "maxBodyBytes" | "receiveBuffer" | "unsent">,
     AdmissionOptions,
     RequestLogOptions {}
 
@@ -27,6 +27,9 @@ const loadDelay = 250;
 
 /** As many as the wire lets wait unread. Requests are small, and there are many clients. */
 const receiveBuffer = 64 * 1024;
+
+/** Enough for a client on the same machine or network to read without pauses. */
+const unsent = 256 * 1024;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
@@ -37,7 +40,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
   const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog, polls });
-  const listener = listen({ ...options, maxBodyBytes, receiveBuffer }, handler);
+  const listener = listen({ ...options, maxBodyBytes, receiveBuffer, unsent }, handler);
 
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
   // file descriptors are in use, the runtime never tries again.

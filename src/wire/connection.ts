@@ -35,6 +35,8 @@ export class Connection implements Turn {
   readonly #requests: RequestLoop;
   /** When the client last sent or read something, in seconds of the listener's clock. */
   #activeAt: number;
+  /** Whether it ends with its next turn. Many may be overdue at once, and the system takes time to free what it keeps of each. */
+  #isSweptOut = false;
 
   constructor(socket: Socket<unknown>, context: ConnectionContext) {
     this.#socket = socket;
@@ -85,13 +87,15 @@ export class Connection implements Turn {
     this.#requests.close();
   }
 
-  /** Ends the connection if the server has waited too long for its client. Called once a second. */
+  /** Ends the connection, in a turn of its own, if the server has waited too long for its client. Called once a second. */
   sweep(): void {
     const isOurTurn = this.#context.turns.has(this.#turn) || isWithHandler(this.#requests.state);
     // The system reports that it accepts output again only when much of its buffer is free. A slow reader may need longer than the
     // idle timeout for that, so the output is offered again here.
     this.drain();
-    if (!isOurTurn && this.#isOverdue) this.#timeOut();
+    if (isOurTurn || !this.#isOverdue) return;
+    this.#isSweptOut = true;
+    this.#context.turns.add(this.#turn);
   }
 
   /** Ends the connection, unless it is busy: then it ends with its next response. */
@@ -120,12 +124,21 @@ export class Connection implements Turn {
 
   takeTurn(): boolean {
     if (this.#requests.step()) this.#context.idle.delete(this.#idle);
+    if (this.#isSweptOut && this.#sweepOut()) return false;
     return this.#settle();
   }
 
   /** Waits for a turn, if there is something to do. */
   goOn(): void {
     if (this.#settle()) this.#context.turns.add(this.#turn);
+  }
+
+  /** Ends the connection, unless its client has done its part since the sweep. Returns whether it did. */
+  #sweepOut(): boolean {
+    this.#isSweptOut = false;
+    if (!this.#isOverdue || isWithHandler(this.#requests.state)) return false;
+    this.#timeOut();
+    return true;
   }
 
   /** Whether the client sends and reads nothing, or sends too slowly (RFC 9112 section 9.5). */

@@ -2,8 +2,8 @@ import type { SocketHandler, TCPSocketListener } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Queue } from "./queue.ts";
-import { boundReceiveBuffer } from "./receive-buffer.ts";
 import type { Handler } from "./request.ts";
+import { boundReceived, boundUnsent } from "./system-buffers.ts";
 import { Turns } from "./turns.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
@@ -26,6 +26,8 @@ export interface ListenOptions {
   readonly maxBodyBytes: number;
   /** Bytes that the system receives of a connection before they are read, on Linux. Undefined for as many as it likes, up to 32 MiB. */
   readonly receiveBuffer?: number;
+  /** Bytes that the system accepts for a connection and cannot send yet, on Linux. Undefined for as many as it likes, up to 4 MiB. */
+  readonly unsent?: number;
   /** The most connections at once. At this limit, a new one replaces the one that has been idle longest. If none is idle, it is closed. */
   readonly connections: number;
   /** The most bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
@@ -88,7 +90,7 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
 }
 
 function openSocket(
-  { host, port, tls, reusePort, receiveBuffer }: ListenOptions,
+  { host, port, tls, reusePort, receiveBuffer, unsent }: ListenOptions,
   socket: SocketHandler<Connection>,
 ): TCPSocketListener<Connection> {
   const listening = Bun.listen<Connection>({
@@ -101,7 +103,8 @@ function openSocket(
   });
   // The types do not have it.
   const { fd } = listening as { readonly fd?: number };
-  if (fd !== undefined && receiveBuffer !== undefined) boundReceiveBuffer(fd, receiveBuffer);
+  if (fd !== undefined && receiveBuffer !== undefined) boundReceived(fd, receiveBuffer);
+  if (fd !== undefined && unsent !== undefined) boundUnsent(fd, unsent);
   return listening;
 }
 

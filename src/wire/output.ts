@@ -2,7 +2,9 @@
 
 import type { Socket } from "bun";
 import type { EncodedResponse } from "./encode-response.ts";
+import { firstWrite } from "./first-writes.ts";
 import type { MemoryShare } from "./memory.ts";
+import { partsLength } from "./response-body.ts";
 
 const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 /** Asks a client to send the body that it holds back (RFC 9110 section 15.2.1). */
@@ -14,11 +16,7 @@ export const continueResponse: EncodedResponse = {
   rest: [],
 };
 
-/**
- * Bytes to write at once: of a new response, of which one turn of the event loop may produce many, and in one turn of a connection. The
- * system copies 4 MiB in a millisecond.
- */
-const maxFirstWrite = 512 * 1024;
+/** Bytes to write in one turn of a connection. */
 const maxStep = 2 * 1024 * 1024;
 
 export class Output {
@@ -46,13 +44,14 @@ export class Output {
     return !this.isEmpty && !this.isBlocked;
   }
 
-  /** Sends as much as the system accepts, at most 512 KiB. The rest waits for `flush`. */
+  /** Sends as much as the system accepts, at most as much as `firstWrite` allows. The rest waits for `flush`. */
   send(outgoing: EncodedResponse): void {
     if (this.#isDropped) return;
     const { bytes, start, end, rest } = outgoing;
-    const sent = start + (this.isEmpty ? this.#write(bytes, start, end, maxFirstWrite) : 0);
-    if (sent < end) this.#wait(toStable(outgoing, sent), 0);
-    if (rest.length > 0) this.#sendAll(rest, maxFirstWrite - (sent - start));
+    const limit = this.isEmpty ? firstWrite(end - start + partsLength(rest)) : 0;
+    const sent = this.#write(bytes, start, end, limit);
+    if (start + sent < end) this.#waitFrom(outgoing, start + sent);
+    if (rest.length > 0) this.#sendAll(rest, limit - sent);
   }
 
   #sendAll(pieces: readonly Uint8Array[], limit: number): void {
@@ -87,6 +86,13 @@ export class Output {
     for (const bytes of this.#waiting.splice(0)) this.#share.release(bytes);
   }
 
+  /** Keeps the bytes from `start`: a copy of those that a later response may overwrite. (`slice` of a Buffer does not copy.) */
+  #waitFrom({ bytes, end, stableFrom }: EncodedResponse, start: number): void {
+    const stable = Math.min(Math.max(start, stableFrom), end);
+    if (start < stable) this.#wait(Buffer.from(bytes.subarray(start, stable)), 0);
+    if (stable < end) this.#wait(bytes.subarray(stable, end), 0);
+  }
+
   #wait(bytes: Uint8Array, sent: number): void {
     if (this.isEmpty) this.#sent = sent;
     this.#waiting.push(bytes);
@@ -101,10 +107,4 @@ export class Output {
     this.isBlocked = written < length;
     return written;
   }
-}
-
-/** The bytes from `start`, copied if a later response may overwrite them. (`slice` of a Buffer does not copy.) */
-function toStable({ bytes, end, stableFrom }: EncodedResponse, start: number): Uint8Array {
-  const left = bytes.subarray(start, end);
-  return start >= stableFrom ? left : Buffer.from(left);
 }

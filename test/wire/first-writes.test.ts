@@ -1,0 +1,74 @@
+// What new responses write at once, and what is kept of them until the client reads.
+
+import { expect, test } from "bun:test";
+import type { Socket } from "bun";
+import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
+import { eventLoopTurn } from "../../src/lib/event-loop-turn.ts";
+import { encodeResponse } from "../../src/wire/encode-response.ts";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
+import { Output } from "../../src/wire/output.ts";
+import type { ResponseBody } from "../../src/wire/response-body.ts";
+
+const goesOn = { headOnly: false, connection: undefined };
+const send = (output: Output, body: ResponseBody) =>
+  output.send(encodeResponse({ status: 200, headers: [], body }, goesOn));
+
+/** The output of a connection of which the system accepts `space` more bytes. */
+function openOutput(memory: ConnectionMemory, space: number) {
+  const written: Buffer[] = [];
+  const write = (bytes: Uint8Array, start: number, length: number) => {
+    const accepted = Math.min(length, space);
+    space -= accepted;
+    written.push(Buffer.from(bytes.subarray(start, start + accepted)));
+    return accepted;
+  };
+  const output = new Output({ write } as unknown as Socket<unknown>, new MemoryShare(memory, () => {}));
+  const accept = () => {
+    space = Number.POSITIVE_INFINITY;
+    output.isBlocked = false;
+    while (output.isReady) output.flush();
+  };
+  return { output, accept, written: () => Buffer.concat(written) };
+}
+
+const unlimited = () => new ConnectionMemory(Number.POSITIVE_INFINITY, () => {});
+const large = joinWithHeadroom([Buffer.alloc(1024 * 1024, "l")]);
+
+test("hundreds of large responses in one turn write little at once, and small ones whole", async () => {
+  const memory = unlimited();
+  await eventLoopTurn();
+  const outputs = Array.from({ length: 300 }, () => openOutput(memory, Number.POSITIVE_INFINITY));
+  for (const { output } of outputs) send(output, large);
+  const bytes = outputs.reduce((sum, { written }) => sum + written().length, 0);
+  expect(bytes).toBeLessThan(2 * 1024 * 1024 + 300 * 16 * 1024);
+  const small = openOutput(memory, Number.POSITIVE_INFINITY);
+  send(small.output, "s".repeat(10_000));
+  expect(small.output.isEmpty).toBe(true);
+  for (const { output, accept, written } of outputs) {
+    expect(output.isReady).toBe(true);
+    accept();
+    expect(
+      written()
+        .subarray(-large.memory.length + large.start)
+        .equals(large.memory.subarray(large.start)),
+    ).toBe(true);
+  }
+  await eventLoopTurn();
+  const next = openOutput(memory, Number.POSITIVE_INFINITY);
+  send(next.output, large);
+  expect(next.written().length).toBe(512 * 1024);
+});
+
+test("a list that waits for many clients is in memory once, also when the system accepts nothing of it", () => {
+  const memory = unlimited();
+  const outputs = Array.from({ length: 20 }, () => openOutput(memory, 0));
+  for (const { output } of outputs) send(output, large);
+  expect(memory.bytes).toBeLessThan(large.memory.length + 20 * 16 * 1024);
+  for (const { accept, written } of outputs) {
+    accept();
+    const text = written().toString();
+    expect(text).toStartWith("HTTP/1.1 200 OK\r\n");
+    expect(text).toEndWith(`\r\n\r\n${"l".repeat(1024 * 1024)}`);
+  }
+  expect(memory.bytes).toBe(0);
+});
