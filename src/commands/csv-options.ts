@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { isEncoding } from "../formats/charset.ts";
 import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
 import { isDelimiter } from "../formats/csv-rows.ts";
+import { toFileError } from "../formats/malformed.ts";
 import { fromUtf8 } from "../formats/utf8.ts";
 import { nearest } from "../lib/nearest.ts";
 import { Refusal } from "../model/errors.ts";
@@ -76,10 +77,11 @@ async function readMappingFile(resource: Resource, map: string, file: string): P
   }
   try {
     return readMapping(resource, fromUtf8(Buffer.concat(chunks)));
-  } catch (error) {
+  } catch (thrown) {
+    const error = toFileError(thrown);
     if (!(error instanceof Refusal)) throw error;
     const { code, message, faults } = error;
-    throw new Refusal(code, `${map}: ${message.replace(/^the body /, "the file ")}`, { faults });
+    throw new Refusal(code, `${map}: ${message}`, { faults });
   }
 }
 

@@ -38,6 +38,13 @@ export function tooDeep(text: string, at: number, from = firstPosition): Refusal
   });
 }
 
+/** The error of a reader for request bodies and files, in the words for a file. What is no refusal stays as it is. */
+export function toFileError(error: unknown): unknown {
+  if (!(error instanceof Refusal) || !error.message.startsWith("the body ")) return error;
+  const { code, message, faults, cause } = error;
+  return new Refusal(code, message.replace("the body", "the file"), { faults, cause });
+}
+
 /** The character at index `at`, for a message. */
 export function shownAt(text: string, at: number): string {
   const code = text.codePointAt(at);

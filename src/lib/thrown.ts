@@ -42,3 +42,9 @@ export function systemCodeOf(error: unknown): string | undefined {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** As `messageOf`, without the system call and the path at the end of a system error, for paths that mean nothing to the reader. */
+export function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  return systemCodeOf(error) === undefined ? message : message.replace(/, [a-z]+(?: '.*')?$/s, "");
+}

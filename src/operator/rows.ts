@@ -7,6 +7,7 @@ import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
 import { decodeUtf8 } from "../formats/file-items.ts";
 import type { Decoded } from "../formats/format.ts";
 import { readJsonItems } from "../formats/json-items.ts";
+import { toFileError } from "../formats/malformed.ts";
 import { readXmlRecords } from "../formats/xml-record.ts";
 import { createPace } from "../lib/pace.ts";
 import { invalidRecord, Refusal } from "../model/errors.ts";
@@ -69,14 +70,10 @@ export async function* readRows(
   format: FileFormat,
   options: CsvOptions = {},
 ): AsyncGenerator<NumberedRow> {
-  if (format === "csv") yield* readCsv(resource, bytes, options);
-  else {
-    let number = 0;
-    const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
-    for await (const { text, decoded } of items) {
-      const row = format === "json" ? { ...decoded, input: withoutNotes(decoded.input) } : decoded;
-      yield { number: ++number, decoded: row, source: { format, text } };
-    }
+  try {
+    yield* format === "csv" ? readCsv(resource, bytes, options) : readItems(resource, bytes, format);
+  } catch (error) {
+    throw toFileError(error);
   }
 }
 
@@ -95,6 +92,19 @@ export async function* readCompleteRows(
   const pace = createPace();
   for await (const _ of readRows(resource, inTurn(chunks), format)) await pace();
   yield* readRows(resource, inTurn(chunks), format);
+}
+
+async function* readItems(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemSource["format"],
+): AsyncGenerator<NumberedRow> {
+  let number = 0;
+  const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
+  for await (const { text, decoded } of items) {
+    const row = format === "json" ? { ...decoded, input: withoutNotes(decoded.input) } : decoded;
+    yield { number: ++number, decoded: row, source: { format, text } };
+  }
 }
 
 /** What an import has written about a row that it refused is no part of the record. */

@@ -228,7 +228,7 @@ describe("--match", () => {
         env: { TMPDIR },
       });
     const { code, stderr } = await run(folder);
-    const fault = `the rows cannot be kept in ${folder} until all are read (set TMPDIR for another folder): ENOENT`;
+    const fault = `the rows cannot be kept in ${folder} until all are read (set TMPDIR for another folder): ENOENT: no such file or directory\n`;
     expect([code, stderr]).toEqual([1, expect.stringContaining(fault)]);
     expect(await names(site)).toEqual([]);
     mkdirSync(folder);
@@ -313,7 +313,10 @@ describe("a file", () => {
     ["of JSON that is called CSV", '[{"Name":"A"}]', "csv", /--format json/],
     ["of XML that is called CSV", "<Results/>", "csv", /--format xml/],
     ["that is not UTF-8", Buffer.from("Name\nCaf\xe9\n", "latin1"), "csv", /not valid UTF-8/],
-    ["of JSON that is cut short", '[{"Name":"A"}', "json", /not valid JSON/],
+    ["of JSON that is cut short", '[{"Name":"A"}', "json", /^the file is not valid JSON: line 1, column 14: /],
+    ["of JSON that is nested too deeply", `[${"[".repeat(20)}`, "json", /^the file is nested too deeply: line 1, /],
+    ["of XML that is cut short", "<Results>", "xml", /^the file is not well-formed XML: line 1, column 10: /],
+    ["of XML in UTF-16", Buffer.from("\ufeff<Results/>", "utf16le"), "xml", /^the file is UTF-16; send UTF-8$/m],
     ["of XML with a DOCTYPE", "<!DOCTYPE x><Results/>", "xml", /DOCTYPE/],
     ["of XML with another root", "<Brands/>", "xml", /the root element must be <Results>/],
   ];
