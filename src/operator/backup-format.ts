@@ -9,7 +9,7 @@ import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../store/tables.ts";
 import { writeFile } from "./output.ts";
-import { isStandardInput } from "./standard-streams.ts";
+import { isStandardInput, standardInput } from "./standard-streams.ts";
 
 /** The kinds of file. The header has the name of the kind with its version, so that a file of one kind is not taken for another. */
 const kinds = {
@@ -130,7 +130,7 @@ async function* readLines(file: string, unfit: Unfit): AsyncGenerator<string> {
 }
 
 function openInput(file: string, unfit: Unfit): NodeJS.ReadableStream {
-  if (isStandardInput(file)) return process.stdin;
+  if (isStandardInput(file)) return standardInput();
   if (!existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
   if (statSync(file).isDirectory()) throw unfit("it is a folder");
   return createReadStream(file);

@@ -1,7 +1,7 @@
-// Standard input and output: their file names, and writing without loss.
+// Standard input and output: their file names, and reading and writing without loss.
 
-import { writeSync } from "node:fs";
-import { Writable } from "node:stream";
+import { createReadStream, fstatSync, writeSync } from "node:fs";
+import { type Readable, Writable } from "node:stream";
 import { systemCodeOf } from "../lib/thrown.ts";
 
 /** Milliseconds between attempts to write to a full pipe in non-blocking mode, which another program may have set. */
@@ -15,6 +15,12 @@ export function isStandardInput(file: string): boolean {
 /** Whether `file` names standard output: `-` or its path in the file system. */
 export function isStandardOutput(file: string): boolean {
   return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
+}
+
+/** Standard input as a stream. A file is read from its offset, unlike by `process.stdin`, which in Bun reads it from its beginning. */
+export function standardInput(): Readable {
+  if (!fstatSync(0).isFile()) return process.stdin;
+  return createReadStream("", { fd: 0, autoClose: false, highWaterMark: 256 * 1024 });
 }
 
 /** Standard output as a stream that, unlike `process.stdout`, finishes only after the system has accepted all bytes. */
