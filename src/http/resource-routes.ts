@@ -69,7 +69,7 @@ class ResourceEndpoint {
 
   respond(exchange: Exchange, route: ResourceRoute, key: Key, fresh: FreshSite): MaybePromise<WireResponse> {
     const { method } = exchange;
-    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key, fresh);
+    if (method !== "GET" && method !== "HEAD") return this.#write(exchange, route, key);
     this.#dependencies.writeQueue.noteRead();
     return this.#read(exchange, route, fresh);
   }
@@ -114,12 +114,10 @@ class ResourceEndpoint {
     return made;
   }
 
-  #write(exchange: Exchange, route: ResourceRoute, key: Key, { epoch }: FreshSite): MaybePromise<WireResponse> {
+  #write(exchange: Exchange, route: ResourceRoute, key: Key): MaybePromise<WireResponse> {
     requireWrite(exchange, key);
     const body = readBody(exchange.request);
-    return body instanceof Promise
-      ? this.#writeLater(exchange, route, body)
-      : this.#store(exchange, route, key, epoch, body);
+    return body instanceof Promise ? this.#writeLater(exchange, route, body) : this.#store(exchange, route, key, body);
   }
 
   async #writeLater(exchange: Exchange, route: ResourceRoute, body: Promise<BodyBytes>): Promise<WireResponse> {
@@ -133,22 +131,15 @@ class ResourceEndpoint {
     body: BodyBytes,
     attempt: number,
   ): MaybePromise<WireResponse> {
-    return this.#dependencies.admission.readmit(exchange, (key, { epoch }) => {
+    return this.#dependencies.admission.readmit(exchange, (key) => {
       requireWrite(exchange, key);
-      return this.#store(exchange, route, key, epoch, body, attempt);
+      return this.#store(exchange, route, key, body, attempt);
     });
   }
 
-  #store(
-    exchange: Exchange,
-    route: ResourceRoute,
-    key: Key,
-    epoch: string,
-    body: BodyBytes,
-    attempt = 1,
-  ): Promise<WireResponse> {
+  #store(exchange: Exchange, route: ResourceRoute, key: Key, body: BodyBytes, attempt = 1): Promise<WireResponse> {
     const { snapshots, writeQueue, now } = this.#dependencies;
-    const author = { key, revision: snapshots.system.revision, epoch, at: now() };
+    const author = { key, system: snapshots.system, at: now() };
     return write(exchange, route, author, body, writeQueue, this.#idempotencies).catch((error) => {
       if (!(error instanceof KeyChanged) || attempt === maxAttempts) throw error;
       return this.#storeChecked(exchange, route, body, attempt + 1);

@@ -2,6 +2,7 @@
 
 import type { Operation } from "../model/change.ts";
 import { documentOf } from "../model/encoding.ts";
+import type { Head } from "../model/engine.ts";
 import { Refusal, TryAgain } from "../model/errors.ts";
 import type { RecordChanges } from "../model/faultless.ts";
 import { type Intent, type Outcome, type Refused, versionParts } from "../model/intent.ts";
@@ -29,12 +30,11 @@ export class KeyChanged extends TryAgain {
   }
 }
 
-/** The key and the time of a write, and the history of the site in which the key was found. */
+/** The key and the time of a write. */
 interface Author {
   readonly key: Key;
-  /** The revision of the system site as of which the key was checked. */
-  readonly revision: number;
-  readonly epoch: string;
+  /** The head of the system site as of which the key was checked. */
+  readonly system: Head;
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
 }
@@ -57,12 +57,7 @@ export function write(
     });
 }
 
-function toIntent(
-  exchange: Exchange,
-  route: ResourceRoute,
-  { key, revision, epoch, at }: Author,
-  body: BodyBytes,
-): Intent {
+function toIntent(exchange: Exchange, route: ResourceRoute, { key, system, at }: Author, body: BodyBytes): Intent {
   const operation = operations[exchange.method] as Operation;
   const isNew = operation === "create";
   const wanted = isNew ? { text: readNewBody(exchange, route, body) } : readChange(exchange, route, body, operation);
@@ -74,9 +69,7 @@ function toIntent(
     ...wanted,
     ifVersion: isNew ? undefined : versionsOf(headers.get("if-match")),
     ifNotVersion: isNew ? undefined : versionsBut(headers.get("if-none-match")),
-    // A site that was never written to has no history yet.
-    ifEpoch: epoch === "" ? undefined : epoch,
-    admitted: { keyId: key.id, revision },
+    admitted: { keyId: key.id, system },
     actor: key.prefix,
     at,
     idempotency: readIdempotency(exchange, key, body),

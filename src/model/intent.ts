@@ -1,4 +1,5 @@
 import type { Operation, RecordChange } from "./change.ts";
+import type { Head } from "./engine.ts";
 
 /** A change that a client wants to make to one record, checked as far as that is possible without the stored record. */
 export interface Intent {
@@ -25,7 +26,10 @@ export interface Intent {
   readonly ifEpoch?: string | undefined;
   /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
   readonly isOptional?: boolean | undefined;
-  /** The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again. */
+  /**
+   * The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again;
+   * and if the whole database was restored, also where the site has no history yet.
+   */
   readonly admitted?: Admitted | undefined;
   readonly actor: string;
   /** The ID that all changes of one command share. */
@@ -39,8 +43,8 @@ export interface Intent {
 interface Admitted {
   /** ID of the API key. */
   readonly keyId: number;
-  /** The revision of the system site as of which the key and the site were checked. */
-  readonly revision: number;
+  /** The head of the system site as of which the key and the site were checked. */
+  readonly system: Head;
 }
 
 /** Identifies a request that is sent again. */

@@ -21,12 +21,17 @@ export function admittingRows(intents: readonly Intent[]): SystemRow[] {
   return [...rowsOf(keyResourceName, keys), ...rowsOf(siteResourceName, sites)];
 }
 
-/** The refusal of a write whose key or site has changed since they were checked. */
-export function refuseOutdated({ site, admitted }: Intent, rows: BatchRows): Outcome | undefined {
+/**
+ * The refusal of a write whose key or site has changed since they were checked. In another history of the system site, as after a
+ * restore, equal IDs and revisions mean nothing, and every site has another history.
+ * @param systemEpoch of the system site as stored
+ */
+export function refuseOutdated({ site, admitted }: Intent, rows: BatchRows, systemEpoch: string): Outcome | undefined {
   if (!admitted) return undefined;
-  const { keyId, revision } = admitted;
+  const { keyId, system } = admitted;
+  if (systemEpoch !== system.epoch) return { kind: "refused", why: "other-history" };
   const key = rows.get(systemSite, keyResourceName, keyId);
   const record = rows.get(systemSite, siteResourceName, site);
-  if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
+  if (key && record && Math.max(key.revision, record.revision) <= system.revision) return undefined;
   return { kind: "refused", why: "key-changed" };
 }

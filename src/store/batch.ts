@@ -41,6 +41,8 @@ export interface Stored {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
+  /** The epoch of the system site, where an intent was admitted; otherwise it may be empty. */
+  readonly systemEpoch: string;
 }
 
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
@@ -55,8 +57,8 @@ export interface Written {
 }
 
 /** The rows of a batch that names no record yet. */
-export function nothingStored(): Stored {
-  return { sites: new Map(), rows: new BatchRows(), responses: new Map() };
+export function nothingStored(systemEpoch = ""): Stored {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch };
 }
 
 export function responseKey(site: number, keyId: number, name: string): string {
@@ -73,7 +75,7 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   const written = nothingWritten();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const refused = refuseOutdated(intent, stored.rows) ?? refuseRemoved(intent, stored);
+    const refused = refuseOutdated(intent, stored.rows, stored.systemEpoch) ?? refuseRemoved(intent, stored);
     const outcome = refused ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };

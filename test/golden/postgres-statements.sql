@@ -248,6 +248,8 @@ select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as d
 
 select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) order by v.oid;
 
+select epoch from sites where id = <number>;
+
 select id from storefront_schema where id = <number> for update;
 
 select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;

@@ -112,6 +112,7 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
   for (const row of [...(locked[1] ?? []), ...rows]) found.add(row as BatchRow);
   return {
     sites,
+    systemEpoch: locked[2]?.[0]?.epoch ?? "",
     rows: found,
     responses: new Map(
       responses.map(({ site_id, key_id, name, ...response }) => [

@@ -23,6 +23,7 @@ export function writerStatements(database: Database) {
     database.query<never, [T & SqliteRow]>(text) as RowStatement<T>;
   return {
     site: database.query<StoredSite, [SqliteRow]>(select("sites")),
+    epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
     row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(select("records", ["revision", "body"])),
     response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
     putSite: run(put("sites")),
