@@ -250,6 +250,12 @@ select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.r
 
 select epoch from sites where id = <number>;
 
+select found.* from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) cross join lateral (select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency where idempotency.site_id = given.site_id and idempotency.key_id = given.key_id and idempotency.name between given.name and given.name order by idempotency.name limit <number>) as found;
+
+select found.* from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) cross join lateral (select site_id, resource, id, revision, body from records where records.site_id = given.site_id and records.resource = given.resource and records.id between given.id and given.id order by records.id limit <number>) as found;
+
+select found.* from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) cross join lateral (select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where webhook_state.site_id = given.site_id and webhook_state.webhook_id between given.webhook_id and given.webhook_id order by webhook_state.webhook_id limit <number>) as found order by site_id, webhook_id;
+
 select id from storefront_schema where id = <number> for update;
 
 select id, (select at from idempotency where site_id = sites.id order by at limit <number>) as oldest from sites where id > <number> order by id limit <number>;
@@ -278,13 +284,7 @@ select revision, at, actor, resource, id, case operation when 'restore' then 'up
 
 select secret, created_at, until from webhook_secrets where site_id = <number> and webhook_id = <number> order by created_at desc;
 
-select site_id, key_id, name, digest, at, operation, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) join idempotency using (site_id, key_id, name);
-
-select site_id, resource, id, revision, body from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) join records using (site_id, resource, id);
-
 select site_id, resource, id, revision, null as body from records where site_id = <number> and (resource, id) in (('key', <number>), ('site', <number>));
-
-select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) join webhook_state using (site_id, webhook_id) order by site_id, webhook_id;
 
 select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
 
@@ -301,6 +301,8 @@ select version from storefront_schema where id = <number>;
 select version from storefront_schema where id = <number> for share;
 
 select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "<number>-credentials.sql" from storefront_schema where id = <number>;
+
+set local enable_seqscan = off;
 
 set local idle_in_transaction_session_timeout = 10000;
 

@@ -48,7 +48,7 @@ export function commitTogether(
   onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
 ): Promise<void> {
   return pool.commit(async (connection, lease) => {
-    await connection.script(sql.begin(timeout));
+    await connection.script(sql.beginByKeys(timeout));
     for (const intents of batches) {
       const stored = await fetch(connection, intents);
       const written = decideBatch(intents, stored, true);
@@ -81,7 +81,7 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await fetch(connection, intents, `${sql.begin(timeout)}; `);
+  const stored = await fetch(connection, intents, `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
   if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
   else await write(connection, lease, stored, written);

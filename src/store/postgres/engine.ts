@@ -14,6 +14,7 @@ import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
 import { createJournalReads, toHead } from "./journal-reads.ts";
 import { createBackupTimes } from "./last-backup.ts";
+import { lookUp } from "./look-up.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
@@ -138,7 +139,7 @@ async function writeSiteCounts(
   { epoch, revision }: Head,
   counts: RecordCounts,
 ): Promise<void> {
-  await connection.query(sql.putCounts, JSON.stringify(counts), site, epoch, revision);
+  await lookUp(connection, sql.putCounts, JSON.stringify(counts), site, epoch, revision);
 }
 
 function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "noteKeyUse" | "keyUses"> {

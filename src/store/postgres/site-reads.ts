@@ -7,6 +7,7 @@ import { systemSite } from "../../model/system-site.ts";
 import { readCounts } from "../record-counts.ts";
 import { requireReached } from "../since.ts";
 import { toHead } from "./journal-reads.ts";
+import { lookUp } from "./look-up.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
@@ -35,13 +36,13 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
   return {
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
-        const [row] = await connection.query(sql.record, site, resource, id);
+        const [row] = await lookUp(connection, sql.record, site, resource, id);
         const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch });
         return { ...toState(row, minHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, minHead) =>
       pagePool.read(async (connection) => {
-        const rows = await connection.query(sql.page, site, resource, limit, offset);
+        const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
         return { ...toState(rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
     readSite: (site, use, minHead) => {

@@ -9,12 +9,19 @@ import type { SystemRow } from "../admitted.ts";
 import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../tables.ts";
+import { columnsInSite, deleteSome, fetch, insert, keyInSite, list, put } from "./statement-parts.ts";
 
 /** How long a transaction may at least hold up others when its process no longer responds, in milliseconds. */
 const minIdleTimeout = 10_000;
 
 /** The channel of the notifications of commits. Channels belong to a database. */
 const channel = "storefront_commits";
+
+/**
+ * For a transaction whose statements look up by keys. The plan of a prepared statement is kept, and one that was made while a table had few
+ * rows may read the whole table: also when it has a million, until PostgreSQL analyzes it. CockroachDB accepts the setting and ignores it.
+ */
+const byKeys = "set local enable_seqscan = off";
 
 /** Rows of a removed site that one transaction deletes at most. */
 const maxDropped = 2000;
@@ -69,6 +76,12 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
   /** Begins a transaction whose wait for others ends a little before this program's wait for it. */
   begin: (timeout: number) =>
     `begin; set local statement_timeout = ${list([timeout])}; set local lock_timeout = ${list([Math.ceil(timeout * 0.8)])}; set local idle_in_transaction_session_timeout = ${list([Math.max(minIdleTimeout, timeout)])}`,
+
+  /** The same for a transaction whose statements look up by keys. */
+  beginByKeys: (timeout: number) => `${sql.begin(timeout)}; ${byKeys}`,
+
+  /** Begins a transaction of one statement that looks up by keys. */
+  beginLookUp: `begin; ${byKeys}`,
 
   lockSites: (sites: readonly number[]) =>
     `select ${columnsOf("sites").join(", ")} from sites where id in (${list(sites)}) order by id for update`,
@@ -140,50 +153,6 @@ delete from journal where site_id = -1`,
   undroppedSites: selectUndropped,
 } as const;
 
-function insert(table: TableName, into: string = table): string {
-  const columns = columnsOf(table).join(", ");
-  return `insert into ${into} (${columns}) select ${columns} from ${given(table)}`;
-}
-
-/** Inserts rows, or replaces those that are there. */
-export function put(table: TableName): string {
-  const key = primaryKeyOf(table);
-  const replaced = columnsOf(table, key).map((column) => `${column} = excluded.${column}`);
-  return `${insert(table)} on conflict (${key.join(", ")}) do update set ${replaced.join(", ")}`;
-}
-
-/** The rows with the given keys. */
-export function fetch(table: TableName, columns = columnsOf(table)): string {
-  const key = primaryKeyOf(table);
-  return `select ${columns.join(", ")} from ${given(table, key)} join ${table} using (${key.join(", ")})`;
-}
-
-/**
- * The site is part of the key in the list and no condition beside it: of a site with more rows than the statistics know, PostgreSQL would
- * compare all rows with each that is to go.
- */
-function deleteSome(table: TableName, site: number, which: string): string {
-  const key = primaryKeyOf(table).join(", ");
-  const chosen = `select ${key} from ${table} where site_id = ${list([site])} ${which}`;
-  return `delete from ${table} where (${key}) in (${chosen}) returning 1`;
-}
-
-/** The rows in `$1`. Members that are no columns are ignored. */
-function given(table: TableName, columns: readonly string[] = columnsOf(table)): string {
-  const typed = columns.map((column) => `${column} ${isText(table, column) ? "text" : "bigint"}`);
-  return `json_to_recordset($1::json) as given (${typed.join(", ")})`;
-}
-
-function columnsInSite(table: TableName): string {
-  return columnsOf(table, ["site_id"]).join(", ");
-}
-
-function keyInSite(table: TableName): string {
-  return primaryKeyOf(table)
-    .filter((column) => column !== "site_id")
-    .join(", ");
-}
-
 function trialEntry(): string[] {
   const values: Record<string, string> = {
     site_id: "-1",
@@ -191,10 +160,4 @@ function trialEntry(): string[] {
     body: "repeat('x', 1500)",
   };
   return columnsOf("journal").map((column) => values[column] ?? (isText("journal", column) ? "''" : "0"));
-}
-
-/** Whole numbers as SQL writes them; anything else must not get into a statement. */
-export function list(numbers: readonly number[]): string {
-  for (const number of numbers) if (!Number.isSafeInteger(number)) throw new Error(`${number} is not a whole number`);
-  return numbers.join(", ");
 }

@@ -2,7 +2,7 @@
 
 import type { WebhookKey } from "../../model/webhooks.ts";
 import { columnsOf, primaryKeyOf } from "../tables.ts";
-import { fetch, list, put } from "./statements.ts";
+import { fetch, list, put } from "./statement-parts.ts";
 
 const inOrder = `order by ${primaryKeyOf("webhook_state").join(", ")}`;
 const stateColumns = columnsOf("webhook_state").join(", ");

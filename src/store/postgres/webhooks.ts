@@ -22,6 +22,7 @@ import {
   withSecret,
 } from "../webhook-rows.ts";
 import { isCollision } from "./errors.ts";
+import { lookUp } from "./look-up.ts";
 import type { Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
@@ -107,7 +108,7 @@ async function addAttempt(connection: PostgresConnection, key: WebhookKey, attem
 }
 
 function readStates(pool: Pool, keys: readonly WebhookKey[]): Promise<ResultRow[]> {
-  return pool.read((connection) => connection.query(webhookSql.statesOf, keys.map(toKeyRow)));
+  return pool.read((connection) => lookUp(connection, webhookSql.statesOf, keys.map(toKeyRow)));
 }
 
 /** Runs `work` in a transaction that has locked the state, and commits. */
