@@ -1,5 +1,4 @@
 import type { Operation, RecordChange } from "./change.ts";
-import type { Head } from "./engine.ts";
 
 /** A change that a client wants to make to one record, checked as far as that is possible without the stored record. */
 export interface Intent {
@@ -27,9 +26,11 @@ export interface Intent {
   /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
   readonly isOptional?: boolean | undefined;
   /**
-   * The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again;
-   * and if the whole database was restored, also where the site has no history yet.
+   * The epoch of the system site that the writer read. The write is refused if the whole database was restored since; unlike `ifEpoch`, also
+   * where the site has no history yet.
    */
+  readonly ifSystemEpoch?: string | undefined;
+  /** The write is refused if the key or the record of the site has changed since they were checked, so that both have to be checked again. */
   readonly admitted?: Admitted | undefined;
   readonly actor: string;
   /** The ID that all changes of one command share. */
@@ -43,8 +44,8 @@ export interface Intent {
 interface Admitted {
   /** ID of the API key. */
   readonly keyId: number;
-  /** The head of the system site as of which the key and the site were checked. */
-  readonly system: Head;
+  /** The revision of the system site as of which the key and the site were checked. */
+  readonly revision: number;
 }
 
 /** Identifies a request that is sent again. */

@@ -5,6 +5,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
+import { systemSite } from "../model/system-site.ts";
 import {
   type AcceptedOutcome,
   countOutcome,
@@ -56,10 +57,11 @@ export async function importRecords(
   options: ImportOptions,
 ): Promise<ImportSummary> {
   const { atomic, dryRun, match, signal } = options;
+  const [system] = (await engine.heads([systemSite])) as [Head];
   const { head, matcher } = await readMatcher(engine, site, resource, match);
-  const target = dryRun ? await simulatedEngine(engine, site) : engine;
+  const target = dryRun ? await simulatedEngine(engine, site, system.epoch) : engine;
   const spooled = new SpooledRows();
-  const run = new ImportRun({ site, resource, matcher, engine: target, spooled, options }, head);
+  const run = new ImportRun({ site, resource, matcher, engine: target, spooled, options }, system.epoch, head.revision);
   const { summary } = run;
   try {
     await run.addAll(rows);
@@ -89,15 +91,15 @@ class ImportRun {
   readonly #pending = new RowBatch();
   /** The values by which the pending rows are matched. */
   #pendingKeys = new Set<string>();
-  /** The history in which the rows were matched with records. Undefined for a site without history, until its first change. */
-  #epoch: string | undefined;
+  /** The epoch of the system site when the rows were matched with records. The site itself may have no history before its first change. */
+  readonly #systemEpoch: string;
   /** The revision of the site before the import. */
   readonly #start: number;
 
-  constructor(context: ImportContext, head: Head) {
+  constructor(context: ImportContext, systemEpoch: string, start: number) {
     this.#context = context;
-    this.#start = head.revision;
-    this.#epoch = head.revision === 0 ? undefined : head.epoch;
+    this.#systemEpoch = systemEpoch;
+    this.#start = start;
   }
 
   async addAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
@@ -174,7 +176,7 @@ class ImportRun {
   }
 
   #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
-    return batch.map(({ intent }) => ({ ...intent, ifEpoch: this.#epoch }));
+    return batch.map(({ intent }) => ({ ...intent, ifSystemEpoch: this.#systemEpoch }));
   }
 
   async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[]): Promise<void> {
@@ -187,7 +189,6 @@ class ImportRun {
         await this.#context.options.onAccepted?.(row(), outcome);
       }
       if (outcome.kind !== "done") continue;
-      this.#epoch ??= outcome.epoch;
       if (input) this.#context.matcher.note(input, outcome.id);
     }
   }

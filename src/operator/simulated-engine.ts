@@ -5,8 +5,12 @@ import { decideBatch, newSite, nothingStored, type Stored } from "../store/batch
 export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
 
 /** Decides as the store would, on a copy of the site, and stores nothing. */
-export async function simulatedEngine(engine: Pick<Engine, "readSite">, site: number): Promise<CommitEngine> {
-  const stored = await copySite(engine, site);
+export async function simulatedEngine(
+  engine: Pick<Engine, "readSite">,
+  site: number,
+  systemEpoch: string,
+): Promise<CommitEngine> {
+  const stored = await copySite(engine, site, systemEpoch);
   return {
     commit: async (intents, atomic) => decideBatch(intents, stored, atomic).outcomes,
     commitTogether: async (batches, onOutcomes) => {
@@ -19,10 +23,10 @@ export async function simulatedEngine(engine: Pick<Engine, "readSite">, site: nu
   };
 }
 
-async function copySite(engine: Pick<Engine, "readSite">, site: number): Promise<Stored> {
+async function copySite(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<Stored> {
   return engine.readSite(site, async ({ head, portions }) => {
     const counters: Record<string, number> = {};
-    const stored = nothingStored();
+    const stored = nothingStored(systemEpoch);
     const pace = createPace();
     for await (const rows of portions) {
       await pace();

@@ -3,7 +3,8 @@
 
 import type { Intent, Outcome } from "../model/intent.ts";
 import { keyResourceName, siteResourceName, systemSite } from "../model/system-site.ts";
-import type { BatchRow, BatchRows } from "./batch-rows.ts";
+import type { Stored } from "./batch.ts";
+import type { BatchRow } from "./batch-rows.ts";
 
 /** Identifies a record of the system site. */
 export type SystemRow = Pick<BatchRow, "resource" | "id">;
@@ -22,16 +23,19 @@ export function admittingRows(intents: readonly Intent[]): SystemRow[] {
 }
 
 /**
- * The refusal of a write whose key or site has changed since they were checked. In another history of the system site, as after a
- * restore, equal IDs and revisions mean nothing, and every site has another history.
- * @param systemEpoch of the system site as stored
+ * The refusal of a write for which the database was restored, or its key or site has changed, since they were checked. After a restore,
+ * equal IDs and revisions mean nothing.
  */
-export function refuseOutdated({ site, admitted }: Intent, rows: BatchRows, systemEpoch: string): Outcome | undefined {
+export function refuseOutdated(
+  intent: Intent,
+  { rows, systemEpoch }: Pick<Stored, "rows" | "systemEpoch">,
+): Outcome | undefined {
+  const { site, ifSystemEpoch, admitted } = intent;
+  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch) return { kind: "refused", why: "other-history" };
   if (!admitted) return undefined;
-  const { keyId, system } = admitted;
-  if (systemEpoch !== system.epoch) return { kind: "refused", why: "other-history" };
+  const { keyId, revision } = admitted;
   const key = rows.get(systemSite, keyResourceName, keyId);
   const record = rows.get(systemSite, siteResourceName, site);
-  if (key && record && Math.max(key.revision, record.revision) <= system.revision) return undefined;
+  if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
   return { kind: "refused", why: "key-changed" };
 }

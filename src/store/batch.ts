@@ -41,7 +41,7 @@ export interface Stored {
   readonly sites: Map<number, SiteState>;
   readonly rows: BatchRows;
   readonly responses: Map<string, StoredResponse>;
-  /** The epoch of the system site, where an intent was admitted; otherwise it may be empty. */
+  /** The epoch of the system site; empty where it has no history. */
   readonly systemEpoch: string;
 }
 
@@ -57,7 +57,7 @@ export interface Written {
 }
 
 /** The rows of a batch that names no record yet. */
-export function nothingStored(systemEpoch = ""): Stored {
+export function nothingStored(systemEpoch: string): Stored {
   return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch };
 }
 
@@ -75,7 +75,7 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
   const written = nothingWritten();
   const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
   for (const intent of intents) {
-    const refused = refuseOutdated(intent, stored.rows, stored.systemEpoch) ?? refuseRemoved(intent, stored);
+    const refused = refuseOutdated(intent, stored) ?? refuseRemoved(intent, stored);
     const outcome = refused ?? replay(intent, stored) ?? apply(intent, stored, written);
     written.outcomes.push(outcome);
     if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };

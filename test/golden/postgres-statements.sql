@@ -248,8 +248,6 @@ select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as d
 
 select distinct v.oid, v.oid::regclass::text as name, v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) order by v.oid;
 
-select epoch from sites where id = <number>;
-
 select found.* from json_to_recordset($1::json) as given (site_id bigint, key_id bigint, name text) cross join lateral (select site_id, key_id, name, digest, at, operation, id, revision, body from idempotency where idempotency.site_id = given.site_id and idempotency.key_id = given.key_id and idempotency.name between given.name and given.name order by idempotency.name limit <number>) as found;
 
 select found.* from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) cross join lateral (select site_id, resource, id, revision, body from records where records.site_id = given.site_id and records.resource = given.resource and records.id between given.id and given.id order by records.id limit <number>) as found;

@@ -1,5 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
 import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
 import { readRows } from "../../src/operator/rows.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
@@ -18,6 +22,7 @@ describe.each(engines)("an import on $name", (kind) => {
   useEngine(kind, (opened) => {
     engine = opened;
   });
+  beforeAll(async () => void (await addSite(engine, "first", {}, 1)));
 
   async function load(site: number, lines: readonly string[], options: Partial<ImportOptions> = {}) {
     const bytes = (async function* () {
@@ -55,6 +60,28 @@ describe.each(engines)("an import on $name", (kind) => {
       0,
       [{ row: 2, field: "", detail: "the site was restored or removed during the import" }],
     ]);
+  });
+
+  test.each([
+    true,
+    false,
+  ])("into a new site while the database is restored stores nothing (atomic: %p)", async (atomic) => {
+    const folder = mkdtempSync(join(tmpdir(), "storefront-import-"));
+    const file = join(folder, "a.backup");
+    await backUp(engine, file, 1);
+    const { ID } = await addSite(engine, `new-${atomic}`, {}, 1);
+    const rows = (async function* () {
+      yield Buffer.from("Name\nA\n");
+      await restore(engine, file, join(folder, "before"), 1);
+      yield Buffer.from("B\n");
+    })();
+    const { created, faults } = await importRecords(engine, ID, brand, readRows(brand, rows, "csv"), {
+      now: () => 1,
+      atomic,
+    });
+    expect([created, faults[0]?.detail]).toEqual([0, "the site was restored or removed during the import"]);
+    expect(await engine.heads([ID])).toEqual([{ revision: 0, epoch: "" }]);
+    rmSync(folder, { recursive: true });
   });
 
   const beginnings: [string, string[]][] = [

@@ -3,6 +3,7 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
+import { systemSite } from "../../model/system-site.ts";
 import { admittingRows } from "../admitted.ts";
 import {
   decideBatch,
@@ -101,7 +102,7 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
   const admitting = admittingRows(intents);
   const fetchAdmitting = admitting.length === 0 ? "" : `; ${sql.fetchRevisions(admitting)}`;
   const [locked, rows, responses] = await together<[ResultRow[][], ResultRow[], ResultRow[]]>([
-    connection.script(begin + sql.lockSites(numbers) + fetchAdmitting),
+    connection.script(`${begin}${sql.lockSites(numbers)}; ${sql.heads([systemSite])}${fetchAdmitting}`),
     named.length === 0 ? none : connection.query(sql.fetchRows, named),
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
@@ -109,10 +110,10 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
   const missing = numbers.filter((site) => !sites.has(site));
   for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
   const found = new BatchRows();
-  for (const row of [...(locked[1] ?? []), ...rows]) found.add(row as BatchRow);
+  for (const row of [...(locked[2] ?? []), ...rows]) found.add(row as BatchRow);
   return {
     sites,
-    systemEpoch: locked[2]?.[0]?.epoch ?? "",
+    systemEpoch: locked[1]?.[0]?.epoch ?? "",
     rows: found,
     responses: new Map(
       responses.map(({ site_id, key_id, name, ...response }) => [

@@ -94,10 +94,10 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   fetchRows: fetch("records"),
 
-  /** The rows of the system site, without their bodies, and its epoch. In a joined statement, they would be looked for among all records while those are few. */
+  /** The rows of the system site, without their bodies. In a joined statement, they would be looked for among all records while those are few. */
   fetchRevisions: (rows: readonly SystemRow[]) =>
     `select site_id, resource, id, revision, null as body from records
-where site_id = ${systemSite} and (resource, id) in (${rows.map(({ resource, id }) => `('${resource}', ${list([id])})`).join(", ")}); select epoch from sites where id = ${systemSite}`,
+where site_id = ${systemSite} and (resource, id) in (${rows.map(({ resource, id }) => `('${resource}', ${list([id])})`).join(", ")})`,
 
   fetchResponses: fetch("idempotency"),
 

@@ -137,13 +137,12 @@ export class Writer {
 }
 
 function fetch(sql: WriterStatements, intents: readonly Intent[]): Stored {
-  const admitting = admittingRows(intents);
-  const stored = nothingStored(admitting.length === 0 ? undefined : sql.epoch.get(systemSite)?.epoch);
+  const stored = nothingStored(sql.epoch.get(systemSite)?.epoch ?? "");
   const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
     const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
     if (row) stored.rows.add({ ...key, ...row });
   };
-  for (const row of admitting) fetchRow({ site_id: systemSite, ...row });
+  for (const row of admittingRows(intents)) fetchRow({ site_id: systemSite, ...row });
   for (const { site, resource, id, idempotency } of intents) {
     if (!stored.sites.has(site)) stored.sites.set(site, fetchSite(sql, site));
     if (id !== undefined) fetchRow({ site_id: site, resource, id });
