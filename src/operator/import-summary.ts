@@ -1,3 +1,4 @@
+import type { OwnTexts } from "../lib/own-memory.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome, Refused } from "../model/intent.ts";
 import type { RevisionRange } from "./revisions.ts";
@@ -65,16 +66,19 @@ export function repeatedKey(field = ""): Refusal {
   return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
 }
 
-/** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. */
+/** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. @param texts of the faults that are listed */
 export function countRejected(
   summary: ImportSummary,
   row: number,
   faults: readonly Fault[],
+  texts: OwnTexts,
   maxFaults = Number.POSITIVE_INFINITY,
 ): void {
   summary.rejected++;
   for (const { field, detail } of faults) {
-    if (summary.faults.length < maxFaults) summary.faults.push({ row, field, detail });
+    if (summary.faults.length >= maxFaults) return;
+    // What is quoted of a row would keep all the text in memory that was read with it.
+    summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
   }
 }
 

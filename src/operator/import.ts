@@ -1,4 +1,5 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { OwnTexts, withOwnMemory } from "../lib/own-memory.ts";
 import { createPace } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
@@ -91,6 +92,7 @@ class ImportRun {
   readonly #pending = new RowBatch();
   /** The values by which the pending rows are matched. */
   #pendingKeys = new Set<string>();
+  readonly #faultTexts = new OwnTexts();
   /** The epoch of the system site when the rows were matched with records. The site itself may have no history before its first change. */
   readonly #systemEpoch: string;
   /** The revision of the site before the import. */
@@ -124,19 +126,18 @@ class ImportRun {
 
   /** @throws Refusal `invalid-record` */
   async #add(row: NumberedRow): Promise<void> {
-    const { decoded } = row;
     const { site, resource, matcher, options } = this.#context;
-    const input = readInput(decoded);
+    const input = readInput(row.decoded);
     const key = matcher.keyOf(input);
     if (key !== undefined && this.#pendingKeys.has(key)) {
       if (options.atomic) throw repeatedKey(options.match);
       await this.#store();
     }
     const match = matcher.find(input);
-    const intent = toIntent(resource, match, input, decoded.faults);
+    const intent = toIntent(resource, match, input, row.decoded.faults);
     const signed = { ...intent, site, actor: operatorActor, at: options.now() };
     this.#pending.add({ row: () => row, input, intent: signed }, row.source);
-    if (key !== undefined) this.#pendingKeys.add(key);
+    if (key !== undefined) this.#pendingKeys.add(withOwnMemory(key));
     matcher.note(input, match.id);
   }
 
@@ -188,13 +189,12 @@ class ImportRun {
         countOutcome(this.summary, intent, outcome);
         await this.#context.options.onAccepted?.(row(), outcome);
       }
-      if (outcome.kind !== "done") continue;
-      if (input) this.#context.matcher.note(input, outcome.id);
+      if (outcome.kind === "done" && input) this.#context.matcher.note(input, outcome.id);
     }
   }
 
   async #reject(row: NumberedRow, faults: readonly Fault[]): Promise<void> {
-    countRejected(this.summary, row.number, faults, this.#context.options.maxFaults);
+    countRejected(this.summary, row.number, faults, this.#faultTexts, this.#context.options.maxFaults);
     await this.#context.options.onRejected?.(row, faults);
   }
 }

@@ -1,6 +1,7 @@
 // Matches the rows of an import with records.
 
 import { nearestPath } from "../lib/nearest.ts";
+import { withOwnMemory } from "../lib/own-memory.ts";
 import { createPace } from "../lib/pace.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
@@ -92,7 +93,8 @@ type IdsByValue = Map<string, number[]>;
 
 function addId(ids: IdsByValue, value: string, id: number): void {
   const known = ids.get(value);
-  if (!known) ids.set(value, [id]);
+  // A part of a file would keep all the text in memory that was read with it.
+  if (!known) ids.set(withOwnMemory(value), [id]);
   else if (!known.includes(id)) known.push(id);
 }
 
