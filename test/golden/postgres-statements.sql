@@ -154,9 +154,9 @@ declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epo
 
 declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> order by site_id, webhook_id;
 
-delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
+delete from idempotency where (site_id, key_id, name, at) in (select site_id, key_id, name, at from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
-delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where site_id = <number> limit <number>) returning <number>;
+delete from idempotency where (site_id, key_id, name, at) in (select site_id, key_id, name, at from idempotency where site_id = <number> limit <number>) returning <number>;
 
 delete from journal where (site_id, revision) in (select site_id, revision from journal where site_id = <number> limit <number>) returning <number>;
 
@@ -282,7 +282,7 @@ select revision, at, actor, resource, id, case operation when 'restore' then 'up
 
 select secret, created_at, until from webhook_secrets where site_id = <number> and webhook_id = <number> order by created_at desc;
 
-select site_id, resource, id, revision, null as body from records where site_id = <number> and (resource, id) in (('key', <number>), ('site', <number>));
+select site_id, resource, id, revision, null as body from records where site_id = <number> and resource = 'key' and id in (<number>) union all select site_id, resource, id, revision, null as body from records where site_id = <number> and resource = 'site' and id in (<number>);
 
 select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
 

@@ -31,10 +31,10 @@ export function fetch(table: TableName, columns = columnsOf(table)): string {
 
 /**
  * The site is part of the key in the list and no condition beside it: of a site with more rows than the statistics know, PostgreSQL would
- * compare all rows with each that is to go.
+ * compare all rows with each that is to go. It may also look them up in the index of the times of responses, so the time is in the list.
  */
 export function deleteSome(table: TableName, site: number, which: string): string {
-  const key = primaryKeyOf(table).join(", ");
+  const key = [...primaryKeyOf(table), ...(table === "idempotency" ? ["at"] : [])].join(", ");
   const chosen = `select ${key} from ${table} where site_id = ${list([site])} ${which}`;
   return `delete from ${table} where (${key}) in (${chosen}) returning 1`;
 }

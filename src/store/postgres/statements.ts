@@ -96,8 +96,7 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   /** The rows of the system site, without their bodies. In a joined statement, they would be looked for among all records while those are few. */
   fetchRevisions: (rows: readonly SystemRow[]) =>
-    `select site_id, resource, id, revision, null as body from records
-where site_id = ${systemSite} and (resource, id) in (${rows.map(({ resource, id }) => `('${resource}', ${list([id])})`).join(", ")})`,
+    [...Map.groupBy(rows, ({ resource }) => resource)].map(selectRevisions).join("\nunion all "),
 
   fetchResponses: fetch("idempotency"),
 
@@ -150,8 +149,15 @@ delete from journal where site_id = -1`,
 
   dropRows: (table: TableName, site: number) => deleteSome(table, site, `limit ${maxDropped}`),
 
-  undroppedSites: selectUndropped,
+  /** While statistics know one site only, PostgreSQL would look for the rows of each removed one among all rows. */
+  undroppedSites: `begin; ${byKeys}; ${selectUndropped}; commit`,
 } as const;
+
+/** One resource in each: for a list of pairs, PostgreSQL would compare all rows of a system site whose rows the statistics do not know. */
+function selectRevisions([resource, rows]: readonly [string, readonly SystemRow[]]): string {
+  return `select site_id, resource, id, revision, null as body from records
+where site_id = ${systemSite} and resource = '${resource}' and id in (${list(rows.map(({ id }) => id))})`;
+}
 
 function trialEntry(): string[] {
   const values: Record<string, string> = {
