@@ -9,6 +9,7 @@ import { ColdSite } from "../src/store/cold-site.ts";
 import { Snapshot } from "../src/store/memory/snapshot.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
+import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
@@ -94,6 +95,20 @@ describe.each(engines)("on $name", (kind) => {
     expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(last);
     expect(await snapshots.fresh(site)).toBeInstanceOf(Snapshot);
     expect(snapshots.size.loads).toBe(2);
+  });
+
+  test("look-ups do not wait either while the site is loaded because its changes were pruned", async () => {
+    const snapshots = new Snapshots(reader, allResources, 1e9);
+    const before = [...(await loadFresh(snapshots, site)).collection(brand)].length;
+    await writer.commit([createIntent(), createIntent()]);
+    const [head] = await writer.heads([site]);
+    while (await writer.prune(site, (head?.revision ?? 0) - 1, 1000));
+    const fresh = await snapshots.fresh(site);
+    if (!(fresh instanceof ColdSite)) throw new Error("the look-up has waited");
+    expect((await fresh.record(brand, before + 2))?.id).toBe(before + 2);
+    await waitFor(async () => (await snapshots.fresh(site)) instanceof Snapshot, "the site to be loaded");
+    expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(before + 2);
+    expect(snapshots.size.loads).toBe(3);
   });
 
   test("what was undone by another process is gone", async () => {

@@ -5,28 +5,16 @@ import type { RecordChange } from "../model/change.ts";
 import type { Engine, Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { isFarBehind, stepTo } from "./catch-up-steps.ts";
 import { makeSnapshot } from "./memory/site-loader.ts";
 import type { Snapshot } from "./memory/snapshot.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import { MemoryBudget, type MemorySize } from "./memory-budget.ts";
 import { requireReached } from "./since.ts";
-
-/** Changes that are read and folded at once, at most: some milliseconds. */
-const maxStep = 500;
 
 /** Follows the system site: gets its snapshot when it is loaded anew, and each change after that. */
 export interface Follower {
   reset(system: Snapshot): void;
   change(change: RecordChange): void;
-}
-
-export interface MemorySize {
-  /** Sites in memory. */
-  readonly sites: number;
-  /** Their estimated memory. */
-  readonly bytes: number;
-  /** How many sites were loaded so far, and how many were dropped to stay within the budget. */
-  readonly loads: number;
-  readonly evictions: number;
 }
 
 /** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
@@ -76,32 +64,28 @@ export class LoadedSites {
    */
   load(site: number, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
-    return snapshot?.epoch === head.epoch ? this.bringUp(snapshot, head, before) : this.#loadAnew(site, head, before);
-  }
-
-  /** Whether so many changes are missing in `snapshot` that they take several turns of the event loop. */
-  isFarBehind({ site, revision }: Snapshot, head: Head): boolean {
-    return head.revision - revision > maxStep && site !== systemSite;
-  }
-
-  /** Brings it up to `head` without anybody waiting for it. After a failure, the next request begins again. */
-  bringUpLater(snapshot: Snapshot, head: Head): void {
-    if (this.isLoading(snapshot.site)) return;
-    const done = this.bringUp(snapshot, head);
-    if (done instanceof Promise) done.catch(() => {});
+    if (snapshot?.epoch !== head.epoch) return this.#loadAnew(site, head, before);
+    if (snapshot.revision >= head.revision) return snapshot;
+    // What is being loaded may be needed because the changes cannot be had.
+    return this.isLoading(site) ? this.#loadAnew(site, head, before) : this.bringUp(snapshot, head, before);
   }
 
   /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. @param before as for `load` */
   bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
-    const { site, revision, epoch } = snapshot;
-    if (revision >= head.revision) return snapshot;
-    if (this.isFarBehind(snapshot, head))
-      return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
-    const limit = stepTo(head, revision);
-    return after(this.#engine.since(site, revision, { epoch, limit, minHead: head }), (changes) => {
-      if (!changes?.every((change) => this.fold(snapshot, change))) return this.#loadAnew(site, head, before);
-      return changes.length < limit ? requireAt(snapshot, head) : this.bringUp(snapshot, head, before);
-    });
+    const { site } = snapshot;
+    if (isFarBehind(snapshot, head)) return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
+    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#loadAnew(site, head, before));
+  }
+
+  /**
+   * `snapshot` with the changes up to `head` of its history. Undefined where they are many or cannot be had: then no request waits while they are
+   * taken over or the site is loaded. After a failure, the next request begins again.
+   */
+  catchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
+    const { site } = snapshot;
+    if (isFarBehind(snapshot, head)) return this.#begin(site, () => this.bringUp(snapshot, head));
+    const loadLater = () => this.#begin(site, () => this.#loadAnew(site, head, this.#loading.begun));
+    return after(this.#withFewChanges(snapshot, head), (done) => done ?? loadLater());
   }
 
   /** Folds a change into `snapshot`; false when others are missing before it. */
@@ -129,6 +113,24 @@ export class LoadedSites {
     if (!snapshot) return;
     this.#memory.forget(snapshot);
     this.#snapshots.delete(site);
+  }
+
+  /** Begins `work` unless the site is already being replaced. */
+  #begin(site: number, work: () => MaybePromise<Snapshot>): undefined {
+    if (this.isLoading(site)) return;
+    const done = work();
+    if (done instanceof Promise) done.catch(() => {});
+  }
+
+  /** Undefined where changes cannot be had. */
+  #withFewChanges(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
+    const { site, revision, epoch } = snapshot;
+    if (revision >= head.revision) return snapshot;
+    const limit = stepTo(head, revision);
+    return after(this.#engine.since(site, revision, { epoch, limit, minHead: head }), (changes) => {
+      if (!changes?.every((change) => this.fold(snapshot, change))) return undefined;
+      return changes.length < limit ? requireAt(snapshot, head) : this.#withFewChanges(snapshot, head);
+    });
   }
 
   #loadAnew(site: number, head: Head, before: number): MaybePromise<Snapshot> {
@@ -185,11 +187,6 @@ export class LoadedSites {
     if (site === systemSite) for (const follower of this.#followers) follower.reset(snapshot);
     return snapshot;
   }
-}
-
-/** How many changes after `revision` to read at once. None after `head`: those may be a part of a transaction. */
-function stepTo(head: Head, revision: number): number {
-  return Math.min(maxStep, head.revision - revision);
 }
 
 /** The snapshot, as new as the store said that its site is; the engine made sure of the same. */

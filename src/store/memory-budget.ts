@@ -12,6 +12,16 @@ const goal = 0.9;
 
 const none: readonly Snapshot[] = [];
 
+export interface MemorySize {
+  /** Sites in memory. */
+  readonly sites: number;
+  /** Their estimated memory. */
+  readonly bytes: number;
+  /** How many sites were loaded so far, and how many were dropped to stay within the budget. */
+  readonly loads: number;
+  readonly evictions: number;
+}
+
 interface Weight {
   /** About how many, when it was last weighed. */
   readonly bytes: number;

@@ -8,8 +8,9 @@ import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { ColdReads } from "./cold-reads.ts";
 import { type ColdRead, ColdSite, type ColdSiteOptions, OtherHistory } from "./cold-site.ts";
-import { type Follower, LoadedSites, type MemorySize } from "./loaded-sites.ts";
+import { type Follower, LoadedSites } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
+import type { MemorySize } from "./memory-budget.ts";
 import { type QueriedHeads, SharedHeads } from "./shared-heads.ts";
 
 /** How often one request queries a remote database at most, when that reports one history of a site and returns another. */
@@ -148,14 +149,16 @@ export class Snapshots {
 
   /**
    * `site` at `head` or later, or of another history. The system site is loaded where it is not in memory. While another site takes over many
-   * changes, its records come from the store.
+   * changes, or is loaded because they were pruned, its records come from the store.
    */
   #at(site: number, head: Head): MaybePromise<FreshSite> {
     const snapshot = this.#loaded.get(site);
     if (snapshot?.epoch === head.epoch) {
-      if (!this.#loaded.isFarBehind(snapshot, head)) return this.#loaded.bringUp(snapshot, head);
-      this.#loaded.bringUpLater(snapshot, head);
-      return new ColdSite(site, head, this.#coldOptions);
+      if (site === systemSite) return this.#loaded.bringUp(snapshot, head);
+      return after(
+        this.#loaded.catchUp(snapshot, head),
+        (fresh) => fresh ?? new ColdSite(site, head, this.#coldOptions),
+      );
     }
     if (site === systemSite) return this.#loaded.load(site, head);
     this.#loaded.drop(site);
