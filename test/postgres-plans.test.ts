@@ -23,6 +23,17 @@ function writes(siteOf: (at: number) => number): Intent[] {
   );
 }
 
+test("before the first statistics, a page of a journal is read without the entries that follow", async () => {
+  const url = await databases.createDatabase();
+  const engine = await openEngine(url, allResources);
+  await engine.commit(writes(() => 1));
+  await engine.close();
+  const [declared] = `explain ${sql.entries(1, 10, 1000)}`.split(";");
+  const plan = JSON.stringify(await databases.run(`begin; ${declared}; commit`, /[^/]+$/.exec(url)?.[0]));
+  expect(plan).toContain("Index Scan using journal_pkey");
+  expect(plan).not.toContain("Sort");
+});
+
 describe.each([
   ["one site", () => 1],
   ["many sites with a row each", (at: number) => 3 + at],

@@ -63,9 +63,14 @@ where site_id = ${list([site])} and revision > ${list([revision])} order by revi
 
   setFloor: (site: number, floor: number) => `update sites set floor = ${list([floor])} where id = ${list([site])}`,
 
+  /**
+   * A page of a journal, in a transaction. The plan for a cursor begins with the first rows at once: before the table is first analyzed,
+   * PostgreSQL would otherwise sort all entries that follow, which it takes to be few.
+   */
   entries: (site: number, revision: number, limit: number) =>
-    `select ${entryColumns} from journal
-where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
+    `declare pages no scroll cursor for select ${entryColumns} from journal
+where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])};
+fetch ${list([limit])} from pages; close pages`,
 
   /** Every row of a table, or of one like it that is named `from`; only those of `site` if there is one. */
   dump: (table: TableName, from: string, site?: number) => {
