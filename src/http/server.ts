@@ -28,8 +28,8 @@ const loadDelay = 250;
 /** As many as the wire lets wait unread. Requests are small, and there are many clients. */
 const receiveBuffer = 64 * 1024;
 
-/** Enough for a client on the same machine or network to read without pauses. */
-const unsent = 256 * 1024;
+/** Less costs CPU time: a long list would be sent in many small steps. */
+const unsent = 1024 * 1024;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
