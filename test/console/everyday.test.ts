@@ -49,6 +49,7 @@ test("an import of more changes than the server looks at for a page is one entry
   await view.show("shop/history");
   await page.getByRole("button", { name: /^Created 10,400 brands/ }).click();
   await page.getByRole("button", { name: /^Created the brand Supplied 10399/ }).waitFor();
+  await view.settled();
   await page.getByRole("button", { name: "Undo" }).click();
   const explained = page.getByText("10,400 records that were created are deleted.");
   await explained.waitFor();
