@@ -108,6 +108,7 @@ describe.each(engines)("on $name", (kind) => {
     expect((await fresh.record(brand, before + 2))?.id).toBe(before + 2);
     await waitFor(async () => (await snapshots.fresh(site)) instanceof Snapshot, "the site to be loaded");
     expect([...(await loadFresh(snapshots, site)).collection(brand)]).toHaveLength(before + 2);
+    expect(snapshots.size.loads).toBe(3);
   });
 
   test("what was undone by another process is gone", async () => {

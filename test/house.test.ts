@@ -84,7 +84,7 @@ const longFunctions: Record<string, number> = {
   "store/postgres/primary.ts createPrimary": 66,
 };
 
-/** Files of more than 200 lines, with the lines they may have. Lower a number when you can; add none. */
+/** Files of more than 400 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFiles: Record<string, number> = {
   // So that a second language is one file.
   "console/texts.ts": 450,
@@ -290,13 +290,13 @@ describe("the source layout", () => {
     }
     const isShort = (limit: number) => (name: string) => (lengths.get(name) ?? 0) <= limit;
     expect(Object.keys(longFunctions).filter(isShort(40))).toEqual([]);
-    expect(Object.keys(longFiles).filter(isShort(200))).toEqual([]);
+    expect(Object.keys(longFiles).filter(isShort(400))).toEqual([]);
   });
 
-  test("a file has at most 200 lines", () => {
+  test("a file has at most 400 lines", () => {
     const long = written
       .map(({ file, text }) => ({ file, lines: text.split("\n").length - 1 }))
-      .filter(({ file, lines }) => lines > (longFiles[file] ?? 200));
+      .filter(({ file, lines }) => lines > (longFiles[file] ?? 400));
     expect(long).toEqual([]);
   });
 

@@ -74,7 +74,7 @@ export class LoadedSites {
   bringUp(snapshot: Snapshot, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head)) return this.#replace(site, head, before, () => this.#withChanges(snapshot, head));
-    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#loadAnew(site, head, before));
+    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#loadInstead(snapshot, head, before));
   }
 
   /**
@@ -84,8 +84,8 @@ export class LoadedSites {
   catchUp(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
     const { site } = snapshot;
     if (isFarBehind(snapshot, head)) return this.#begin(site, () => this.bringUp(snapshot, head));
-    const loadLater = () => this.#begin(site, () => this.#loadAnew(site, head, this.#loading.begun));
-    return after(this.#withFewChanges(snapshot, head), (done) => done ?? loadLater());
+    const loadLater = () => this.#loadInstead(snapshot, head, this.#loading.begun);
+    return after(this.#withFewChanges(snapshot, head), (done) => done ?? this.#begin(site, loadLater));
   }
 
   /** Folds a change into `snapshot`; false when others are missing before it. */
@@ -131,6 +131,12 @@ export class LoadedSites {
       if (!changes?.every((change) => this.fold(snapshot, change))) return undefined;
       return changes.length < limit ? requireAt(snapshot, head) : this.#withFewChanges(snapshot, head);
     });
+  }
+
+  /** Loads the site, unless another snapshot has replaced `snapshot` while its changes were read. */
+  #loadInstead(snapshot: Snapshot, head: Head, before: number): MaybePromise<Snapshot> {
+    if (this.#snapshots.get(snapshot.site) !== snapshot) return this.load(snapshot.site, head, before);
+    return this.#loadAnew(snapshot.site, head, before);
   }
 
   #loadAnew(site: number, head: Head, before: number): MaybePromise<Snapshot> {
