@@ -1,4 +1,4 @@
-// The programs in examples/, where their languages are installed. examples/README.md has their output.
+// The programs in examples/, where their languages are installed with what the program needs. examples/README.md has their output.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -14,20 +14,25 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const programs: [string, string[]][] = [
-  ["curl.sh", ["sh"]],
-  ["python.py", ["python3"]],
-  ["javascript.mjs", ["node"]],
-  ["php.php", ["php"]],
-  ["Storefront.java", ["java"]],
-  ["Storefront.cs --", ["dotnet", "run"]],
+/** The file, the command that runs it, and a command that succeeds if the interpreter can do what the program needs. */
+const programs: [string, string[], string[]][] = [
+  ["curl.sh", ["sh"], ["curl", "--version"]],
+  ["python.py", ["python3"], ["python3", "-c", "import urllib.request, xml.etree.ElementTree"]],
+  ["javascript.mjs", ["node"], ["node", "-e", "fetch"]],
+  ["php.php", ["php"], ["php", "-r", "exit(extension_loaded('simplexml') ? 0 : 1);"]],
+  ["Storefront.java", ["java"], ["java", "--describe-module", "jdk.compiler"]],
+  ["Storefront.cs --", ["dotnet", "run"], ["dotnet", "--version"]],
 ];
 
-for (const [file, command] of programs) {
-  const isHere = Bun.which(command[0] as string) !== null;
-  test(`${file} ${isHere ? "has the output on its page" : "is described on its page"}`, async () => {
+function succeeds(command: string[]): boolean {
+  return Bun.which(command[0] as string) !== null && Bun.spawnSync(command).exitCode === 0;
+}
+
+for (const [file, command, probe] of programs) {
+  const canRun = succeeds(probe);
+  test(`${file} ${canRun ? "has the output on its page" : "is described on its page"}`, async () => {
     expect(readme).toContain(`\`${command.join(" ")} ${file} http://127.0.0.1:8080 "$KEY"\``);
-    if (!isHere) return;
+    if (!canRun) return;
     const running = Bun.spawn([...command, ...join(folder, file).split(" "), server.url, server.key], {
       stdout: "pipe",
       stderr: "pipe",

@@ -1,10 +1,12 @@
 // A real browser, from the npm registry.
 
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type Page, chromium as playwright, type Request } from "playwright-core";
+import project from "../../package.json" with { type: "json" };
+import { newPart, putInPlace } from "./made-once.ts";
 
 /** A page and its errors. */
 export interface Watched {
@@ -24,12 +26,22 @@ export async function openBrowser(): Promise<Browser> {
 
 /** The path of the browser. It is unpacked into a temporary folder per user, since one user may not run the files of another. */
 async function unpacked(): Promise<string> {
+  const version = project.devDependencies["@sparticuz/chromium"];
+  const whole = join(tmpdir(), `storefront-browser-${version}-${process.getuid?.() ?? ""}`);
+  const program = join(whole, "chromium");
+  if (existsSync(program)) return program;
+  const part = newPart(whole);
+  await unpackInto(part);
+  putInPlace(part, whole);
+  return program;
+}
+
+/** The package unpacks the browser and its fonts into the temporary folder of this process. */
+async function unpackInto(folder: string): Promise<void> {
   const { TMPDIR } = process.env;
-  const folder = join(tmpdir(), `storefront-browser-${process.getuid?.() ?? ""}`);
-  mkdirSync(folder, { recursive: true });
   process.env.TMPDIR = folder;
   try {
-    return await chromium.executablePath();
+    await chromium.executablePath();
   } finally {
     if (TMPDIR === undefined) delete process.env.TMPDIR;
     else process.env.TMPDIR = TMPDIR;

@@ -2,10 +2,11 @@
 
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, cpSync, existsSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { postgresPrograms } from "./postgres-programs.ts";
+import { once } from "../../src/lib/once.ts";
+import { newPart, putInPlace } from "./made-once.ts";
+import { postgresPrograms, reachableTmpdir } from "./postgres-programs.ts";
 
 export const user = "storefront";
 export const password = "only for these tests";
@@ -30,10 +31,12 @@ export function standbyData(primary: string, folder: string): string {
 /** Where servers have their folders: in memory where Linux has room for many of them, which takes a fifth of the time. */
 export function homeOfData(isDurable: boolean): string {
   const memory = "/dev/shm";
-  if (isDurable || !existsSync(memory)) return tmpdir();
+  if (isDurable || !existsSync(memory)) return temporary();
   const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize > 4e9 ? memory : tmpdir();
+  return bavail * bsize > 4e9 ? memory : temporary();
 }
+
+const temporary = once(() => reachableTmpdir(postgresPrograms().runAs));
 
 function copyData(from: string, folder: string): string {
   const data = join(folder, "data");
@@ -53,19 +56,11 @@ function initialised(): string {
   const { version, runAs } = postgresPrograms();
   const kind = [version, runAs.uid ?? process.getuid?.(), options, password];
   const name = createHash("sha256").update(JSON.stringify(kind)).digest("hex").slice(0, 12);
-  const whole = join(tmpdir(), `storefront-postgres-data-${name}`);
+  const whole = join(temporary(), `storefront-postgres-data-${name}`);
   if (existsSync(whole)) return whole;
-  const part = mkdtempSync(`${whole}-`);
+  const part = newPart(whole);
   own(part);
-  const data = initialise(part);
-  try {
-    renameSync(data, whole);
-  } catch (error) {
-    // Another process was faster.
-    if (!existsSync(whole)) throw error;
-  } finally {
-    rmSync(part, { recursive: true, force: true });
-  }
+  putInPlace(part, whole, initialise(part));
   return whole;
 }
 

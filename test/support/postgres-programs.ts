@@ -2,10 +2,11 @@
 // from a folder that this user can read.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { once } from "../../src/lib/once.ts";
+import { newPart, putInPlace } from "./made-once.ts";
 
 /** The user of a program; empty for the user of the tests. */
 export interface RunAs {
@@ -31,18 +32,27 @@ function findPrograms(): PostgresPrograms {
   const { version } = JSON.parse(readFileSync(join(home, "..", "package.json"), "utf8"));
   makeRunnable(home);
   const programs = { ...programsIn(home), version, runAs };
-  return runs(programs) ? programs : { ...programs, ...programsIn(readableCopy(home, version)) };
+  return runs(programs) ? programs : { ...programs, ...programsIn(readableCopy(home, version, runAs)) };
 }
 
 /** A copy that remains for later runs, since it is large. There is one per version of the package. */
-function readableCopy(home: string, version: string): string {
-  const copy = join(tmpdir(), `storefront-postgres-${version}`);
+function readableCopy(home: string, version: string, runAs: RunAs): string {
+  const copy = join(reachableTmpdir(runAs), `storefront-postgres-${version}`);
   if (existsSync(copy) && statSync(copy).uid === process.getuid?.()) return copy;
-  const part = mkdtempSync(`${copy}-`);
-  chmodSync(part, 0o755);
+  const part = newPart(copy);
   cpSync(home, part, { recursive: true, verbatimSymlinks: true });
-  renameSync(part, copy);
+  putInPlace(part, copy);
   return copy;
+}
+
+/** The first temporary folder that this user may enter. The one of the tests may be closed to other users than root, as `mktemp -d` makes it. */
+export function reachableTmpdir(runAs: RunAs): string {
+  const isReachable = (folder: string) =>
+    spawnSync("sh", ["-c", 'cd "$0"', folder], { ...runAs, cwd: "/", stdio: "ignore" }).status === 0;
+  const folder = [tmpdir(), "/tmp", "/var/tmp", "/dev/shm"].find(isReachable);
+  if (!folder)
+    throw new Error(`no temporary folder can be entered by the user ${runAs.uid}, who runs PostgreSQL; set TMPDIR`);
+  return folder;
 }
 
 function programsIn(home: string): Pick<PostgresPrograms, "postgres" | "initdb"> {
