@@ -1,5 +1,6 @@
 // The texts that records are filtered and sorted by.
 
+import { foldCase } from "../../lib/fold-case.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { Leaf } from "../../model/resource.ts";
 
@@ -20,7 +21,7 @@ export function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false
     return leaf ? valueAt(record, leaf) : String(record.ID);
   };
   const name = facetName(leaf);
-  return folded ? { name: `${name}~`, of: (record) => of(record).toLowerCase() } : { name, of };
+  return folded ? { name: `${name}~`, of: (record) => foldCase(of(record)) } : { name, of };
 }
 
 export interface Order {

@@ -1,3 +1,4 @@
+import { foldCase } from "../../lib/fold-case.ts";
 import type { Steps } from "../../lib/slices.ts";
 import type { Leaf } from "../../model/resource.ts";
 import type { Block, BlockRecord } from "./block.ts";
@@ -48,7 +49,7 @@ interface Test {
 
 function toTest({ leaf, operator, values }: RecordFilter): Test {
   if (operator === "contains") {
-    const folded = values.map((value) => value.toLowerCase());
+    const folded = values.map(foldCase);
     return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
   }
   const wanted = new Set(values);
