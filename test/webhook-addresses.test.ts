@@ -1,6 +1,8 @@
 // Which URLs and addresses a webhook may have (contract section 12), against the IANA special-purpose registries.
 
 import { describe, expect, test } from "bun:test";
+import { isIPv4 } from "node:net";
+import { networkInterfaces } from "node:os";
 import { readConfig } from "../src/config.ts";
 import { toNetwork } from "../src/lib/networks.ts";
 import { type AddressPolicy, requireAllowed } from "../src/webhooks/addresses.ts";
@@ -270,6 +272,21 @@ describe("--webhook-allow", () => {
     const checked = requireAllowed("https://hooks.example/", policy([address], [network]));
     if (why === "is public") await checked;
     else await expect(checked).rejects.toThrow(/has the address/);
+  });
+
+  test("does not open the addresses of this machine, in whatever form", async () => {
+    const own = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+    const forms = own.flatMap(({ address }) => (isIPv4(address) ? [address, `::ffff:${address}`] : [address]));
+    const everything = ["0.0.0.0/0", "::/0"];
+    for (const address of forms)
+      await expect(requireAllowed("https://hooks.example/", policy([address], everything))).rejects.toThrow(
+        `hooks.example has the address ${address}, which is this machine`,
+      );
+    const literal = requireAllowed(
+      `https://${own.find(({ family }) => family === "IPv4")?.address}/`,
+      policy([], everything),
+    );
+    await expect(literal).rejects.toThrow(/this machine/);
   });
 
   test("does not allow http", async () => {

@@ -1,5 +1,6 @@
 // Which addresses a webhook may be delivered to. Saving, testing and delivering ask the same function.
 
+import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { isLoopback } from "../lib/loopback.ts";
 import { type IpAddress, type IpNetwork, isWithin, toAddress, toNetwork } from "../lib/networks.ts";
@@ -56,8 +57,9 @@ export async function requireAllowed(text: string, policy: AddressPolicy): Promi
   if (url.protocol !== "https:" && !isLocal)
     throw refused("a URL that does not lead to this machine must begin with https://");
   const addresses = toAddress(host) ? [host] : await resolve(host, policy);
+  const own = ownAddresses();
   for (const address of addresses) {
-    const fault = addressFault(address, policy, isLocal);
+    const fault = isLocal ? loopbackFault(address) : addressFault(address, policy, own);
     if (fault) throw refused(address === host ? fault : `${host} has the address ${fault}`);
   }
   return { url, host, addresses };
@@ -88,17 +90,30 @@ async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonl
   }
 }
 
-/** Why nothing is delivered to the address; undefined if it is allowed. @param isLocal whether the URL's host is this machine */
-function addressFault(text: string, { allow }: AddressPolicy, isLocal: boolean): string | undefined {
+/** Why nothing is delivered to an address of `localhost`; undefined if it is allowed. */
+function loopbackFault(text: string): string | undefined {
+  const address = toAddress(text);
+  const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
+  return isThisMachine ? undefined : `${text}, which is not this machine`;
+}
+
+/** Why nothing is delivered to the address; undefined if it is allowed. @param own the addresses of this machine, which no --webhook-allow opens */
+function addressFault(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
   const address = toAddress(text);
   if (!address) return `${text}, which cannot be judged`;
   const inner = innerAddress(address);
   const range = inner.range();
-  if (isLocal) return range === "loopback" && inner === address ? undefined : `${text}, which is not this machine`;
-  // Connections to an unspecified address reach this machine. No --webhook-allow opens it, not even 0.0.0.0/0.
-  if (range === "loopback" || range === "unspecified") return `${text}, which is this machine`;
+  // Connections to an unspecified address reach this machine, too.
+  const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
+  if (isOwn) return `${text}, which is this machine`;
   if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
   return `${text}, which is not public (${range}); --webhook-allow allows other networks`;
+}
+
+/** The addresses of the network interfaces of this machine at the moment, in the form of `toString`. */
+function ownAddresses(): ReadonlySet<string> {
+  const interfaces = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  return new Set(interfaces.flatMap(({ address }) => toAddress(address)?.toString() ?? []));
 }
 
 /** Whether the address is globally reachable by the IANA special-purpose address registries (RFC 6890). */
