@@ -47,13 +47,16 @@ export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Ou
   else summary.updated++;
 }
 
-const howToKeepIds = "of others or of an earlier row without an ID; put rows with IDs first, and import again";
+/** The fault of a row whose ID the store gave to a record without one since the import began. */
+export function givenId(id: number | undefined): Fault {
+  const howToKeepIds = "of others or of an earlier row without an ID; put rows with IDs first, and import again";
+  return { field: "", detail: `the ID ${id} was given to a new record meanwhile, ${howToKeepIds}` };
+}
 
 /** The fault of a row that the store refused. */
 export function storeFault({ why }: Refused, { id }: Intent): Fault {
   if (why === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
-  if (why === "id-given")
-    return { field: "", detail: `the ID ${id} was given to a new record meanwhile, ${howToKeepIds}` };
+  if (why === "id-given") return givenId(id);
   const deleted = `the record ${id} was deleted`;
   return {
     field: "",

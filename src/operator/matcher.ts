@@ -7,6 +7,7 @@ import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import { givenId } from "./import-summary.ts";
 
 /** The ID of the record to update or to create; undefined to create one with the next ID. */
 export type Match =
@@ -68,13 +69,14 @@ export async function readMatcher(
 function matchById(present: Set<number>): Matcher {
   // The store assigns consecutive IDs, so ranges of them take the same memory for any number of rows.
   const assigned: { from: number; to: number }[] = [];
-  const isPresent = (id: number) => present.has(id) || assigned.some(({ from, to }) => from <= id && id <= to);
   return {
     keyOf: () => undefined,
     find({ ID }) {
       if (ID === undefined) return { kind: "create", id: undefined };
       if (!isId(ID)) throw badId(`must be a whole number from 1, not ${JSON.stringify(ID)?.slice(0, 40)}`);
-      if (isPresent(ID)) return { kind: "update", id: ID };
+      // The record of an earlier row is another one than the row means, and updating it would lose that row.
+      if (assigned.some(({ from, to }) => from <= ID && ID <= to)) throw fault(givenId(ID));
+      if (present.has(ID)) return { kind: "update", id: ID };
       if (ID > maxNewId) throw badId(`must be at most ${maxNewId}`);
       return { kind: "create", id: ID };
     },

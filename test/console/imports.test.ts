@@ -122,6 +122,17 @@ describe.each(engines)("imports on $name", (kind) => {
     expect(await names()).toEqual(["Acme", "Zeta"]);
   });
 
+  test("a row whose ID an earlier row without one was given is refused by the check and by the run", async () => {
+    await newSite();
+    const path = await upload(
+      bytes(`ID,Name\n${times(500, (n) => `,New ${n}\n`)}${times(600, (n) => `${n + 1},Own\n`)}`),
+    );
+    const counts = { created: 600, updated: 0, unchanged: 0, refused: 500 };
+    expect(await act(path, "check", { format: "csv" })).toMatchObject({ counts });
+    expect(await act(path, "run", {})).toMatchObject({ counts });
+    expect((await names()).slice(0, 500)).toEqual(Array.from({ length: 500 }, (_, n) => `New ${n}`));
+  });
+
   const files: [string, Uint8Array, object][] = [
     [
       "as Excel saves it: UTF-8 with a mark, semicolons",

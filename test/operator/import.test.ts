@@ -143,23 +143,40 @@ describe.each(engines)("an import on $name", (kind) => {
     expect(sizes.reduce((sum, size) => sum + size)).toBe(21);
   });
 
-  test.each([
-    true,
-    false,
-  ])("says of an ID that was given to a new record that it was (all or none: %p)", async (atomic) => {
-    const { faults } = await load(++sites, ["ID,Name", ",First", "1,Own"], { atomic });
-    const detail =
-      "the ID 1 was given to a new record meanwhile, of others or of an earlier row without an ID; put rows with IDs first, and import again";
-    expect(faults).toEqual([{ row: 3, field: "", detail }]);
+  const modes: [string, Partial<ImportOptions>][] = [
+    ["", {}],
+    [" in a dry run", { dryRun: true }],
+    [" of all rows or none", { atomic: true }],
+    [" of all rows or none in a dry run", { atomic: true, dryRun: true }],
+  ];
+  test.each(modes)("refuses a row whose ID an earlier row without one was given%s", async (_, options) => {
+    // In one batch, and in two.
+    for (const [without, withIds] of [
+      [3, 2],
+      [batch, batch + 100],
+    ] as const) {
+      const site = ++sites;
+      const lines = ["ID,Name", ...times(without, (n) => `,New ${n}`), ...times(withIds, (n) => `${n + 1},Own ${n}`)];
+      const { created, updated, rejected, faults } = await load(site, lines, options);
+      const taken = Math.min(without, withIds);
+      const counts = options.atomic ? [0, 0, 1] : [without + withIds - taken, 0, taken];
+      expect([created, updated, rejected]).toEqual(counts);
+      const detail =
+        "the ID 1 was given to a new record meanwhile, of others or of an earlier row without an ID; put rows with IDs first, and import again";
+      expect(faults[0]).toEqual({ row: without + 2, field: "", detail });
+      const isStored = !options.atomic && !options.dryRun;
+      expect((await stored(site)).filter((line) => line.includes("New"))).toHaveLength(isStored ? without : 0);
+    }
   });
 
-  test("updates what an earlier row of it created under an ID that was given by the store", async () => {
+  test("refuses the ID of an earlier row wherever the store has begun to count again", async () => {
     const site = ++sites;
     // The store gives 1 to 500, then, after the row with an ID, 1001 to 1499.
     const before = [...times(batch, () => ",New"), "1000,Own", ...times(batch - 1, () => ",New")];
     const ids = [1, 250, 500, 501, 999, 1000, 1001, 1250, 1499, 1500];
     const summary = await load(site, ["ID,Name", ...before, ...ids.map((id) => `${id},Again`)]);
-    expect(summary).toMatchObject({ created: before.length + 3, updated: 7, rejected: 0, faults: [] });
-    expect((await stored(site)).filter((line) => line.endsWith("Again"))).toEqual(ids.map((id) => `${id} Again`));
+    expect(summary).toMatchObject({ created: before.length + 3, updated: 1, rejected: 6 });
+    const again = [501, 999, 1000, 1500].map((id) => `${id} Again`);
+    expect((await stored(site)).filter((line) => line.endsWith("Again"))).toEqual(again);
   });
 });
