@@ -1,6 +1,7 @@
 // The settings and their defaults. Only this file reads the environment.
 
 import { escapeControls } from "./lib/escape-controls.ts";
+import { nearest } from "./lib/nearest.ts";
 import { type IpNetwork, toNetwork } from "./lib/networks.ts";
 import { systemUser } from "./lib/system-user.ts";
 import { messageOf } from "./lib/thrown.ts";
@@ -58,15 +59,63 @@ export interface AdminAddress {
 /** Settings as text, by the names of their environment variables without `STOREFRONT_`. */
 export type ConfigSources = Readonly<Record<string, string | undefined>>;
 
+/** The names of all settings, without `STOREFRONT_`. A parent sets ROLE for its children, and nobody else does. */
+const settingNames = [
+  "ACCESS_LOG",
+  "ADMIN",
+  "ADMIN_HOST",
+  "BURST",
+  "CONNECTIONS",
+  "DATABASE",
+  "DEMO",
+  "HOST",
+  "IDLE_TIMEOUT",
+  "JOURNAL_DAYS",
+  "LOG",
+  "MEMORY",
+  "PORT",
+  "RATE",
+  "ROLE",
+  "SLOW_MS",
+  "TLS_CERT",
+  "TLS_KEY",
+  "TRUST_FORWARDED_HOST",
+  "TRUST_PROXY",
+  "WEBHOOK_ALLOW",
+  "WORKERS",
+] as const;
+
+type SettingName = (typeof settingNames)[number];
+
 const levels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** The settings in the environment. */
+/** The settings in the environment. @throws Refusal `bad-request` that names an unknown one, and the setting that was probably meant */
 export function environment(): ConfigSources {
-  const ours = Object.entries(process.env).filter(([name, value]) => {
-    // Kubernetes sets STOREFRONT_PORT=tcp://10.0.0.1:80 in every pod if there is a service named "storefront".
-    return name.startsWith("STOREFRONT_") && !(name === "STOREFRONT_PORT" && value?.startsWith("tcp://"));
+  const ours = Object.entries(process.env).flatMap(([variable, value = ""]): [string, string][] => {
+    const name = /^STOREFRONT_(.*)$/s.exec(variable)?.[1];
+    return name === undefined || injected.test(`${name}=${value}`) ? [] : [[name, value]];
   });
-  return Object.fromEntries(ours.map(([name, value]) => [name.slice("STOREFRONT_".length), value || undefined]));
+  // The parent of a process has checked them, and may be of another version of the program.
+  if (!process.env.STOREFRONT_ROLE) for (const [name] of ours) requireKnown(name);
+  return Object.fromEntries(ours.map(([name, value]) => [name, value || undefined]));
+}
+
+/**
+ * What Kubernetes and links of Docker set in each pod or container for a service whose name is `storefront` or begins with it, without
+ * `STOREFRONT_`: `SERVICE_HOST=10.0.0.1`, `PORT=tcp://10.0.0.1:80`, `ADMIN_PORT_8081_TCP_ADDR=10.0.0.1`, `NAME=/web/storefront`.
+ */
+const injected =
+  /^(?:\w+_)?(?:SERVICE_HOST=|SERVICE_PORT(?:_\w+)?=|PORT=(?:tcp|udp|sctp):\/\/|PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?=|NAME=\/|ENV_\w+=)/;
+
+function requireKnown(name: string): void {
+  if (isSetting(name)) return;
+  const meant = nearest(name, settingNames);
+  const hint = meant ? `did you mean STOREFRONT_${meant}?` : "the settings are in `serve --help`";
+  throw new Refusal("bad-request", `unknown setting STOREFRONT_${name}: ${hint}`);
+}
+
+function isSetting(name: string): name is SettingName {
+  return settingNames.some((known) => known === name);
 }
 
 /** Validates `settings` and adds the defaults. @throws Refusal `bad-request` that names the first bad setting */
@@ -166,7 +215,7 @@ export function toEnvironment(settings: ConfigSources): Record<string, string> {
   return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
-function number(settings: ConfigSources, name: string, fallback: number, min: number, max: number): number {
+function number(settings: ConfigSources, name: SettingName, fallback: number, min: number, max: number): number {
   const text = settings[name];
   if (text === undefined) return fallback;
   const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
@@ -174,19 +223,19 @@ function number(settings: ConfigSources, name: string, fallback: number, min: nu
   throw new Refusal("bad-request", `${named(name)} must be a whole number from ${min} to ${max}, not "${text}"`);
 }
 
-function flag(settings: ConfigSources, name: string): boolean {
+function flag(settings: ConfigSources, name: SettingName): boolean {
   const text = (settings[name] ?? "").toLowerCase();
   if (["1", "true", "yes", "on"].includes(text)) return true;
   if (["", "0", "false", "no", "off"].includes(text)) return false;
   throw new Refusal("bad-request", `${named(name)} must be yes or no, not "${settings[name]}"`);
 }
 
-function oneOf(settings: ConfigSources, name: string, fallback: string, words: readonly string[]): string {
+function oneOf(settings: ConfigSources, name: SettingName, fallback: string, words: readonly string[]): string {
   const text = settings[name] ?? fallback;
   if (words.includes(text)) return text;
   throw new Refusal("bad-request", `${named(name)} must be one of ${words.join(", ")}, not "${text}"`);
 }
 
-function named(name: string): string {
+function named(name: SettingName): string {
   return `--${name.toLowerCase().replaceAll("_", "-")} (STOREFRONT_${name})`;
 }

@@ -12,10 +12,13 @@ import { toLogged } from "./lib/thrown.ts";
 import type { Engine } from "./model/engine.ts";
 import { Refusal } from "./model/errors.ts";
 import type { Resource } from "./model/resource.ts";
+import { systemSite } from "./model/system-site.ts";
 import { allResources } from "./resources/all.ts";
+import { site as siteResource } from "./resources/site.ts";
 import { startResponseExpiry } from "./store/expired-responses.ts";
 import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
+import { Snapshot } from "./store/memory/snapshot.ts";
 import { openEngine } from "./store/open.ts";
 import { startRetention } from "./store/retention.ts";
 import { SiteWatch } from "./store/site-watch.ts";
@@ -30,6 +33,8 @@ export interface Running {
   readonly port: number;
   readonly engine: Engine;
   readonly snapshots: Snapshots;
+  /** The sites that it served when it started; undefined if the database could not be read. */
+  readonly sites: number | undefined;
   /** The metrics of this process. */
   sample(): Promise<MetricsSample>;
   /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
@@ -73,6 +78,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     port: http.port,
     engine,
     snapshots,
+    sites: await countServed(snapshots),
     sample: async () => [...(await http.sample()), ...(await webhooks.families())],
     replaceCertificate: http.replaceCertificate,
     async finish(idleSeconds) {
@@ -97,6 +103,18 @@ export async function openStore({ database, memory }: Config, resources: readonl
   const writeQueue = new WriteQueue(engine, snapshots);
   const siteWatch = new SiteWatch(engine);
   return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
+}
+
+/** The sites that are neither suspended nor being imported; undefined if the database cannot be read. */
+async function countServed(snapshots: Snapshots): Promise<number | undefined> {
+  try {
+    const system = await snapshots.fresh(systemSite);
+    if (!(system instanceof Snapshot)) return undefined;
+    const sites = [...system.collection(siteResource)].map(({ json }) => JSON.parse(json));
+    return sites.filter(({ Suspended, Importing }) => !Suspended && !Importing).length;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the admin listener has of the rest of the server. */

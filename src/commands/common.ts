@@ -69,13 +69,13 @@ async function withOpened<T>(options: CommonOptions, how: OpenOptions, work: Wor
   }
 }
 
-/** The configuration that `settings` make. @throws UsageError that names the first bad setting */
-export function toConfig(settings: ConfigSources): Config {
-  return asUsageError(() => readConfig(settings));
+/** The configuration of the environment, with `given` in front of it. @throws UsageError that names the first bad or unknown setting */
+export function toConfig(given: ConfigSources = {}): Config {
+  return asUsageError(() => readConfig({ ...environment(), ...given }));
 }
 
 function configOf({ database }: CommonOptions): Config {
-  return toConfig({ ...environment(), ...(database === undefined ? {} : { DATABASE: database }) });
+  return toConfig(database === undefined ? {} : { DATABASE: database });
 }
 
 /** Runs `work`; a Refusal `bad-request` from it becomes a UsageError, since the operator's input caused it. */

@@ -1,6 +1,6 @@
 // Where the console is, for the links that commands print.
 
-import { environment, toAdminText } from "../config.ts";
+import { toAdminText } from "../config.ts";
 import { isLoopback, toReachable } from "../lib/loopback.ts";
 import { toConfig, UsageError } from "./common.ts";
 import { commandLine } from "./shell.ts";
@@ -18,7 +18,7 @@ export function consoleUrl(given: string | undefined): string {
       return url.origin;
     throw new UsageError(`invalid --url \`${given}\`: it is an address such as https://console.example`);
   }
-  const { admin, tls } = toConfig(environment());
+  const { admin, tls } = toConfig();
   if (!admin) throw new UsageError("STOREFRONT_ADMIN is none, so there is no console; name its address with --url");
   return `${tls && !isLoopback(admin.host) ? "https" : "http"}://${toAdminText(admin)}`;
 }

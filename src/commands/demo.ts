@@ -10,7 +10,9 @@ import type { Server } from "./serve-processes.ts";
 import { commandLine, quoted } from "./shell.ts";
 import { printText } from "./stdout.ts";
 
-interface DemoSite {
+export interface DemoSite {
+  /** Whether the database was created for it. */
+  readonly isNew: boolean;
   /** Undefined when the database had sites already. */
   readonly key: string | undefined;
   /** The site to try. */
@@ -25,7 +27,7 @@ export function prepareDemo({ database }: Config, as: string | undefined): Promi
     const key = await makeDemo(engine, Date.now());
     const sites = await listSites(engine);
     const link = await makeDemoLink(engine, Date.now());
-    return { key, site: sites.find((site) => site.Default === "yes") ?? sites[0], link };
+    return { isNew: engine.isNew === true, key, site: sites.find((site) => site.Default === "yes") ?? sites[0], link };
   });
 }
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type Config, environment } from "../config.ts";
+import type { Config } from "../config.ts";
 import { isLoopback } from "../lib/loopback.ts";
 import { messageOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
@@ -14,7 +14,7 @@ export function healthCommand(): Command {
     .option("--url <url>", "address of the server (default: that of `serve` with the same STOREFRONT_... variables)")
     .option("--json", "print the result as JSON")
     .action(async ({ url, json }: { url?: string; json?: true }) => {
-      const checked = readyAddress(url ?? ownAddress(toConfig(environment())));
+      const checked = readyAddress(url ?? ownAddress(toConfig()));
       await requireReady(checked);
       printResult(json ? { json } : {}, { ready: true, url: checked.href }, ["ready"]);
     });

@@ -3,10 +3,14 @@
 
 import type { MetricsSample } from "../lib/metric-samples.ts";
 
-/** Where a child listens. */
+/** Where a child listens; of a worker, what it found in the database. */
 export interface Listening {
   readonly url: string;
   readonly port: number;
+  /** Whether it created the database. */
+  readonly isNew?: boolean | undefined;
+  /** The sites that it serves; undefined if the database could not be read. */
+  readonly sites?: number | undefined;
 }
 
 export type MessageOfChild =

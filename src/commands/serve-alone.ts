@@ -15,17 +15,20 @@ export async function serveAlone(
   // With a certificate, the port can be shared, so that a second socket can take it over with another certificate.
   if (certificate) await claimPort(config);
   const server = await listenOnPort(config, certificate);
-  const { engine, snapshots } = server;
+  const { engine, snapshots, url, port, sites } = server;
   const samples = async () => [await server.sample()];
   const openAdmin = (at: AdminAddress) =>
-    startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: server.url });
+    startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: url });
   const opening = address && withListenErrors(address, () => openAdmin(address));
   const admin = await opening?.catch(async (error) => {
     await server.stop();
     throw error;
   });
   return {
-    url: server.url,
+    url,
+    port,
+    sites,
+    isNew: engine.isNew,
     adminUrl: admin?.url,
     async reload() {
       const next = reloadCertificate(config);

@@ -1,17 +1,20 @@
 // What `serve` starts: one process that does everything, or several; each of those comes here again, with its role.
 
 import { type Config, type ConfigSources, toEnvironment } from "../config.ts";
+import { withoutPassword } from "../lib/without-password.ts";
 import { createLog } from "../start.ts";
 import { readCertificate } from "./certificate.ts";
-import { type CommonOptions, printResult } from "./common.ts";
+import { type CommonOptions, counted, printResult } from "./common.ts";
+import type { DemoSite } from "./demo.ts";
 import { claimAdmin } from "./listen-on-port.ts";
+import type { Listening } from "./messages.ts";
 import { serveAlone } from "./serve-alone.ts";
+import { commandLine } from "./shell.ts";
 import { serveAsAdmin, serveAsWorker } from "./worker.ts";
 import { runWorkers } from "./workers.ts";
 
 /** The processes that serve. */
-export interface Server {
-  readonly url: string;
+export interface Server extends Listening {
   /** Undefined when there is no admin listener. */
   readonly adminUrl: string | undefined;
   /** Uses the files on disk as they are now. Reports on stderr. */
@@ -19,7 +22,7 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Serves until SIGTERM or SIGINT, or does the part of it that a parent process asks for. @param settings what `config` was read from */
+/** Serves until SIGTERM or SIGINT, or does the part of it that a parent process asks for. @param settings those of the options */
 export async function serve(config: Config, settings: ConfigSources, options: CommonOptions): Promise<void> {
   const end = stopSignal();
   ignoreOtherSignals(config);
@@ -35,12 +38,26 @@ export async function serve(config: Config, settings: ConfigSources, options: Co
       ? await runWorkers(config, admin, certificate, toEnvironment(settings))
       : await serveAlone(config, admin, certificate);
   onReload(server.reload);
-  const lines = [`Storefront listens on ${server.url}`];
-  if (server.adminUrl) lines.push(`The admin listener is at ${server.adminUrl}`);
-  printResult(options, { url: server.url, adminUrl: server.adminUrl, key: sample?.key }, lines);
+  printStarted(config, server, sample, options);
   if (demo && sample && !options.json) demo.printDemo(server, config, sample, options.database);
   await end;
   await server.stop();
+}
+
+/** Prints where the server listens, and what it serves: with a wrong setting, that is often an empty database. */
+function printStarted(config: Config, server: Server, sample: DemoSite | undefined, options: CommonOptions): void {
+  const { url, adminUrl, sites } = server;
+  const created = sample?.isNew || server.isNew ? withoutPassword(config.database) : undefined;
+  const lines = [`Storefront listens on ${url}`];
+  if (adminUrl) lines.push(`The admin listener is at ${adminUrl}`);
+  if (created !== undefined) lines.push(`It has created the database ${created}`);
+  if (sites !== undefined)
+    lines.push(`It serves ${counted(sites, "site")}${sites === 0 ? `: ${howToAdd(options)}` : ""}`);
+  printResult(options, { url, adminUrl, key: sample?.key, created, sites }, lines);
+}
+
+function howToAdd({ database }: CommonOptions): string {
+  return `add one with \`${commandLine(["site", "add", "shop", "--default"], database)}\``;
 }
 
 /** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */

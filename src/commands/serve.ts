@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type ConfigSources, environment } from "../config.ts";
+import type { ConfigSources } from "../config.ts";
 import { type CommonOptions, toConfig, withCommonOptions } from "./common.ts";
 
 type ServeOptions = CommonOptions & Record<string, string | true>;
@@ -16,7 +16,7 @@ export function serveCommand(): Command {
   return withLogOptions(withLimitOptions(withListenOptions(command)))
     .addHelpText("after", notes)
     .action(async ({ json, ...options }: ServeOptions) => {
-      const settings = { ...environment(), ...toSettings(options) };
+      const settings = toSettings(options);
       const config = toConfig(settings);
       // The servers are large, and neither help nor a wrong call needs them.
       const { serve } = await import("./serve-processes.ts");

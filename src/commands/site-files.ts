@@ -1,7 +1,6 @@
 // One site as a file: to move it, to copy it, or to restore it alone.
 
 import { Command } from "commander";
-import { environment } from "../config.ts";
 import { exportSite } from "../operator/site-export.ts";
 import { importSite } from "../operator/site-import.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
@@ -52,7 +51,7 @@ function importSiteCommand(): Command {
     )
     .action(async (file: string, options: ImportSiteOptions) => {
       const { name, withoutKeys } = options;
-      const { webhookAllow } = toConfig(environment());
+      const { webhookAllow } = toConfig();
       const imported = await withNewEngine(options, (engine) =>
         interruptible(
           (signal) => importSite(engine, file, { name, withoutKeys, webhookAllow, signal, now: Date.now }),

@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { environment } from "../config.ts";
 import type { Resource } from "../model/resource.ts";
 import { findSite } from "../operator/sites.ts";
 import { addWebhook } from "../operator/webhook-add.ts";
@@ -173,8 +172,8 @@ function withAllowOption(command: Command): Command {
 }
 
 function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
-  const settings = { ...environment(), ...(webhookAllow === undefined ? {} : { WEBHOOK_ALLOW: webhookAllow }) };
-  return { allow: toConfig(settings).webhookAllow, isLoopbackAllowed: true, lookup: lookupAddresses };
+  const given = webhookAllow === undefined ? {} : { WEBHOOK_ALLOW: webhookAllow };
+  return { allow: toConfig(given).webhookAllow, isLoopbackAllowed: true, lookup: lookupAddresses };
 }
 
 function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {

@@ -32,7 +32,8 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   const retired = onMessages((message) => {
     if (message.kind === "sample") void sendSample(message.id);
   });
-  await sendToParent({ kind: "listening", url: server.url, port: server.port });
+  const { url, port, sites, engine } = server;
+  await sendToParent({ kind: "listening", url, port, sites, isNew: engine.isNew });
   await untilEnd(server.finish, retired, Promise.race([end, orphaned]));
   await sendSample(0);
   await server.stop();

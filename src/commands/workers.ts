@@ -31,12 +31,13 @@ export async function runWorkers(
   const processes = new Processes(env, certificate);
   try {
     await claimPort(config);
-    const { url, port } = await processes.openWorker(config.port);
-    const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(port));
+    // Alone, so that it is the one that creates the database, if there is none.
+    const first = await processes.openWorker(config.port);
+    const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(first.port));
     const adminProcess = admin && processes.openAdmin(admin);
     await Promise.all([...others, adminProcess]);
     return {
-      url,
+      ...first,
       adminUrl: (await adminProcess)?.url,
       stop: () => processes.stop(),
       reload: () => processes.replaceAll(reloadCertificate(config)),

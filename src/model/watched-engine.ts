@@ -22,6 +22,9 @@ export interface CommitWatch {
 export type OnCommit = (sites: readonly number[] | undefined) => void;
 
 export interface WatchedEngine {
+  /** Whether the tables were created when this was opened. */
+  readonly isNew?: boolean;
+
   /**
    * Calls `onCommit` soon after any process has committed, usually within 25 ms. This is a hint: it may come late, twice, or without a
    * change. A watch has a cost for as long as it is open, also when nothing is committed.

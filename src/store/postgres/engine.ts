@@ -45,14 +45,12 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     watches.close();
     await Promise.all([notices, ...used, trials].map((one) => one.close()));
   };
-  try {
-    await migrate(pool, primary, resources);
-  } catch (error) {
+  const isNew = await migrate(pool, primary, resources).catch(async (error) => {
     await close();
     throw error;
-  }
-
+  });
   return {
+    isNew,
     openForRequests: () => openFirst(used),
     heads: (sites) => headsPool.read((connection) => readHeads(connection, sites)),
     ...createSiteReads(pool, pagePool, maxLoads),

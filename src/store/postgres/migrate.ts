@@ -56,18 +56,18 @@ const lockSchema = "select id from storefront_schema where id = 1 for update";
 const lockTimeout = 500;
 const pause = 1500;
 
-/** Makes the tables, or brings them up to date. @throws Refusal `unavailable`, also when a newer program made them */
+/** Makes the tables, or brings them up to date. Returns whether it made them. @throws Refusal `unavailable`, also when a newer program made them */
 export async function migrate(
   pool: Pool,
   primary: Primary,
   resources: readonly Resource[],
   additions = knownAdditions,
-): Promise<void> {
+): Promise<boolean> {
   const latest: Latest = { additions, resources };
-  if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return;
+  if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return false;
   const migrating = new Pool(primary, 1, timeout);
   try {
-    await migrating.use((connection) => upgradeBetweenOthers(connection, latest));
+    return await migrating.use((connection) => upgradeBetweenOthers(connection, latest));
   } finally {
     await migrating.close();
   }
@@ -104,7 +104,7 @@ function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
   return areViewsCurrent(schema.views, resources);
 }
 
-async function upgradeBetweenOthers(connection: PostgresConnection, latest: Latest): Promise<void> {
+async function upgradeBetweenOthers(connection: PostgresConnection, latest: Latest): Promise<boolean> {
   for (const end = performance.now() + timeout - lockTimeout - pause; ; ) {
     try {
       return await upgrade(connection, latest);
@@ -116,8 +116,11 @@ async function upgradeBetweenOthers(connection: PostgresConnection, latest: Late
   }
 }
 
-/** The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. */
-async function upgrade(connection: PostgresConnection, latest: Latest): Promise<void> {
+/**
+ * The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. Returns whether this one made
+ * the tables.
+ */
+async function upgrade(connection: PostgresConnection, latest: Latest): Promise<boolean> {
   await makeLock(connection);
   // In a second statement: the one that waits for the lock reads what was there before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
@@ -132,6 +135,7 @@ async function upgrade(connection: PostgresConnection, latest: Latest): Promise<
     );
   }
   await connection.script("commit");
+  return schema.version === 0;
 }
 
 /** The errors of PostgreSQL when another session makes the same table at the same moment. */

@@ -62,15 +62,18 @@ function createPrivateFile(path: string): void {
   }
 }
 
-/** Migrates the tables to the version of this program, under a lock, so that processes can start concurrently. */
-export function migrate(database: Database, additions = knownAdditions): void {
-  translated(() => {
-    if (version(database) === migrations.length && missing(database, additions).length === 0) return;
-    inTransaction(database, () => {
+/**
+ * Migrates the tables to the version of this program, under a lock, so that processes can start concurrently. Returns whether there were none before.
+ */
+export function migrate(database: Database, additions = knownAdditions): boolean {
+  return translated(() => {
+    if (version(database) === migrations.length && missing(database, additions).length === 0) return false;
+    return inTransaction(database, () => {
       const from = knownVersion(database);
       for (const sql of migrations.slice(from)) database.run(sql);
       for (const { sql } of missing(database, additions)) database.run(sql);
       if (from !== migrations.length) database.run(`pragma user_version = ${migrations.length}`);
+      return from === 0;
     });
   });
 }

@@ -36,9 +36,9 @@ export function openSqlite(path: string, resources: readonly Resource[], options
   const { busyTimeout } = options;
   const database = openDatabase(path, busyTimeout);
   try {
-    migrate(database);
+    const isNew = migrate(database);
     translated(() => makeViews(database, resources));
-    return createEngine(database, path, options);
+    return { ...createEngine(database, path, options), isNew };
   } catch (error) {
     database.close();
     throw error;

@@ -1,0 +1,88 @@
+// Settings that are wrong, and how an operator notices that the server has another database than was meant.
+
+import { describe, expect, test } from "bun:test";
+import { openWorkshop, useWorkshop, type Workshop } from "../support/command.ts";
+import { engines } from "../support/engines.ts";
+
+describe("an unknown setting in the environment", () => {
+  const cases: [variable: string, hint: string][] = [
+    ["STOREFRONT_DATABSE", "did you mean STOREFRONT_DATABASE?"],
+    ["STOREFRONT_DB_DATABASE", "did you mean STOREFRONT_DATABASE?"],
+    ["STOREFRONT_ADMIN_HOSTS", "did you mean STOREFRONT_ADMIN_HOST?"],
+    ["STOREFRONT_workers", "did you mean STOREFRONT_WORKERS?"],
+    ["STOREFRONT_SERVICE_NAME", "the settings are in `serve --help`"],
+    ["STOREFRONT_", "the settings are in `serve --help`"],
+  ];
+
+  test.each(cases)("%s is refused, with the nearest one, by servers and commands", async (variable, hint) => {
+    const shop = openWorkshop();
+    const refused = { code: 2, stdout: "", stderr: `storefront: unknown setting ${variable}: ${hint}\n` };
+    for (const args of [["serve", "--port", "0"], ["site", "add", "main"], ["health"]])
+      expect(await shop.run(args, { env: { [variable]: "8081" } })).toEqual(refused);
+    await shop.close();
+  });
+
+  test("is none if Kubernetes or a link of Docker sets it for a service whose name begins with storefront", async () => {
+    const shop = openWorkshop();
+    const env = {
+      STOREFRONT_SERVICE_HOST: "10.0.0.1",
+      STOREFRONT_SERVICE_PORT: "8080",
+      STOREFRONT_SERVICE_PORT_HTTP: "8080",
+      STOREFRONT_PORT: "tcp://10.0.0.1:8080",
+      STOREFRONT_PORT_8080_TCP: "tcp://10.0.0.1:8080",
+      STOREFRONT_PORT_8080_TCP_ADDR: "10.0.0.1",
+      STOREFRONT_PORT_8080_TCP_PORT: "8080",
+      STOREFRONT_PORT_8080_TCP_PROTO: "tcp",
+      STOREFRONT_ADMIN_SERVICE_HOST: "10.0.0.2",
+      STOREFRONT_ADMIN_PORT: "tcp://10.0.0.2:8081",
+      STOREFRONT_ADMIN_PORT_8081_UDP_ADDR: "10.0.0.2",
+      STOREFRONT_DATABASE_PORT_5432_TCP: "tcp://10.0.0.3:5432",
+      STOREFRONT_NAME: "/web/storefront",
+      STOREFRONT_ENV_PGDATA: "/data",
+      STOREFRONT_DATABASE_ENV_POSTGRES_PASSWORD: "x",
+    };
+    expect(await shop.run(["site", "add", "main"], { env })).toMatchObject({ code: 0 });
+    await shop.close();
+  });
+});
+
+for (const kind of engines) {
+  describe(`serve on ${kind.name}`, () => {
+    let shop: Workshop;
+    useWorkshop(kind, (workshop) => {
+      shop = workshop;
+    });
+
+    /** What a server says about its database when it starts. */
+    async function started(args: readonly string[]): Promise<string> {
+      const server = shop.start(["serve", "--port", "0", "--log", "silent", ...args], { stdin: "" });
+      await server.until(/serves .*\n/);
+      server.kill();
+      expect(await server.exited).toBe(0);
+      return server.stdout().replace(/^Storefront listens on \S+\n/, "");
+    }
+
+    test.each([
+      1, 2,
+    ])("with %i workers, it says when it creates the database, and at each start how many sites it serves", async (workers) => {
+      const args = ["--workers", `${workers}`];
+      const none = /^It serves 0 sites: add one with `.* site add shop --default`\n$/;
+      const first = await started(args);
+      expect(first).toStartWith(`It has created the database ${shop.database.replace(/:[^:@/]+@/, ":...@")}\n`);
+      expect(first.split("\n").slice(1).join("\n")).toMatch(none);
+      expect(await started(args)).toMatch(none);
+      await shop.data.addSite("garden", { hostnames: ["garden.example"] });
+      expect(await started(args)).toBe("It serves 1 site\n");
+      await shop.data.addSite("toys");
+      await shop.must(["site", "set", "garden", "--suspend"]);
+      expect(await started(args)).toBe("It serves 1 site\n");
+    });
+
+    test("it says so with --demo and in JSON too", async () => {
+      const server = shop.start(["serve", "--port", "0", "--log", "silent", "--demo", "--json"], { stdin: "" });
+      await server.until(/\n}\n/);
+      const { created, sites } = JSON.parse(server.stdout());
+      expect({ created, sites }).toEqual({ created: shop.database.replace(/:[^:@/]+@/, ":...@"), sites: 1 });
+    });
+  });
+}
