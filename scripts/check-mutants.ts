@@ -1,0 +1,134 @@
+// Draws small changes of the source, tries each with the tests that run it, and prints those that no test noticed:
+//
+//   npm run check:mutants -- --seed 7 --count 100 [--area console] [--jobs 2] [--only src/store]
+//
+// First every test file runs once on a copy with markers, to find out which mutants it reaches, also in processes that it starts. Then each mutant is
+// applied to a copy, and the test files that reach it run until one fails twice. A test file that fails without a mutant is left out, with a message.
+// Takes about an hour for 100 mutants on two cores. Exits with 1 if fewer are killed than the area demands.
+
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { startPostgres } from "../test/support/postgres.ts";
+import { sharedPort } from "../test/support/postgres-databases.ts";
+import { Checkout } from "./mutants/checkout.ts";
+import { drawMutants, type Mutant } from "./mutants/draw.ts";
+import { findTestFiles, inOrder, type TestFile } from "./mutants/test-files.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** The console and its API are apart, since a page has fewer tests per line. `share` is the part that must be killed. */
+const areas = {
+  server: { holds: (file: string) => !/^src\/(console|admin)\//.test(file), share: 0.95 },
+  console: { holds: (file: string) => /^src\/(console|admin)\//.test(file), share: 0.8 },
+};
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string", default: "1" },
+    count: { type: "string", default: "100" },
+    area: { type: "string", default: "server" },
+    jobs: { type: "string", default: "2" },
+    only: { type: "string", default: "src/" },
+  },
+});
+const area = areas[values.area as keyof typeof areas];
+if (!area) throw new Error(`--area is one of ${Object.keys(areas).join(", ")}`);
+
+interface Reached {
+  readonly milliseconds: number;
+  readonly mutants: ReadonlySet<number>;
+}
+
+const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)]
+  .filter((file) => area.holds(file) && file.startsWith(values.only) && !file.endsWith(".d.ts"))
+  .sort();
+const mutants = (await Promise.all(["tsconfig.json", "src/console/tsconfig.json"].map(drawnFrom))).flat();
+const tests = findTestFiles(root).filter(({ distances }) => mutants.some(({ file }) => distances.has(file)));
+const postgres = await startPostgres({ settings: { max_connections: "500" } });
+const environment = { [sharedPort]: String(postgres.port) };
+const checkouts = Array.from({ length: Number(values.jobs) }, () => new Checkout(root));
+const survivors: Mutant[] = [];
+let tried = 0;
+try {
+  const reached = await findReached();
+  await eachWith(mutants, async (mutant, checkout, number) => {
+    checkout.apply(mutant);
+    const killer = await killerOf(mutant, number, checkout, reached);
+    checkout.restore();
+    if (!killer) survivors.push(mutant);
+    tried++;
+    console.log(`${tried}/${mutants.length} ${killer ? `killed by ${killer}` : "SURVIVED"}: ${shown(mutant)}`);
+  });
+} finally {
+  for (const checkout of checkouts) checkout.remove();
+  await postgres.remove();
+}
+const killed = mutants.length - survivors.length;
+console.log(`\nseed ${values.seed}: ${killed} of ${mutants.length} killed. Survivors:`);
+for (const mutant of survivors) console.log(`  ${shown(mutant)}`);
+process.exitCode = killed < mutants.length * area.share ? 1 : 0;
+
+/** The console has a project of its own, so the count is divided by the number of files. */
+function drawnFrom(project: string): Promise<Mutant[]> {
+  const isConsole = project !== "tsconfig.json";
+  const own = files.filter((file) => file.startsWith("src/console/") === isConsole);
+  const count = Math.round((Number(values.count) * own.length) / files.length);
+  return drawMutants({ root, project, files: own, seed: Number(values.seed), count });
+}
+
+/** Runs every test file on a marked copy, and returns the mutants that each reaches. */
+async function findReached(): Promise<Map<TestFile, Reached>> {
+  const reached = new Map<TestFile, Reached>();
+  // Browsers run the page and the client: markers could not report anything there.
+  const onServer = mutants.map((mutant) =>
+    /^src\/(console|client)\//.test(mutant.file) ? { ...mutant, marker: undefined } : mutant,
+  );
+  for (const checkout of checkouts) checkout.mark(onServer);
+  await eachWith(
+    [...tests].sort((a, b) => b.milliseconds - a.milliseconds),
+    async (test, checkout) => {
+      const folder = join(checkout.folder, "reached", test.file);
+      mkdirSync(folder, { recursive: true });
+      const run = await checkout.run(test.file, 600_000, environment, folder);
+      if (!run.hasPassed) return console.log(`left out, because it fails without a mutant: ${test.file}`);
+      const marks = readdirSync(folder).map(Number);
+      const unmarked = onServer.flatMap(({ file, marker }, number) =>
+        !marker && test.distances.has(file) ? [number] : [],
+      );
+      reached.set(test, { milliseconds: run.milliseconds, mutants: new Set([...marks, ...unmarked]) });
+    },
+  );
+  for (const checkout of checkouts) checkout.restore();
+  return reached;
+}
+
+/** Returns the first test file that fails twice. */
+async function killerOf(mutant: Mutant, number: number, checkout: Checkout, reached: Map<TestFile, Reached>) {
+  const able = tests.filter((test) => reached.get(test)?.mutants.has(number));
+  for (const test of inOrder(able, mutant.file)) {
+    const limitMs = 4 * (reached.get(test)?.milliseconds ?? 0) + 60_000;
+    const fails = async () => !(await checkout.run(test.file, limitMs, environment)).hasPassed;
+    if ((await fails()) && (await fails())) return test.file;
+  }
+  return undefined;
+}
+
+/** Calls `work` for each value, with one checkout for each call in flight. */
+async function eachWith<T>(
+  values: readonly T[],
+  work: (value: T, checkout: Checkout, number: number) => Promise<void>,
+) {
+  const entries = values.entries();
+  await Promise.all(
+    checkouts.map(async (checkout) => {
+      for (const [number, value] of entries) await work(value, checkout, number);
+    }),
+  );
+}
+
+function shown({ file, line, was, becomes }: Mutant): string {
+  const short = (text: string) => (text.length > 60 ? `${text.slice(0, 57)}...` : text).replace(/\s+/g, " ");
+  return `${file}:${line} \`${short(was)}\` -> \`${short(becomes)}\``;
+}

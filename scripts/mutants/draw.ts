@@ -1,0 +1,111 @@
+// Draws mutants: small changes of the source, each of which some test should notice.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+import { API, type Project } from "typescript/unstable/async";
+import { candidatesAt } from "./candidates.ts";
+import { type Marker, markerOf } from "./markers.ts";
+
+export interface Mutant {
+  /** From the root of the checkout. */
+  readonly file: string;
+  readonly line: number;
+  /** Offsets in the file: the replaced text is from `start` up to `end`. */
+  readonly start: number;
+  readonly end: number;
+  readonly was: string;
+  readonly becomes: string;
+  /** Where to report that the code was reached; undefined for code that runs when the file is loaded. */
+  readonly marker: Marker | undefined;
+}
+
+export interface DrawOptions {
+  readonly root: string;
+  /** The `tsconfig.json` of these files, from the root. */
+  readonly project: string;
+  /** Files from the root. */
+  readonly files: readonly string[];
+  readonly seed: number;
+  readonly count: number;
+}
+
+/** Draws `count` mutants that pass the type check, or as many as there are. The same options and source give the same mutants. */
+export async function drawMutants({ root, project, files, seed, count }: DrawOptions): Promise<Mutant[]> {
+  const overlay = new Map<string, string>();
+  const api = new API({ cwd: root, fs: { readFile: (name) => overlay.get(name) } });
+  const opened = (changed: string[] = []) =>
+    api.updateSnapshot({ openProjects: [join(root, project)], fileChanges: { changed } });
+  try {
+    const [all] = (await opened()).getProjects();
+    const mutants = shuffled(await mutantsIn(all as Project, root, files), seed);
+    const drawn: Mutant[] = [];
+    for (const mutant of mutants) {
+      if (drawn.length === count) break;
+      const path = join(root, mutant.file);
+      overlay.set(path, mutated(readFileSync(path, "utf8"), mutant));
+      const [checked] = (await opened([path])).getProjects();
+      const errors = await (checked as Project).program.getSemanticDiagnostics(path);
+      if (errors.length === 0) drawn.push(mutant);
+      overlay.delete(path);
+      await opened([path]);
+    }
+    return drawn;
+  } finally {
+    await api.close();
+  }
+}
+
+/** Returns the text of a file with the mutant in it. */
+export function mutated(text: string, { start, end, becomes }: Mutant): string {
+  return text.slice(0, start) + becomes + text.slice(end);
+}
+
+async function mutantsIn(project: Project, root: string, files: readonly string[]): Promise<Mutant[]> {
+  const found: Mutant[] = [];
+  for (const file of files) {
+    const source = await project.program.getSourceFile(join(root, file));
+    if (source) found.push(...mutantsOf(source, file));
+  }
+  return found;
+}
+
+function mutantsOf(source: SourceFile, file: string): Mutant[] {
+  const found: Mutant[] = [];
+  const visit = (node: Node): void => {
+    // Types are not run.
+    if (node.kind === SyntaxKind.InterfaceDeclaration || node.kind === SyntaxKind.TypeAliasDeclaration) return;
+    for (const { start, end, becomes } of candidatesAt(node, source)) {
+      const line = source.text.slice(0, start).split("\n").length;
+      found.push({
+        file,
+        line,
+        start,
+        end,
+        was: source.text.slice(start, end),
+        becomes,
+        marker: markerOf(node, source),
+      });
+    }
+    node.forEachChild(visit);
+  };
+  visit(source);
+  return found;
+}
+
+/** Fisher and Yates, with a small generator (mulberry32), so that a seed gives the same order on every machine. */
+function shuffled<T>(values: readonly T[], seed: number): T[] {
+  let state = seed >>> 0;
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const result = [...values];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = Math.floor(random() * (last + 1));
+    [result[last], result[other]] = [result[other] as T, result[last] as T];
+  }
+  return result;
+}
