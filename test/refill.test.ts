@@ -224,6 +224,18 @@ describe("PostgreSQL", () => {
     await engine.close();
   });
 
+  test("a disk that is full when the tables are made is what it says", async () => {
+    await sql(`create function disk_full() returns event_trigger language plpgsql as
+      $$ begin raise exception 'No space left on device' using errcode = '53100'; end $$`);
+    await sql(
+      "create event trigger full_disk on ddl_command_start when tag in ('CREATE TABLE') execute function disk_full()",
+    );
+    await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the disk of the database is full");
+    await sql("drop event trigger full_disk");
+    expect(await kind.tablesBeside(url)).toEqual([]);
+    await engine.close();
+  });
+
   test("what cannot be carried over is refused before anything is done", async () => {
     await sql("create materialized view stale as select id from records");
     await expect(engine.refill(rowsOf(backup))).rejects.toThrow("the view stale belongs to another user");

@@ -1,6 +1,19 @@
 import { Database } from "bun:sqlite";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 
 let shop: Workshop;
@@ -30,15 +43,20 @@ describe("a database that cannot be used is refused in one clear line", () => {
       /made by a newer program \(schema 99, this one knows \d+\): upgrade this program/,
     ],
     ["another program's database", (file) => sql(file, "create table theirs (x)"), /belongs to another program/],
+    ["one with nothing but a view", (file) => sql(file, "create view v as select 1"), /belongs to another program/],
+    ["one with a version", (file) => sql(file, "create table journal (x); pragma user_version = 1"), /another program/],
   ];
   test.each(makes)("%s", async (_, make, line) => {
     const file = shop.file("bad.db");
     make(file);
+    const before = contentOf(file);
     for (const command of [["site", "list"], ["site", "add", "x"], ["check"], ["serve", "--port", "0"]]) {
       const { code, stdout, stderr } = await shop.run([...command, "--database", `sqlite:${file}`]);
       expect([code, stdout, stderr.trim().split("\n").length]).toEqual([1, "", 1]);
       expect(stderr).toMatch(line);
     }
+    // WAL mode would be stored in the file for good.
+    expect(contentOf(file)).toBe(before);
   });
 
   test("one that is not there, and reading makes none", async () => {
@@ -75,9 +93,63 @@ describe("a database that cannot be used is refused in one clear line", () => {
     database.run(statement);
     database.close();
   }
+
+  function contentOf(file: string): string | undefined {
+    return statSync(file).isFile() ? readFileSync(file, "base64") : undefined;
+  }
 });
 
 describe("a full disk", () => {
+  // Only root may mount a small one.
+  const disk = mkdtempSync(join(tmpdir(), "storefront-disk-"));
+  const isMounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).status === 0;
+  afterAll(() => {
+    if (isMounted) spawnSync("umount", ["-l", disk]);
+    rmSync(disk, { recursive: true });
+  });
+  /** Leaves some KiB free. */
+  const fill = (free: number) => {
+    const other = join(disk, "other");
+    expect(() => writeFileSync(other, Buffer.alloc(8 * 1024 * 1024))).toThrow("ENOSPC");
+    truncateSync(other, statSync(other).size - free * 1024);
+    return () => rmSync(other);
+  };
+
+  test.skipIf(!isMounted)("is named by every command, with the file that it has no room for", async () => {
+    const file = join(disk, "shop.db");
+    const database = ["--database", `sqlite:${file}`];
+    await shop.must(["site", "add", "main", ...database]);
+    const empty = fill(0);
+    for (const command of [["export", "--site", "main", "brands"], ["check"], ["serve", "--port", "0"]]) {
+      expect(await shop.run([...command, ...database])).toMatchObject({
+        code: 1,
+        stderr: `storefront: the database ${file} cannot be used: the disk is full, and ${file}-shm could not be made\n`,
+      });
+    }
+    empty();
+    expect(await shop.run(["check", ...database])).toMatchObject({ code: 0 });
+  });
+
+  test.skipIf(!isMounted).each([3, 200])("with %d KiB left is what a restore says", async (free) => {
+    const database = ["--database", `sqlite:${join(disk, "restored.db")}`];
+    const backup = shop.file("large.backup");
+    const names = Array.from({ length: 1200 }, (_, n) => `Brand ${n} ${crypto.randomUUID()}`);
+    await shop.data.addBrands("main", ...names);
+    await shop.must(["backup", backup]);
+    // While a server runs, the files of the database are there.
+    const server = await shop.serve(database);
+    const empty = fill(free);
+    expect(await shop.run(["restore", backup, ...database])).toMatchObject({
+      code: 1,
+      stderr: "storefront: the database cannot be used: the disk is full\n",
+    });
+    empty();
+    await shop.must(["restore", backup, ...database]);
+    expect(await shop.run(["check", ...database])).toMatchObject({ code: 0 });
+    server.kill();
+    await server.exited;
+  });
+
   test("responds with 503 and loses nothing that was acknowledged", async () => {
     const full = await shop.serve([], { wrap: onFullDisk });
     const acknowledged: string[] = [];

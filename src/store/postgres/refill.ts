@@ -61,10 +61,10 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
   const names = tableNames.map((table) => tableNameIn(filling, table));
+  const version = await versionOf(connection);
+  const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
+  await run(connection, ["begin", ...creates, "commit"].join("; "));
   try {
-    const version = await versionOf(connection);
-    const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
-    await run(connection, ["begin", ...creates, "commit"].join("; "));
     for await (const portion of inPortions(rows)) await step(connection, insert(connection, filling, portion));
     await run(connection, `analyze ${names.join(", ")}`);
     await swapBetweenOthers(connection, filling, replaced, version);
@@ -75,7 +75,8 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
     await run(connection, "rollback");
     const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
     if (!isThere) throw replacedByAnother(error);
-    await dropTables(connection, filling);
+    // The error is what matters: tables that cannot be dropped are dropped by the next refill.
+    await dropTables(connection, filling).catch(() => {});
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
+import { diskFault } from "./full-disk.ts";
 
 /** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];
@@ -30,7 +31,7 @@ const serverBusyTimeout = 3000;
  * @param busyTimeout milliseconds to wait for transactions of other processes
  */
 export function openDatabase(path: string, busyTimeout = serverBusyTimeout): Database {
-  return translated(() => open(path, busyTimeout), `the database ${path}`);
+  return translated(() => open(path, busyTimeout), `the database ${path}`, path);
 }
 
 function open(path: string, busyTimeout: number): Database {
@@ -39,6 +40,8 @@ function open(path: string, busyTimeout: number): Database {
   const database = new Database(path, { create: true, strict: true });
   try {
     database.run(`pragma busy_timeout = ${busyTimeout}`);
+    // Before anything is written: WAL mode is stored in the file, and another program's file must stay as it is.
+    knownVersion(database);
     database.run("pragma journal_mode = wal");
     database.run("pragma synchronous = full");
     database.run("pragma foreign_keys = off");
@@ -86,17 +89,21 @@ export function requireVersion(database: Database): void {
 
 /** The additions whose columns the tables do not have. */
 function missing(database: Database, additions: readonly Addition[]): readonly Addition[] {
-  const find = database.query("select 1 from pragma_table_info(?) where name = ?");
-  return additions.filter(({ table, column }) => find.get(table, column) === null);
+  return additions.filter(({ table, column }) => !hasColumn(database, table, column));
+}
+
+function hasColumn(database: Database, table: string, column: string): boolean {
+  return database.query("select 1 from pragma_table_info(?) where name = ?").get(table, column) !== null;
 }
 
 /** The version of the tables. @throws Refusal `unavailable` if this program did not make them or cannot upgrade them */
 function knownVersion(database: Database): number {
   const found = version(database);
-  if (found > migrations.length) throw madeByNewer(found, migrations.length);
-  if (found === 0 && hasTables(database)) {
+  const isOurs = found > 0 && hasColumn(database, "journal", "site_id");
+  if (!isOurs && !isEmptySchema(database)) {
     throw new Refusal("unavailable", `the database ${database.filename} belongs to another program`);
   }
+  if (found > migrations.length) throw madeByNewer(found, migrations.length);
   return found;
 }
 
@@ -113,22 +120,26 @@ export function inTransaction<T>(database: Database, work: () => T): T {
   }
 }
 
-/** Runs `work` and converts errors of SQLite into ours. */
-export function translated<T>(work: () => T, subject?: string): T {
+/** Runs `work` and converts errors of SQLite into ours (`fromSqlite`). */
+export function translated<T>(work: () => T, subject?: string, path?: string): T {
   try {
     return work();
   } catch (error) {
-    throw fromSqlite(error, subject);
+    throw fromSqlite(error, subject, path);
   }
 }
 
-/** Errors of the disk, a lock or the file are `unavailable`; any other is a fault of this program. */
-export function fromSqlite(error: unknown, subject = "the database"): unknown {
+/**
+ * Errors of the disk, a lock or the file are `unavailable`; any other is a fault of this program.
+ * @param path if given, the error says whether the disk is full that has this database file
+ */
+export function fromSqlite(error: unknown, subject = "the database", path?: string): unknown {
   const systemCode = (error as NodeJS.ErrnoException).code ?? "";
   const outside =
     /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CANTOPEN|CORRUPT|NOTADB|PERM|AUTH|NOLFS|PROTOCOL)|E[A-Z]+$)/;
   if ((error instanceof SQLiteError || error instanceof Error) && outside.test(systemCode)) {
-    return new Refusal("unavailable", `${subject} cannot be used: ${messageOf(error)}`, {
+    const why = (path !== undefined && diskFault(path, error)) || messageOf(error);
+    return new Refusal("unavailable", `${subject} cannot be used: ${why}`, {
       retryAfter: 1,
       cause: error,
     });
@@ -146,6 +157,7 @@ export function version(database: Database): number {
   return (database.query("pragma user_version").get() as { user_version: number }).user_version;
 }
 
-function hasTables(database: Database): boolean {
-  return database.query("select 1 from sqlite_master where type = 'table'").get() !== null;
+/** Whether the file has neither tables nor views nor anything else. */
+function isEmptySchema(database: Database): boolean {
+  return database.query("select 1 from sqlite_master").get() === null;
 }

@@ -44,7 +44,7 @@ export async function refillTables(
     await dropTables(database, replaced).catch(() => {});
     return heads;
   } catch (error) {
-    throw fromSqlite(error);
+    throw fromSqlite(error, "the database", database.filename);
   } finally {
     database.close();
   }
@@ -54,9 +54,9 @@ export async function refillTables(
 async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
+  const schema = version(database);
+  makeTables(database, filling);
   try {
-    const schema = version(database);
-    makeTables(database, filling);
     for await (const portion of inPortions(rows)) {
       inTransaction(database, () => insertRows(database, portion, tableNameIn(filling, portion.table)));
       await giveWay();
@@ -71,7 +71,8 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Prom
     return replaced;
   } catch (error) {
     if (!hasTables(database, filling)) throw replacedByAnother(error);
-    await dropTables(database, filling);
+    // The error is what matters: tables that cannot be dropped, as on a full disk, are dropped by the next refill.
+    await dropTables(database, filling).catch(() => {});
     throw error;
   }
 }
