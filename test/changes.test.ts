@@ -125,6 +125,9 @@ describe.each(engines)("the feed on $name", (kind) => {
     ["cursor=x", "write `since`"],
     ["resources=brands", "write `resource`"],
     ["timeout=5", "write `wait`"],
+    ["starting_after=0.0", "write `since`"],
+    ["updated_since=2026-11-01", "write `since`"],
+    ["before=0.0", "the feed has no parameter `before`; there is `since`"],
     ["per_page=5", "write `limit`"],
   ])("refuses ?%s", async (query, says) => {
     for (const format of ["json", "xml"]) {

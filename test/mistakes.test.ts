@@ -242,6 +242,18 @@ describe("a parameter", () => {
     ["search=acme", "write `filter[Name][contains]=acm`"],
     ["query=acme", "write `filter[Name][contains]=acm`"],
     ["limit=5&Name=Acme", "write `filter[Name]=Acme`"],
+    ["starting_after=brand_3", "write `limit` and `offset`"],
+    ["ending_before=3", "write `limit` and `offset`"],
+    ["after=3", "write `limit` and `offset`"],
+    ["before=3", "write `limit` and `offset`"],
+    ["page_info=eyJ", "write `limit` and `offset`"],
+    ["pageToken=x", "write `limit` and `offset`"],
+    ["first=50", "write `limit` and `offset`"],
+    ["last=50", "write `limit` and `offset`"],
+    ["from=50", "write `offset`"],
+    ["dir=desc", "write `sort`"],
+    ["ids=3,5", "write `filter[ID][in]=3,5,8`"],
+    ["ids[]=3", "write `filter[ID][in]=3,5,8`"],
   ])("%s is refused on lists and look-ups", async (query, says) => {
     for (const format of formats) {
       for (const method of ["GET", "HEAD"]) {
@@ -252,6 +264,35 @@ describe("a parameter", () => {
       const instead = says.replace("; write", "; a look-up has none; in a list (`/restapi/brands.json`), write");
       await expectProblem("GET", `/restapi/brands/1.${format}?${query}`, {}, 400, instead);
     }
+  });
+
+  test.each([
+    "since=now",
+    "updated_since=2026-11-01",
+    "modified_since=2026-11-01",
+    "updatedSince=2026-11-01",
+    "updated_at_min=2026-11-01",
+    "wait=20",
+    "resource=brands",
+    "collapse=1",
+    "limit=5&since=0.0",
+  ])("%s is refused on lists and look-ups, with the way to the feed", async (query) => {
+    const says = "`; write `/restapi/changes.json?since=now`, the feed, for what has changed";
+    for (const format of formats)
+      for (const path of [`/restapi/brands.${format}`, `/restapi/brands/1.${format}`])
+        await expectProblem("GET", `${path}?${query}`, {}, 400, says);
+  });
+
+  test("of a paginator for another interface ends it at its first request", async () => {
+    let requests = 0;
+    let after = "";
+    do {
+      requests++;
+      const { status, json } = await server.call("GET", `/restapi/brands.json?limit=2&starting_after=${after}`);
+      if (status !== 200) break;
+      after = json.at(-1)?.ID;
+    } while (after && requests < 10);
+    expect(requests).toBe(1);
   });
 
   test.each([

@@ -21,7 +21,10 @@ export interface ChangesQuery {
 
 /** What clients write for each parameter, by letters. */
 const names: readonly (readonly [parameter: string, likenesses: string])[] = [
-  ["since", "since sincecursor cursor after startafter from next token deltatoken"],
+  [
+    "since",
+    "since sincecursor cursor after startafter startingafter updatedsince modifiedsince from next token deltatoken",
+  ],
   ["limit", "limit take top max maxresults size count perpage pagesize"],
   ["wait", "wait timeout poll longpoll"],
   ["resource", "resource resources resourcetype type types"],

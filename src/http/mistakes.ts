@@ -7,16 +7,23 @@ import { fieldPaths, findLeaf, type Resource } from "../model/resource.ts";
 
 const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
 
-/** The names that other interfaces use, and what to write here. */
+/** Where the changes since a moment are, which no list or look-up knows. */
+const feed = "`/restapi/changes.json?since=now`, the feed, for what has changed";
+
+/** The names that other interfaces and the feed use, and what to write here. */
 const synonyms: readonly (readonly [names: string, instead: string])[] = [
   ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
   ["perpage pagesize pagelimit itemsperpage", paging],
-  ["offset skip start startindex pageoffset", "`offset`, as in `?offset=200`"],
+  ["offset skip start startindex pageoffset from", "`offset`, as in `?offset=200`"],
   ["page pages pagenumber pageno pagenum pageindex cursor", paging],
+  ["pageinfo pagetoken nexttoken nextpagetoken startingafter endingbefore startafter after before first last", paging],
   ["sort sorts sortby order orderby ordering sorting", "`sort`, as in `?sort=Name`, or `?sort=-Name` for descending"],
-  ["sortorder sortdir sortdirection orderdir direction asc desc", "`sort`, as in `?sort=-Name` for descending"],
+  ["sortorder sortdir sortdirection orderdir dir direction asc desc", "`sort`, as in `?sort=-Name` for descending"],
   ["fields field select columns only", "`fields`, as in `?fields=Name`"],
   ["filter filters where", "`filter[Name]=Acme`"],
+  ["ids idlist", "`filter[ID][in]=3,5,8`"],
+  ["since updatedsince modifiedsince changedsince createdsince updatedatmin modifiedatmin createdatmin", feed],
+  ["updatedafter modifiedafter createdafter wait resource collapse", feed],
   ["q query search searchterm find term keyword keywords", "`filter[Name][contains]=acm`"],
 ];
 
@@ -42,7 +49,8 @@ export function refuseMistakes(
   for (const [name, value] of unknown) {
     const meant = meantBy(resource, name.slice(0, 200), value.slice(0, 40));
     if (!meant) continue;
-    const where = isList ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
+    const where =
+      isList || meant === feed ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
     throw new Refusal("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
   }
 }
