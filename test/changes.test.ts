@@ -138,16 +138,42 @@ describe.each(engines)("the feed on $name", (kind) => {
 
   test.each<[string, string]>([
     ["", "empty"],
+    ["null", "a value that a program forgot to set"],
+    ["undefined", "another"],
     ["0", "no digits of a revision"],
     ["-1", "negative"],
     ["1e3", "a float"],
     ["+5", "a sign"],
     ["%2B5", "an encoded sign"],
     ["%00", "a control character"],
-    ["%F0%9F%98%80.1", "not ASCII"],
     ["%ff%fe", "invalid UTF-8"],
+    ["2026-11-21", "a date"],
+    ["2026-11-21T20:15:00.123Z", "a time"],
+    ["2026-11-21T20:15:00.123", "a time without a zone"],
+    ["21.11.2026", "a date with dots"],
+    [".5", "no mark"],
+    ["0123456789ab.", "no revision"],
+    ["0123456789ab.5%20", "a blank"],
     ["<script>alert(1)</script>", "a script"],
     ["a".repeat(12_000), "long"],
+  ])("responds to since=%.20s (%s) with 400, as reading everything again would not help", async (since) => {
+    for (const [format, wait] of [
+      ["json", ""],
+      ["xml", "&wait=55"],
+    ]) {
+      const { status, text } = await get(`.${format}?since=${since}${wait}`);
+      expect(status).toBe(400);
+      expect(text).toContain("/docs/problems/bad-request");
+      expect(text).toContain("invalid cursor `");
+      expect(text).not.toContain("start again");
+      expect(text.length).toBeLessThan(600);
+    }
+  });
+
+  test.each<[string, string]>([
+    ["%F0%9F%98%80.1", "another mark"],
+    ["0.1", "a mark of the first cursor"],
+    [`${"a".repeat(10_000)}.5`, "a long mark"],
     ["0123456789ab.99999999999999999999", "a revision that no number has"],
     ["0123456789ab.9007199254740991", "ahead"],
     ["0123456789ab.1", "another history"],

@@ -99,10 +99,11 @@ describe.each(engines)("the feed on $name", (kind) => {
     await makeSite();
     const head = await headCursor(engine, site);
     const [mark] = head.split(".");
-    const texts = [
+    const malformed = [
       "",
       " ",
       "now",
+      "null",
       "5",
       ".5",
       `${mark}`,
@@ -110,32 +111,23 @@ describe.each(engines)("the feed on $name", (kind) => {
       `${mark}.+5`,
       `${mark}.-5`,
       `${mark}.1e3`,
-      `${mark}.05`,
-      `${mark}.5.5`,
     ]
-      .concat(
-        `${mark}.5 `,
-        ` ${head}`,
-        `${head}\n`,
-        `${mark}.٥`,
-        `${mark?.toUpperCase()}g.5`,
-        "0.1",
-        "0.00",
-        `${mark}.0`,
-        "\u0000.5",
-        "\ud800",
-      )
-      .concat(
-        `${mark}.9007199254740993`,
-        `${mark}.99999999999999999999`,
-        "9".repeat(100_000),
-        `${"a".repeat(100_000)}.5`,
-      );
-    for (const text of texts)
-      expect([text, await refused(read({ since: text }))]).toEqual([
-        text,
-        expect.stringContaining("gone: invalid cursor"),
-      ]);
+      .concat(`${mark}.5.5`, `${mark}.5 `, ` ${head}`, `${head}\n`, `${mark}.٥`, "\ud800", "2026-11-21T20:15:00.123")
+      .concat("9".repeat(100_000));
+    const foreign = [`${mark}.05`, `${mark?.toUpperCase()}g.5`, "0.1", "0.00", `${mark}.0`, "\u0000.5"].concat(
+      `${mark}.9007199254740993`,
+      `${mark}.99999999999999999999`,
+      `${"a".repeat(100_000)}.5`,
+    );
+    for (const [texts, code] of [
+      [malformed, "bad-request"],
+      [foreign, "gone"],
+    ] as const)
+      for (const text of texts)
+        expect([text, await refused(read({ since: text }))]).toEqual([
+          text,
+          expect.stringContaining(`${code}: invalid cursor`),
+        ]);
     expect((await refused(read({ since: "x".repeat(100_000) }))).length).toBeLessThan(300);
   });
 

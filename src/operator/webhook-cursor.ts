@@ -13,7 +13,7 @@ interface Position {
   readonly epoch: string;
 }
 
-/** @throws Refusal `gone` when the changes after `point` are not all there */
+/** @throws Refusal `gone` when the changes after `point` are not all there, `bad-request` when it is no cursor */
 export async function positionAt(engine: Engine, site: number, point: WebhookPoint): Promise<Position> {
   if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
   const [head] = (await engine.heads([site])) as [Head];

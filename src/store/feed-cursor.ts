@@ -16,6 +16,8 @@ export const firstCursor = "0.0";
 const startAgain = "start again: request `since=now`, read the lists, then follow from that page's `Next`";
 
 const cursorPattern = /^([0-9a-f]{12})\.([1-9][0-9]{0,15})$/;
+/** A cursor of any version of the program: a text, a dot and digits. A time has colons. */
+const cursorShape = /^[^\s.:]+\.[0-9]+$/;
 
 /**
  * The cursor after `entry`: `<mark>.<revision>`. The mark is a digest of the site's epoch and of what is stored, so it is the same on every
@@ -30,12 +32,19 @@ export function bareCursor({ epoch, revision }: Head): string {
   return revision === 0 ? firstCursor : markOf(JSON.stringify([epoch, revision]), revision);
 }
 
-/** @param text undefined for the first cursor. @throws Refusal `gone` when it is malformed */
+/**
+ * Reads a cursor that a client sent.
+ * @param text undefined for the first cursor
+ * @throws Refusal `gone` for a cursor that is not of this program, `bad-request` for what has not even the shape of one. It is a mistake in the
+ * client's program, such as a variable without a value: if it were told to start again, it would read everything again, for ever
+ */
 export function parseCursor(text = firstCursor): FeedCursor {
   const cursor = readCursor(text);
   if (cursor) return cursor;
   const shown = text.slice(0, 40).toWellFormed();
-  throw gone(`invalid cursor \`${shown}\`: a cursor is the \`Cursor\` or \`Next\` of an earlier page`);
+  const detail = `invalid cursor \`${shown}\`: a cursor is the \`Cursor\` or \`Next\` of an earlier page`;
+  if (cursorShape.test(text)) throw gone(detail);
+  throw new Refusal("bad-request", `${detail}, such as \`1f0c63d9a2be.18\``);
 }
 
 function readCursor(text: string): FeedCursor | undefined {

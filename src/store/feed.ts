@@ -49,7 +49,7 @@ type JournalReads = Pick<Engine, "journal">;
 /**
  * Reads a page. It looks at no more than 10,000 entries, so it may be empty although there are more. The event loop gets a turn
  * after every 250.
- * @throws Refusal `gone` when the reader has to start again, `unavailable` when the store is behind `minHead`
+ * @throws Refusal `gone` when the reader has to start again, `bad-request` when `since` is no cursor, `unavailable` when the store is behind `minHead`
  */
 export async function readFeed(engine: JournalReads, site: number, query: FeedQuery): Promise<FeedPage> {
   const { since, minHead } = query;

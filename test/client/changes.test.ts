@@ -243,17 +243,23 @@ describe("changes()", () => {
 
 describe("a cursor that can no longer be used", () => {
   test.each([
-    "x",
+    "x.1",
     "0.1",
     "000000000000.1",
     `${"f".repeat(12)}.999999`,
-    "é\n",
-    "0.0.0",
   ])("throws StorefrontGone: %p", async (since) => {
     const error = await thrownBy(client.changes({ since }).next());
     expect(error).toBeInstanceOf(StorefrontGone);
     expect(error).toBeInstanceOf(StorefrontProblem);
     expect(error).toMatchObject({ name: "StorefrontGone", status: 410, code: "gone" });
+  });
+
+  test.each(["x", "é\n", "0.0.0", "undefined"])("is told apart from what is no cursor: %p", async (since) => {
+    const error = await thrownBy(client.changes({ since }).next());
+    expect(error).not.toBeInstanceOf(StorefrontGone);
+    expect(error).toMatchObject({ status: 400, code: "bad-request" });
+    const calls = { ids: () => [], store: () => {}, remove: () => {} };
+    expect(await thrownBy(client.mirror("brands", { ...calls, since, wait: 0 }))).toMatchObject({ status: 400 });
   });
 
   test("throws it when the changes after it were pruned, also in the middle", async () => {

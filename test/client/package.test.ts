@@ -105,7 +105,7 @@ await client.brands.delete(renamed);
 const [changes, copy] = [[], new Map()];
 for await (const { Operation } of client.changes({ wait: 0 })) changes.push(Operation);
 await client.mirror("brands", { ids: () => copy.keys(), store: (it) => copy.set(it.ID, it), remove: (id) => copy.delete(id), wait: 0 });
-const gone = await client.changes({ since: "x" }).next().catch((error) => error);
+const gone = await client.changes({ since: "x.1" }).next().catch((error) => error);
 const unreachable = createClient({ url: "http://127.0.0.1:1", key, retries: 0 });
 const failure = await unreachable.brands.list().catch((error) => error);
 // A call that is aborted while it waits must not keep the process alive.
