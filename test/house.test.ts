@@ -251,6 +251,15 @@ describe("the source layout", () => {
     expect(readers.map(({ file }) => file)).toEqual(["config.ts"]);
   });
 
+  test("on PostgreSQL, one file commits", () => {
+    const committing = sources.filter(
+      ({ file, text }) =>
+        file.startsWith("store/postgres/") && /\bsql\.commit|; commit["'`;]|\(["'`]commit["'`]/.test(text),
+    );
+    const texts = "store/postgres/statements.ts";
+    expect(committing.map(({ file }) => file)).toEqual([texts, "store/postgres/transaction-end.ts"]);
+  });
+
   test("every export has a user in another file of src", () => {
     const used = new Set(sources.flatMap(({ file, text }) => importedNames(file, text)));
     const unused = sources

@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
+import type { DumpedRow } from "../src/model/dump.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { loadSite } from "../src/store/load-site.ts";
@@ -9,8 +10,9 @@ import { openEngine } from "../src/store/open.ts";
 import { sql } from "../src/store/postgres/statements.ts";
 import { waitFor } from "./support/command.ts";
 import { failureOf } from "./support/failure.ts";
-import { createIntent } from "./support/intents.ts";
+import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { startPostgres, type TestPostgres } from "./support/postgres.ts";
+import { webhookSecret, webhookState } from "./support/webhooks.ts";
 
 setDefaultTimeout(60_000);
 
@@ -36,8 +38,8 @@ afterEach(async () => {
 });
 
 /** @param timeout milliseconds that the database has for one call */
-async function open(timeout: number): Promise<Engine> {
-  const engine = await openEngine(`${url}?statement_timeout=${timeout}&pool_size=3`, allResources);
+async function open(timeout: number, poolSize = 3): Promise<Engine> {
+  const engine = await openEngine(`${url}?statement_timeout=${timeout}&pool_size=${poolSize}`, allResources);
   opened.push(engine);
   return engine;
 }
@@ -52,19 +54,96 @@ const cuts = [
   { name: "ended together with its connection", how: "pg_terminate_backend" },
 ] as const;
 
+const key = { site: 1, webhook: 1 };
+const credential = { digest: "0".repeat(64), kind: "link", operator: 1, expiresAt: 1e15 } as const;
+
+/** Every call of an engine that must be durable when it returns. */
+const durable: { readonly [Name in keyof Engine]?: (engine: Engine) => unknown } = {
+  commit: (engine) => write(engine),
+  commitTogether: (engine) => engine.commitTogether([[createIntent()]], () => {}),
+  tryWrite: (engine) => engine.tryWrite(),
+  renew: (engine) => engine.renew(),
+  fillSite: (engine) => engine.fillSite(9, stored([])),
+  dropSite: (engine) => engine.dropSite(3),
+  noteBackup: (engine) => engine.noteBackup(1),
+  putWebhook: (engine) => engine.putWebhook(webhookState(key), [webhookSecret()]),
+  claimWebhook: (engine) => engine.claimWebhook(key, "one", 1000),
+  updateWebhook: (engine) => engine.updateWebhook(key, { cursor: "0.0", rewinds: 0 }, { nextAt: 1 }),
+  addWebhookSecret: (engine) => engine.addWebhookSecret(key, "whsec_", 2, 3),
+  addWebhookAttempt: (engine) => engine.addWebhookAttempt(key, { at: 1, status: 200, milliseconds: 1, fault: null }),
+  removeWebhook: (engine) => engine.removeWebhook(key),
+  putCredential: (engine) => engine.putCredential({ ...credential, digest: "1".repeat(64) }, 1),
+  takeCredential: (engine) => engine.takeCredential(credential.digest),
+  deleteCredentials: (engine) => engine.deleteCredentials(credential.operator),
+  // The last one: what is cut short here is done all the same.
+  refill: (engine) => engine.refill(stored([])),
+};
+
+/** Every call that changes what may be lost. */
+const lossy: typeof durable = {
+  noteKeyUse: (engine) => engine.noteKeyUse(new Map([[1, 1]])),
+  deleteExpiredResponses: async (engine) => {
+    while (await engine.deleteExpiredResponses(10, 10));
+  },
+  prune: (engine) => engine.prune(1, 1, 10),
+  noteCounts: (engine) => engine.noteCounts(2, { revision: 1, epoch: "" }, {}),
+};
+
+const others = [
+  ...["heads", "readRecord", "readPage", "readSite", "since", "journal", "keyUses", "dump", "undroppedSites", "check"],
+  ...["webhookStates", "webhookSecrets", "webhookAttempts", "databaseIdentity", "credential", "lastBackup"],
+  ...["isNew", "openForRequests", "watchCommits", "usage", "close"],
+];
+
+test("of every call of an engine it is known here whether it changes anything, and whether that may be lost", () => {
+  const all = [...Object.keys(durable), ...Object.keys(lossy), ...others];
+  expect(Object.keys(opened[0] as Engine).sort()).toEqual(all.sort());
+});
+
 for (const { name, how } of cuts) {
-  test(`a commit whose wait for its standby is ${name} is not reported as done`, async () => {
+  test(`a commit whose wait for its standby is ${name} is not reported as done, whatever commits`, async () => {
+    await storeMore(opened[0] as Engine);
     await waitForStandby();
-    const engine = await open(20_000);
-    for (const commit of [() => write(engine), () => engine.tryWrite()]) {
-      const failing = failureOf(commit());
-      await waitFor(async () => (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
-      await end(how, "wait_event = 'SyncRep'");
-      const error = await failing;
-      expect(error.code).toBe("unavailable");
-      expect(error.message).toContain("the write may have been done all the same");
-    }
+    const engine = await open(20_000, 10);
+    for (const [call, commit] of Object.entries(durable))
+      expect([call, await cutShort(how, () => commit(engine))]).toEqual([call, unknown]);
   });
+}
+
+test("tables whose commit is cut short are not reported as made", async () => {
+  url = await server.createDatabase();
+  database = /[^/]+$/.exec(url)?.[0] as string;
+  await waitForStandby();
+  expect(await cutShort("pg_cancel_backend", () => open(20_000))).toEqual(unknown);
+});
+
+const unknown = { code: "unavailable", isUnknown: true };
+
+/** Cuts short what `commit` waits for, and returns what it says then. */
+async function cutShort(how: (typeof cuts)[number]["how"], commit: () => unknown) {
+  let isDone = false;
+  const ending = Promise.resolve(commit()).then(
+    () => "done",
+    ({ code, message }) => ({ code, isUnknown: message.includes("the write may have been done all the same") }),
+  );
+  void ending.then(() => {
+    isDone = true;
+  });
+  await waitFor(async () => isDone || (await backEnds("wait_event = 'SyncRep'")) > 0, "a commit that waits");
+  await end(how, "wait_event = 'SyncRep'");
+  return ending;
+}
+
+/** Stores what the calls of `durable` change. */
+async function storeMore(engine: Engine): Promise<void> {
+  await engine.putWebhook(webhookState(key), [webhookSecret()]);
+  await engine.putCredential(credential, 1);
+  await deleteSiteRecord(engine, 3);
+  await engine.commit([createIntent({ site: 3 })]);
+}
+
+async function* stored(rows: readonly DumpedRow[]): AsyncGenerator<DumpedRow> {
+  yield* rows;
 }
 
 test("a commit that waits for its standby for long is seen by no reader", async () => {
@@ -77,14 +156,14 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
-test("when keys were used, and which responses are forgotten, waits for no standby", async () => {
+test("what may be lost waits for no standby: when keys were used, which responses are forgotten, what is pruned and counted", async () => {
   const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
   await opened[0]?.commit([keyed]);
   await waitForStandby();
   const engine = await open(5000);
-  await engine.noteKeyUse(new Map([[1, 1]]));
-  while (await engine.deleteExpiredResponses(10, 10));
+  for (const call of Object.values(lossy)) await call(engine);
   expect(await server.run("select name from idempotency", database)).toEqual([]);
+  expect(await server.run("select floor from sites where id = 1", database)).toEqual([{ floor: "1" }]);
 });
 
 test("a write that takes the database too long is not done afterwards", async () => {

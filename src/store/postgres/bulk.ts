@@ -2,11 +2,12 @@
 
 import type { DumpedRow } from "../../model/dump.ts";
 import { type TableName, tablesWith } from "../tables.ts";
-import { fromPostgres } from "./errors.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
+import { fromPostgres, isDatabaseError, unknownOutcome } from "./errors.ts";
+import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 import { createTimeLimit } from "./time-limit.ts";
+import { commitTransaction } from "./transaction-end.ts";
 
 const pageSize = 1000;
 
@@ -65,5 +66,19 @@ export async function step<T>(connection: PostgresConnection, work: Promise<T>):
   } finally {
     connection.onLost(undefined);
     limit.stop();
+  }
+}
+
+/**
+ * Commits, as one step. The connection is closed when the outcome is unknown: nothing else may follow then.
+ * @param last as for `commitTransaction`
+ */
+export async function commitStep(connection: PostgresConnection, last?: string): Promise<ResultRow[][]> {
+  try {
+    return await step(connection, commitTransaction(connection, { committing() {} }, last));
+  } catch (error) {
+    if (isDatabaseError(error)) throw error;
+    void connection.close();
+    throw unknownOutcome(error);
   }
 }

@@ -7,6 +7,7 @@ import type { OnCommit } from "../../model/watched-engine.ts";
 import { isUnsupported } from "./errors.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait } from "./transaction-end.ts";
 
 /** Milliseconds between two notifications at least. */
 const interval = 10;
@@ -73,8 +74,7 @@ export class CommitNotices {
   async #send(sites: readonly number[]): Promise<number> {
     try {
       // Its commit waits for neither the disk nor a standby.
-      const text = `begin; ${sql.waitForNothing}; ${sql.notify(sites)}; ${sql.end}`;
-      await this.#pool.use((connection) => connection.script(text));
+      await this.#pool.use((connection) => commitWithoutWait(connection, `begin; ${sql.notify(sites)}`));
       return interval;
     } catch (error) {
       return isUnsupported(error) ? pauseWithoutNotify : pauseAfterFailure;

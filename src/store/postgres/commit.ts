@@ -21,6 +21,7 @@ import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { toSiteRow, toStates } from "./site-rows.ts";
 import { sql } from "./statements.ts";
+import { commitTransaction, together } from "./transaction-end.ts";
 
 /** How often a transaction that conflicts with another one is tried, the first time included. */
 const maxAttempts = 5;
@@ -58,20 +59,14 @@ export function commitTogether(
       await together(rowsOf(connection, stored, written));
       lease.more();
     }
-    connection.takeWarning();
-    lease.committing();
-    await connection.script(sql.commit);
-    refuseWarning(connection);
+    await commitTransaction(connection, lease);
   });
 }
 
 /** See `Engine.tryWrite`. */
 export function tryCommit(pool: Pool, timeout: number): Promise<void> {
   return pool.commit(async (connection, lease) => {
-    connection.takeWarning();
-    lease.committing();
-    await connection.script(`${sql.begin(timeout)}; ${sql.tryWrite}; ${sql.commit}`);
-    refuseWarning(connection);
+    await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${sql.tryWrite}`);
   });
 }
 
@@ -85,7 +80,7 @@ async function transact(
   const stored = await fetch(connection, intents, `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
   if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
-  else await write(connection, lease, stored, written);
+  else await commitTransaction(connection, lease, "", rowsOf(connection, stored, written));
   return written.outcomes;
 }
 
@@ -139,13 +134,6 @@ async function addSites(connection: PostgresConnection, missing: readonly number
   return [...(await toStates(connection, locked))];
 }
 
-async function write(connection: PostgresConnection, lease: Lease, stored: Stored, written: Written): Promise<void> {
-  connection.takeWarning();
-  lease.committing();
-  await together([...rowsOf(connection, stored, written), connection.script(sql.commit)]);
-  refuseWarning(connection);
-}
-
 /** Sends the rows of a batch. */
 function rowsOf(connection: PostgresConnection, stored: Stored, { changes, rows, responses, sites }: Written) {
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
@@ -159,17 +147,4 @@ function rowsOf(connection: PostgresConnection, stored: Stored, { changes, rows,
         ]),
     ...(responses.length === 0 ? [] : [connection.query(sql.putResponses, responses)]),
   ];
-}
-
-/** When the wait for a standby is cancelled, PostgreSQL reports the commit as done, with a warning. */
-function refuseWarning(connection: PostgresConnection): void {
-  const warning = connection.takeWarning();
-  if (warning) throw new Error(warning);
-}
-
-/** Waits for all promises, also when one rejects. Throws the error of the first in the list that rejected. */
-async function together<T extends readonly unknown[]>(all: readonly Promise<unknown>[]): Promise<T> {
-  const settled = await Promise.allSettled(all);
-  for (const result of settled) if (result.status === "rejected") throw result.reason;
-  return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as unknown as T;
 }

@@ -9,20 +9,20 @@ import {
 } from "../credentials.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
+import { commitTransaction } from "./transaction-end.ts";
 
 /** @param timeout that of the pool, in milliseconds */
 export function createCredentialStore(pool: Pool, timeout: number): CredentialStore {
   const first = (rows: unknown[] | undefined) => toCredential(rows?.[0] as CredentialRow | undefined);
+  const change = (...statements: string[]) =>
+    pool.commit((connection, lease) =>
+      commitTransaction(connection, lease, [sql.begin(timeout), ...statements].join("; ")),
+    );
   return {
     credential: (digest) =>
       pool.read(async (connection) => first((await connection.script(selectCredential(digest)))[0])),
-    takeCredential: (digest) =>
-      pool.use(async (connection) => first((await connection.script(takeCredential(digest)))[0])),
-    deleteCredentials: (operator) =>
-      pool.use(async (connection) => void (await connection.script(deleteCredentials(operator)))),
-    putCredential: (credential, now) =>
-      pool.use(async (connection) => {
-        await connection.script([sql.begin(timeout), ...putCredential(credential, now), sql.end].join("; "));
-      }),
+    takeCredential: (digest) => change(takeCredential(digest)).then(([rows]) => first(rows)),
+    deleteCredentials: async (operator) => void (await change(deleteCredentials(operator))),
+    putCredential: async (credential, now) => void (await change(...putCredential(credential, now))),
   };
 }

@@ -1,6 +1,6 @@
 import { newSite } from "../batch.ts";
 import { removedEpoch, siteTables } from "../removed-sites.ts";
-import { openConnection, step } from "./bulk.ts";
+import { commitStep, openConnection, step } from "./bulk.ts";
 import type { Primary } from "./primary.ts";
 import { toSiteRow } from "./site-rows.ts";
 import { sql } from "./statements.ts";
@@ -18,7 +18,7 @@ export async function dropSite(primary: Primary, site: number): Promise<void> {
         await step(connection, connection.query(sql.putSites, [removed]));
         const [deleted = []] = await run(sql.deletedSite(site));
         if (deleted.length === 0) return void (await run("rollback"));
-        const [dropped = []] = await run(`${sql.dropRows(table, site)}; ${sql.commit}`);
+        const [dropped = []] = await commitStep(connection, sql.dropRows(table, site));
         isMore = dropped.length > 0;
       }
     }

@@ -14,7 +14,6 @@ import { dropSite } from "./drop-site.ts";
 import { createExpirySweep } from "./expiry-sweep.ts";
 import { createJournalReads, toHead } from "./journal-reads.ts";
 import { createBackupTimes } from "./last-backup.ts";
-import { lookUp } from "./look-up.ts";
 import { migrate } from "./migrate.ts";
 import { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
@@ -25,6 +24,7 @@ import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait } from "./transaction-end.ts";
 import { createWebhookStore } from "./webhooks.ts";
 
 /**
@@ -58,10 +58,11 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createCommits(pool, timeout, notices),
     watchCommits: (onCommit) => watches.start(onCommit),
     tryWrite: () => tryCommit(trials, timeout),
-    noteCounts: (site, head, counts) => pool.use((connection) => writeSiteCounts(connection, site, head, counts)),
+    noteCounts: (site, head, counts) =>
+      pool.use((connection) => writeSiteCounts(connection, timeout, site, head, counts)),
     prune: (site, through, most) => prune(pool, timeout, site, through, most),
     deleteExpiredResponses: createExpirySweep(pool, timeout),
-    ...createBackupTimes(pool),
+    ...createBackupTimes(pool, timeout),
     ...createWebhookStore(pool, timeout),
     ...createCredentialStore(pool, timeout),
     ...createKeyUses(pool, timeout),
@@ -133,11 +134,14 @@ async function readHeads(connection: PostgresConnection, sites: readonly number[
 
 async function writeSiteCounts(
   connection: PostgresConnection,
+  timeout: number,
   site: number,
   { epoch, revision }: Head,
   counts: RecordCounts,
 ): Promise<void> {
-  await lookUp(connection, sql.putCounts, JSON.stringify(counts), site, epoch, revision);
+  await connection.script(sql.beginByKeys(timeout));
+  await connection.query(sql.putCounts, JSON.stringify(counts), site, epoch, revision);
+  await commitWithoutWait(connection);
 }
 
 function createKeyUses(pool: Pool, timeout: number): Pick<Engine, "noteKeyUse" | "keyUses"> {
@@ -152,12 +156,12 @@ async function writeKeyUses(
   timeout: number,
   uses: ReadonlyMap<number, number>,
 ): Promise<void> {
-  await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
+  await connection.script(sql.begin(timeout));
   await connection.query(
     sql.noteUses,
     [...uses].map(([key_id, at]) => ({ key_id, at })),
   );
-  await connection.script(sql.end);
+  await commitWithoutWait(connection);
 }
 
 async function readKeyUses(connection: PostgresConnection): Promise<ReadonlyMap<number, number>> {

@@ -39,6 +39,11 @@ export function unavailable(detail: string, cause?: unknown): Refusal {
   return new Refusal("unavailable", detail, { retryAfter: 1, cause });
 }
 
+/** The refusal of a write of which it is not known whether it was done. */
+export function unknownOutcome(error: unknown): Refusal {
+  return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
+}
+
 const explanations: Record<string, string> = {
   "28P01": "the database refuses this user or password",
   "28000": "the database refuses this user",

@@ -1,5 +1,6 @@
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait } from "./transaction-end.ts";
 
 /** Sites that one statement searches, and sites that one transaction deletes from, at most. */
 const maxSitesPerSearch = 1000;
@@ -36,11 +37,9 @@ export function createExpirySweep(pool: Pool, timeout: number) {
     const sites = due.slice(0, Math.min(maxSitesPerPortion, most));
     const share = Math.floor(most / sites.length);
     const deleted = await pool.use(async (connection) => {
-      await connection.script(`${sql.begin(timeout)}; ${sql.waitForNothing}`);
-      const rows = await connection.script(
-        sites.map((site) => sql.deleteExpiredResponses(site, before, share)).join("; "),
-      );
-      await connection.script(sql.end);
+      await connection.script(sql.begin(timeout));
+      const deletions = sites.map((site) => sql.deleteExpiredResponses(site, before, share));
+      const rows = await commitWithoutWait(connection, deletions.join("; "));
       return rows.map(({ length }) => length);
     });
     const unfinished = sites.filter((_, i) => deleted[i] === share);

@@ -27,7 +27,7 @@ async function readChanges(
   revision: number,
   options: SinceOptions,
 ): Promise<readonly Change[] | undefined> {
-  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.end];
+  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.endRead];
   const [heads, rows = []] = await connection.script(texts.join("; "));
   const head = toHead(heads?.[0]);
   requireReached(head, options.minHead);
@@ -40,7 +40,7 @@ async function readJournal(
   revision: number,
   limit: number,
 ): Promise<JournalPage> {
-  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.end];
+  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.endRead];
   const [sites, rows = []] = await connection.script(texts.join("; "));
   return { head: toHead(sites?.[0]), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }

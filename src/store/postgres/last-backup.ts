@@ -4,11 +4,17 @@ import { codeOf } from "./errors.ts";
 import { madeByAnother } from "./migrate.ts";
 import type { Pool } from "./pool.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
+import { sql } from "./statements.ts";
+import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 
-/** The calls of an engine about its backups. */
-export function createBackupTimes(pool: Pool): Pick<Engine, "noteBackup" | "lastBackup"> {
+/** The calls of an engine about its backups. @param timeout that of the pool, in milliseconds */
+export function createBackupTimes(pool: Pool, timeout: number): Pick<Engine, "noteBackup" | "lastBackup"> {
   return {
-    noteBackup: (at) => pool.use((connection) => writeLastBackup(connection, at)),
+    noteBackup: (at) =>
+      pool.commit(async (connection, lease) => {
+        if (!(await hasTable(connection))) await createTable(connection);
+        await commitTransaction(connection, lease, `${sql.begin(timeout)}; ${putLastBackup(at)}`);
+      }),
     lastBackup: () => pool.read(readLastBackup),
   };
 }
@@ -19,11 +25,6 @@ async function readLastBackup(connection: PostgresConnection): Promise<number | 
   return rows[0]?.at;
 }
 
-async function writeLastBackup(connection: PostgresConnection, at: number): Promise<void> {
-  if (!(await hasTable(connection))) await createTable(connection);
-  await connection.script(putLastBackup(at));
-}
-
 async function hasTable(connection: PostgresConnection): Promise<boolean> {
   const [found] = await connection.script(`select to_regclass('${lastBackupTable}') is not null as is_there`);
   return found?.[0]?.is_there === true;
@@ -31,8 +32,10 @@ async function hasTable(connection: PostgresConnection): Promise<boolean> {
 
 async function createTable(connection: PostgresConnection): Promise<void> {
   try {
-    await connection.script(createLastBackup);
+    // What is then written is committed later, so with that the table is durable too.
+    await commitWithoutWait(connection, `begin; ${createLastBackup}`);
   } catch (error) {
     if (!madeByAnother.includes(codeOf(error))) throw error;
+    await connection.script("rollback");
   }
 }

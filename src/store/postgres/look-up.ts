@@ -9,7 +9,7 @@ export async function lookUp(
   const [, rows] = await Promise.all([
     connection.script(sql.beginLookUp),
     connection.query(...statement),
-    connection.script(sql.end),
+    connection.script(sql.endRead),
   ]);
   return rows;
 }

@@ -7,9 +7,10 @@ import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
 import { codeOf, unavailable } from "./errors.ts";
-import { Pool } from "./pool.ts";
+import { type Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
+import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 import { areViewsCurrent, makeViews } from "./views.ts";
 
 /** Migrations that raise the version: older programs then refuse the database. */
@@ -47,6 +48,9 @@ const hasColumn = ({ file, table, column }: Addition) => `, exists (
   select 1 from pg_attribute where attrelid = to_regclass('${table}') and attname = '${column}'
 ) as "${file}"`;
 
+const makeSchema = `create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null);
+insert into storefront_schema values (1, 0, '') on conflict (id) do nothing`;
+
 const lockSchema = "select id from storefront_schema where id = 1 for update";
 
 /**
@@ -67,7 +71,7 @@ export async function migrate(
   if (isCurrent(await pool.read((connection) => readSchema(connection, latest)), latest)) return false;
   const migrating = new Pool(primary, 1, timeout);
   try {
-    return await migrating.use((connection) => upgradeBetweenOthers(connection, latest));
+    return await migrating.use((connection, lease) => upgradeBetweenOthers(connection, lease, latest));
   } finally {
     await migrating.close();
   }
@@ -104,10 +108,10 @@ function isCurrent(schema: Schema | undefined, { resources }: Latest): boolean {
   return areViewsCurrent(schema.views, resources);
 }
 
-async function upgradeBetweenOthers(connection: PostgresConnection, latest: Latest): Promise<boolean> {
+async function upgradeBetweenOthers(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
   for (const end = performance.now() + timeout - lockTimeout - pause; ; ) {
     try {
-      return await upgrade(connection, latest);
+      return await upgrade(connection, lease, latest);
     } catch (error) {
       if (codeOf(error) !== "55P03" || performance.now() > end) throw error;
       await connection.script("rollback");
@@ -120,7 +124,7 @@ async function upgradeBetweenOthers(connection: PostgresConnection, latest: Late
  * The row of `storefront_schema` is the lock: of several processes, one migrates and the others then find nothing to do. Returns whether this one made
  * the tables.
  */
-async function upgrade(connection: PostgresConnection, latest: Latest): Promise<boolean> {
+async function upgrade(connection: PostgresConnection, lease: Lease, latest: Latest): Promise<boolean> {
   await makeLock(connection);
   // In a second statement: the one that waits for the lock reads what was there before the wait.
   const [, rows] = await connection.script(`begin; ${lockSchema}; ${selectSchema(latest.additions)}`);
@@ -134,7 +138,7 @@ async function upgrade(connection: PostgresConnection, latest: Latest): Promise<
       await makeViews(connection, schema.views, latest.resources),
     );
   }
-  await connection.script("commit");
+  await commitTransaction(connection, lease);
   return schema.version === 0;
 }
 
@@ -145,13 +149,12 @@ export const madeByAnother = ["23505", "42710", "42P07", "XX000"];
 async function makeLock(connection: PostgresConnection): Promise<void> {
   for (;;) {
     try {
-      await connection.script(
-        "create table if not exists storefront_schema (id bigint primary key, version bigint not null, views text not null)",
-      );
-      await connection.script("insert into storefront_schema values (1, 0, '') on conflict (id) do nothing");
+      // What the upgrade commits comes later, so with that this is durable too.
+      await commitWithoutWait(connection, `begin; ${makeSchema}`);
       return;
     } catch (error) {
       if (!madeByAnother.includes(codeOf(error))) throw error;
+      await connection.script("rollback");
     }
   }
 }

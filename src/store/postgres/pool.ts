@@ -1,9 +1,8 @@
 // The connections of one process, each used by one caller at a time and for a limited time.
 
-import { messageOf } from "../../lib/thrown.ts";
 import { outdated } from "../since.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
-import { codeOf, fromPostgres, isDatabaseError, unavailable } from "./errors.ts";
+import { codeOf, fromPostgres, isDatabaseError, unavailable, unknownOutcome } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { createTimeLimit } from "./time-limit.ts";
@@ -145,8 +144,4 @@ export class Pool {
 function isWorthAnother(error: unknown): boolean {
   const code = codeOf((error as Error).cause ?? {});
   return code === outdated || /^(CONNECTION_CLOSED|ECONNRESET|EPIPE|57P01)$/.test(code);
-}
-
-function unknownOutcome(error: unknown): unknown {
-  return unavailable(`${messageOf(fromPostgres(error))}; the write may have been done all the same`, error);
 }

@@ -2,14 +2,13 @@ import { lastPrunable } from "../journal.ts";
 import { removedEpoch } from "../removed-sites.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait } from "./transaction-end.ts";
 
 /** See `Engine.prune`. `timeout` is the pool's, in milliseconds. */
 export function prune(pool: Pool, timeout: number, site: number, through: number, most: number): Promise<boolean> {
   return pool.use(async (connection) => {
     // The lock keeps commits to the site and a restore out until the end.
-    const locked = await connection.script(
-      `${sql.begin(timeout)}; ${sql.waitForNothing}; ${sql.floor(site)} for update`,
-    );
+    const locked = await connection.script(`${sql.begin(timeout)}; ${sql.floor(site)} for update`);
     const row = locked.at(-1)?.[0];
     const end = lastPrunable(through, row?.revision ?? 0);
     if (!row || row.epoch === removedEpoch || row.floor >= end) {
@@ -17,7 +16,7 @@ export function prune(pool: Pool, timeout: number, site: number, through: number
       return false;
     }
     const floor = Math.min(end, row.floor + most);
-    await connection.script(`${sql.deleteEntries(site, floor)}; ${sql.setFloor(site, floor)}; ${sql.end}`);
+    await commitWithoutWait(connection, `${sql.deleteEntries(site, floor)}; ${sql.setFloor(site, floor)}`);
     return floor < end;
   });
 }

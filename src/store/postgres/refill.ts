@@ -15,12 +15,13 @@ import {
   upgradedMeanwhile,
 } from "../refill.ts";
 import { type TableName, tableNames } from "../tables.ts";
-import { dumpRows, openConnection, step } from "./bulk.ts";
+import { commitStep, dumpRows, openConnection, step } from "./bulk.ts";
 import { readDependents, requireOwnViews, restoreDependents } from "./dependents.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait, together } from "./transaction-end.ts";
 
 /** While the tables cannot be renamed yet, an attempt delays other reads and writes at most so long, and a pause follows, in milliseconds. */
 const lockTimeout = 500;
@@ -63,7 +64,7 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
   const names = tableNames.map((table) => tableNameIn(filling, table));
   const version = await versionOf(connection);
   const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
-  await run(connection, ["begin", ...creates, "commit"].join("; "));
+  await step(connection, commitWithoutWait(connection, ["begin", ...creates].join("; ")));
   try {
     for await (const portion of inPortions(rows)) await step(connection, insert(connection, filling, portion));
     await run(connection, `analyze ${names.join(", ")}`);
@@ -81,8 +82,13 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
   }
 }
 
+/** What is lost of this is lost together with the swap, whose commit is the one that waits. */
 function insert(connection: PostgresConnection, set: TableSet, { table, rows }: Portion): Promise<unknown> {
-  return connection.query(sql.insert(table, tableNameIn(set, table)), rows);
+  return together([
+    connection.script("begin"),
+    connection.query(sql.insert(table, tableNameIn(set, table)), rows),
+    commitWithoutWait(connection),
+  ]);
 }
 
 /** A long read, such as a backup, must end first. Meanwhile, an attempt delays others no longer than `lockTimeout`. */
@@ -121,7 +127,7 @@ async function swap(connection: PostgresConnection, from: TableSet, to: TableSet
   ]);
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
-  await run(connection, sql.commit);
+  await commitStep(connection);
 }
 
 async function dropTables(connection: PostgresConnection, set: TableSet): Promise<void> {

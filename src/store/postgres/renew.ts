@@ -1,7 +1,7 @@
 import { randomText } from "../../lib/base62.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { hasHistory } from "../site-fill.ts";
-import { openConnection, step } from "./bulk.ts";
+import { commitStep, openConnection, step } from "./bulk.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
 
@@ -12,7 +12,7 @@ export async function renewHistories(primary: Primary): Promise<number> {
     const [sites = []] = await step(connection, connection.script(`begin; ${sql.lockAllSites}`));
     const renewed = sites.filter(({ epoch }) => hasHistory(epoch));
     for (const { id } of renewed) await step(connection, connection.query(sql.putEpoch, id, randomText(8)));
-    await step(connection, connection.script(sql.commit));
+    await commitStep(connection);
     return renewed.filter(({ id }) => id !== systemSite).length;
   } finally {
     await connection.close();

@@ -4,7 +4,7 @@ import type { DumpedRow } from "../../model/dump.ts";
 import { newSite } from "../batch.ts";
 import { inPortions, type Portion } from "../refill.ts";
 import { newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
-import { openConnection, step } from "./bulk.ts";
+import { commitStep, openConnection, step } from "./bulk.ts";
 import { codeOf } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
@@ -37,5 +37,5 @@ async function store(
   const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
   if (found?.epoch !== epoch) throw notFilling();
   await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));
-  await step(connection, connection.script(sql.commit));
+  await commitStep(connection);
 }

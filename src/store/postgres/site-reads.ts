@@ -28,7 +28,7 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
     return pool.read(async (connection, lease) => {
       const [sites] = await connection.script(`${sql.beginRead}; ${sql.site(site)}`);
       const result = await use({ ...toState(sites?.[0], minHead), portions: portionsOf(connection, lease, site) });
-      await connection.script(sql.end);
+      await connection.script(sql.endRead);
       return result;
     });
   }

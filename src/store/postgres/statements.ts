@@ -41,7 +41,7 @@ export const sql = {
 
   /** Begins a transaction that reads the state of one moment. */
   beginRead: "begin isolation level repeatable read read only",
-  end: "commit",
+  endRead: "commit",
 
   site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
 
@@ -136,8 +136,7 @@ delete from journal where site_id = -1`,
   // report an error for a commit that may have been done.
   commit: "set local statement_timeout = 0; commit",
 
-  // For data that may be lost: its commit waits for neither the disk nor a standby.
-  waitForNothing: "set local synchronous_commit = off",
+  commitWithoutWait: "set local synchronous_commit = off; commit",
 
   listen: `listen ${channel}`,
 

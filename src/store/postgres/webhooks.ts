@@ -26,6 +26,7 @@ import { lookUp } from "./look-up.ts";
 import type { Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
+import { commitTransaction } from "./transaction-end.ts";
 import { webhookSql } from "./webhook-statements.ts";
 
 /** A webhook in a transaction: its state, if there is one, and the time on the clock of the database. */
@@ -126,8 +127,7 @@ async function changeWebhook<T>(
         );
         const state = states[0] && fromStateRow(states[0]);
         const result = await work({ connection, state, now: times[0]?.now });
-        lease.committing();
-        await connection.script(sql.commit);
+        await commitTransaction(connection, lease);
         return result;
       });
     } catch (error) {
