@@ -132,6 +132,7 @@ async function limited<T>(buckets: Buckets<"sign-in">, now: number, attempt: () 
 
 function toShown(session: Session | undefined): AdminContent {
   const shown = session && {
+    id: session.operator.ID,
     operator: session.operator.Name,
     sites: session.operator.siteNames ?? null,
     expires: new Date(session.expiresAt).toISOString(),

@@ -15,6 +15,8 @@ interface Problem {
 
 /** Who is signed in, and the names of the sites that the operator may manage; null for all. */
 export interface SessionInfo {
+  /** ID of the operator. */
+  readonly id: number;
   readonly operator: string;
   readonly sites: readonly string[] | null;
   readonly expires: string;

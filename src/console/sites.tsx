@@ -16,6 +16,7 @@ import { OverviewPage } from "./overview/overview-page.tsx";
 import { RecordTable } from "./records/record-table.tsx";
 import { UnknownPage, UnknownSite } from "./shell/unknown.tsx";
 import { SiteContext } from "./site-context.ts";
+import { createSiteStore } from "./site-store.ts";
 import { FirstSite } from "./sites/first-site.tsx";
 import { SitesPage } from "./sites/sites-page.tsx";
 import { texts } from "./texts.ts";
@@ -50,6 +51,8 @@ function OneSite({ session, declared, reload }: SitesProps) {
   const { site = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === site);
   const dataProvider = useMemo(() => createDataProvider(site, noteWrite), [site]);
+  const siteId = known?.id ?? 0;
+  const store = useMemo(() => createSiteStore(session.id, siteId), [session.id, siteId]);
   const authProvider = useMemo(() => createAuthProvider(session), [session]);
   const shown = useMemo(() => known && { site: known, declared, session, reload }, [known, declared, session, reload]);
   if (!shown) return <UnknownSite site={site} first={declared.sites[0]?.name ?? ""} />;
@@ -60,6 +63,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
         basename={`/${site}`}
         title={texts.app.title}
         dataProvider={dataProvider}
+        store={store}
         authProvider={authProvider}
         i18nProvider={i18nProvider}
         theme={lightTheme}

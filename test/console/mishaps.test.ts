@@ -365,7 +365,7 @@ describe.each([
     expect(file.text).toContain(name);
     await view.button("Delete").click();
     await dialog().getByText(name).first().waitFor();
-    await page.getByRole("button", { name: "Confirm" }).click();
+    await dialog().getByRole("button", { name: "Delete" }).click();
     await view.field(/^Name/).waitFor({ state: "hidden" });
     await notice("deleted").waitFor();
     expect((await ben.call("GET", `${brandsPath}/${id}`)).status).toBe(404);

@@ -33,7 +33,7 @@ describe("signing in", () => {
     const link = secretIn(await server.link("anna"));
     const first = await post("/session", { link });
     expect(first.status).toBe(200);
-    expect(await first.json()).toEqual({ operator: "anna", sites: null, expires: expect.any(String) });
+    expect(await first.json()).toEqual({ id: 1, operator: "anna", sites: null, expires: expect.any(String) });
     expect(first.headers.get("Set-Cookie")).toMatch(
       /^storefront_\d+=[0-9A-Za-z]{32}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );

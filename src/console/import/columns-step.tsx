@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
-import { useDeclared, useSite } from "../site-context.ts";
+import { useDeclared, useSession, useSite, useSiteInfo } from "../site-context.ts";
 import { ColumnTable } from "./column-table.tsx";
 import { DialectChoice } from "./dialect-choice.tsx";
 import {
@@ -70,9 +70,11 @@ interface ChoicesProps extends ColumnsStepProps {
 
 function Choices({ state, options, onOptions, onChecked, onAgain, look, resource }: ChoicesProps) {
   const translate = useTranslate();
-  const site = useSite();
+  const site = useSiteInfo();
+  const session = useSession();
+  const owner = { operator: session.id, site: site.id, resource: resource.path };
   const isCsv = look.format === "csv";
-  const kept = isCsv && !options ? keptMapping(site, resource.path, look) : undefined;
+  const kept = isCsv && !options ? keptMapping(owner, look) : undefined;
   const first = options?.mapping ?? kept?.mapping ?? suggestedMapping(look);
   const [mapping, setMapping] = useState<Mapping>(first);
   const [chosenMatch, setMatch] = useState(options?.match ?? kept?.match);
@@ -85,8 +87,8 @@ function Choices({ state, options, onOptions, onChecked, onAgain, look, resource
     const chosen = isCsv ? { format, encoding, delimiter, mapping, match } : { format, match };
     setBusy(true);
     try {
-      await checkImport(site, state.id, chosen);
-      if (isCsv) keepMapping(site, resource.path, { mapping, match });
+      await checkImport(site.name, state.id, chosen);
+      if (isCsv) keepMapping(owner, { mapping, match });
       onOptions(chosen);
       onChecked();
     } catch (error) {

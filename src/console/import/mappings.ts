@@ -3,28 +3,35 @@
 import type { ResourceDeclaration } from "../declarations.ts";
 import type { FileLook, Mapping } from "./imports.ts";
 
-/** What the browser keeps for a site and a resource. */
+/** For whom the browser keeps a mapping: the IDs of an operator and of a site, and the path of a resource. */
+interface MappingOwner {
+  readonly operator: number;
+  readonly site: number;
+  readonly resource: string;
+}
+
+/** What the browser keeps for an owner. */
 interface KeptMapping {
   readonly mapping: Mapping;
   readonly match: string;
 }
 
-function keyOf(site: string, resource: string): string {
-  return `storefront.mapping.${site}.${resource}`;
+function keyOf({ operator, site, resource }: MappingOwner): string {
+  return `storefront.mapping.${operator}.${site}.${resource}`;
 }
 
-export function keepMapping(site: string, resource: string, kept: KeptMapping): void {
+export function keepMapping(owner: MappingOwner, kept: KeptMapping): void {
   try {
-    localStorage.setItem(keyOf(site, resource), JSON.stringify(kept));
+    localStorage.setItem(keyOf(owner), JSON.stringify(kept));
   } catch {
     // The browser keeps nothing for this page.
   }
 }
 
 /** The mapping of the last import, if the file has all of its columns. */
-export function keptMapping(site: string, resource: string, look: FileLook): KeptMapping | undefined {
+export function keptMapping(owner: MappingOwner, look: FileLook): KeptMapping | undefined {
   try {
-    const kept: KeptMapping = JSON.parse(localStorage.getItem(keyOf(site, resource)) ?? "");
+    const kept: KeptMapping = JSON.parse(localStorage.getItem(keyOf(owner)) ?? "");
     const names = new Set(look.columns?.map(({ name }) => name));
     const columns = Object.values(kept.mapping.fields).map(columnOf);
     const isFitting = columns.length > 0 && columns.every((column) => column === undefined || names.has(column));

@@ -1,9 +1,9 @@
 import CloseIcon from "@mui/icons-material/Close";
-import { Box, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
+import DeleteIcon from "@mui/icons-material/Delete";
+import { Box, Button, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import {
   Create,
-  DeleteButton,
   Edit,
   SaveButton,
   SimpleForm,
@@ -21,6 +21,7 @@ import { useUnsaved } from "../shell/unsaved.ts";
 import { AddressBlock } from "./address.tsx";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { ContactLinks } from "./contact-links.tsx";
+import { DeleteDialog } from "./delete-dialog.tsx";
 import { RecordFields } from "./record-form.tsx";
 
 interface RecordPageProps {
@@ -45,12 +46,14 @@ export function RecordCreate({ resource, onClose, onLeave }: RecordPageProps) {
   );
 }
 
+/** What is open over the form. */
+type Open = { readonly kind: "delete" } | { readonly kind: "conflict"; readonly conflict: Conflict };
+
 /** A form for a record that exists, and its history. */
-export function RecordEdit({ resource, id, onClose, onLeave }: RecordPageProps & { readonly id: string }) {
-  const translate = useTranslate();
+export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
+  const { resource, id, onClose } = props;
   const notify = useNotify();
-  const [tab, setTab] = useState(0);
-  const [conflict, setConflict] = useState<Conflict>();
+  const [open, setOpen] = useState<Open>();
   const [isEdited, setEdited] = useState(false);
   const [attempt, setAttempt] = useState(0);
   const onError = (
@@ -58,11 +61,12 @@ export function RecordEdit({ resource, id, onClose, onLeave }: RecordPageProps &
     { previousData, data }: { readonly previousData?: object; readonly data?: object },
   ) => {
     if ((error as { readonly status?: number }).status === 412)
-      setConflict({ base: previousData, mine: data } as Conflict);
+      setOpen({ kind: "conflict", conflict: { base: previousData, mine: data } as Conflict });
     else notify((error as Error).message, { type: "error" });
   };
+  const close = () => setOpen(undefined);
   const discard = () => {
-    setConflict(undefined);
+    close();
     setEdited(false);
     setAttempt(attempt + 1);
   };
@@ -79,29 +83,47 @@ export function RecordEdit({ resource, id, onClose, onLeave }: RecordPageProps &
       // The record is not read again under what is typed.
       queryOptions={{ refetchOnWindowFocus: false, enabled: !isEdited }}
     >
+      <RecordTabs {...props} onEdited={setEdited} onDelete={() => setOpen({ kind: "delete" })} />
+      {open?.kind === "delete" && <DeleteDialog resource={resource} ids={[id]} onDone={onClose} onClose={close} />}
+      {open?.kind === "conflict" && (
+        <ConflictDialog
+          resource={resource}
+          id={id}
+          conflict={open.conflict}
+          onClose={close}
+          onDiscard={discard}
+          onDone={onClose}
+        />
+      )}
+    </Edit>
+  );
+}
+
+interface RecordTabsProps extends Omit<RecordPageProps, "onClose"> {
+  readonly id: string;
+  readonly onEdited: (isEdited: boolean) => void;
+  readonly onDelete: () => void;
+}
+
+/** The fields of a record, and its history. */
+function RecordTabs({ resource, id, onLeave, onEdited, onDelete }: RecordTabsProps) {
+  const translate = useTranslate();
+  const [tab, setTab] = useState(0);
+  return (
+    <>
       <RecordTitle resource={resource} onLeave={onLeave} />
       <Tabs value={tab} onChange={(_event, value) => setTab(value)} sx={{ px: 1 }}>
         <Tab label={translate("record.details")} />
         <Tab label={translate("history.title")} />
       </Tabs>
       <Box hidden={tab !== 0}>
-        <SimpleForm toolbar={<FormToolbar onDeleted={onClose} />} warnWhenUnsavedChanges={false}>
+        <SimpleForm toolbar={<FormToolbar onDelete={onDelete} />} warnWhenUnsavedChanges={false}>
           <RecordFields resource={resource} />
-          <EditedNote onEdited={setEdited} />
+          <EditedNote onEdited={onEdited} />
         </SimpleForm>
       </Box>
       {tab === 1 && <HistoryList filter={{ resource: resource.path, id: Number(id) }} isOfRecord />}
-      {conflict && (
-        <ConflictDialog
-          resource={resource}
-          id={id}
-          conflict={conflict}
-          onClose={() => setConflict(undefined)}
-          onDiscard={discard}
-          onDone={onClose}
-        />
-      )}
-    </Edit>
+    </>
   );
 }
 
@@ -158,22 +180,19 @@ const toolbarStyle = {
 } as const;
 
 interface FormToolbarProps {
-  readonly onDeleted?: () => void;
+  readonly onDelete?: () => void;
 }
 
-function FormToolbar({ onDeleted }: FormToolbarProps) {
-  const record = useRecordContext();
+function FormToolbar({ onDelete }: FormToolbarProps) {
+  const translate = useTranslate();
   const { isSubmitting } = useFormState();
   return (
     <Toolbar sx={toolbarStyle}>
       <SaveButton alwaysEnable={!isSubmitting} />
-      {record && onDeleted && (
-        <DeleteButton
-          mutationMode="pessimistic"
-          redirect={false}
-          confirmTitle={String(record.Name)}
-          mutationOptions={{ onSuccess: onDeleted }}
-        />
+      {onDelete && (
+        <Button color="error" startIcon={<DeleteIcon />} onClick={onDelete}>
+          {translate("record.delete")}
+        </Button>
       )}
     </Toolbar>
   );

@@ -1,6 +1,7 @@
-import { Drawer } from "@mui/material";
+import DeleteIcon from "@mui/icons-material/Delete";
+import { Button, Drawer } from "@mui/material";
+import { useState } from "react";
 import {
-  BulkDeleteButton,
   DataTable,
   FilterForm,
   List,
@@ -8,6 +9,7 @@ import {
   SimpleList,
   useListContext,
   useRedirect,
+  useTranslate,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
 import { capitalized, type ResourceDeclaration } from "../declarations.ts";
@@ -15,6 +17,7 @@ import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { columnLabel, useHiddenColumns } from "./columns.ts";
+import { DeleteDialog } from "./delete-dialog.tsx";
 import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
@@ -66,6 +69,8 @@ const listStyle = {
   "& .RaDataTable-tableWrapper": { overflowX: "auto" },
   "& td": { maxWidth: 320, overflowWrap: "break-word" },
   "& .RaFilterFormInput-spacer": { display: "none" },
+  // Otherwise the buttons of the collapsed bar would have the focus without being seen.
+  "& .RaBulkActionsToolbar-collapsed": { visibility: "hidden" },
   "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
 };
 
@@ -88,7 +93,7 @@ function Columns({ resource }: RecordTableProps) {
     <DataTable
       rowClick="edit"
       size="small"
-      bulkActionButtons={<DeleteSelected />}
+      bulkActionButtons={<DeleteSelected resource={resource} />}
       empty={<NoRecords resource={resource} />}
       hiddenColumns={hidden}
     >
@@ -102,9 +107,27 @@ function Columns({ resource }: RecordTableProps) {
   );
 }
 
-function DeleteSelected() {
-  const { onUnselectItems } = useListContext();
-  return <BulkDeleteButton mutationMode="pessimistic" mutationOptions={{ onSuccess: () => onUnselectItems() }} />;
+/** Deletes the selected records. Nothing is here to press while no record is selected: react-admin only makes the bar invisible. */
+function DeleteSelected({ resource }: RecordTableProps) {
+  const translate = useTranslate();
+  const { selectedIds, onUnselectItems } = useListContext();
+  const [isOpen, setOpen] = useState(false);
+  if (selectedIds.length === 0) return null;
+  return (
+    <>
+      <Button size="small" color="error" startIcon={<DeleteIcon />} onClick={() => setOpen(true)}>
+        {translate("record.delete")}
+      </Button>
+      {isOpen && (
+        <DeleteDialog
+          resource={resource}
+          ids={selectedIds}
+          onDone={() => onUnselectItems()}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
+  );
 }
 
 /** The form for the record that the address names, over the list. */

@@ -1,0 +1,75 @@
+import { Box, Typography } from "@mui/material";
+import { useQuery } from "@tanstack/react-query";
+import { type Identifier, useDataProvider, useDeleteMany, useTranslate } from "react-admin";
+import { Confirm } from "../confirm.tsx";
+import type { ResourceDeclaration } from "../declarations.ts";
+import { toNumber } from "../locale.ts";
+import { useSite } from "../site-context.ts";
+
+/** Maximum number of records that the dialog names. */
+const maxNamed = 5;
+
+interface DeleteDialogProps {
+  readonly resource: ResourceDeclaration;
+  readonly ids: readonly Identifier[];
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+/** Names the shop, the number and the first records, and deletes them once the operator agrees. */
+export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogProps) {
+  const translate = useTranslate();
+  const site = useSite();
+  const [deleteMany] = useDeleteMany();
+  const names = useNames(resource.path, ids.slice(0, maxNamed));
+  const name = ids.length === 1 ? resource.singular : resource.plural;
+  async function remove() {
+    await deleteMany(
+      resource.path,
+      { ids: [...ids] },
+      { mutationMode: "pessimistic", returnPromise: true, onError: () => {} },
+    );
+    onDone();
+  }
+  return (
+    <Confirm
+      title={translate("record.delete_title", { count: toNumber(ids.length), name, site })}
+      action={translate("record.delete")}
+      isDangerous
+      isDisabled={!names}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Box component="ul" sx={{ m: 0, pl: 3, overflowWrap: "anywhere" }}>
+        {names?.map(({ id, name: text }) => (
+          <li key={id}>{[text, translate("record.id", { id })].filter(Boolean).join(" · ")}</li>
+        ))}
+        {ids.length > maxNamed && (
+          <li>{translate("record.delete_more", { count: toNumber(ids.length - maxNamed) })}</li>
+        )}
+      </Box>
+      <Typography>{translate("record.delete_explain")}</Typography>
+    </Confirm>
+  );
+}
+
+/** Reads the names of records. A record that cannot be read has only its ID. */
+function useNames(resource: string, ids: readonly Identifier[]) {
+  const provider = useDataProvider();
+  const { data } = useQuery({
+    queryKey: ["names", resource, ids],
+    queryFn: () =>
+      Promise.all(
+        ids.map(async (id) => ({
+          id,
+          name: await provider.getOne(resource, { id }).then(
+            ({ data: { Name } }) => String(Name),
+            () => "",
+          ),
+        })),
+      ),
+    gcTime: 0,
+    retry: false,
+  });
+  return data;
+}

@@ -1,0 +1,41 @@
+// The state that react-admin's components share, of one operator in one site.
+
+import { localStorageStore, memoryStore, type Store } from "react-admin";
+
+/** Keys that the browser keeps for an operator, whichever site is shown. */
+const ofOperator = new Set(["theme", "sidebar.open"]);
+/** The hidden columns of a table, which the browser keeps for an operator and a site. */
+const columnsKey = /\.datatable$/;
+
+/**
+ * Creates the state of an operator in a site. The browser keeps colours and columns. Everything else, such as the records that are selected and
+ * the text of a search, is in memory and ends with the page: another operator or another site begins without it.
+ * @param operator ID @param site ID
+ */
+export function createSiteStore(operator: number, site: number): Store {
+  const memory = memoryStore();
+  const browser = localStorageStore("1", `:${operator}:`);
+  const toKept = (key: string) => {
+    if (ofOperator.has(key)) return key;
+    return columnsKey.test(key) ? `${site}.${key}` : undefined;
+  };
+  const keptOr = <T>(key: string, kept: (store: Store, name: string) => T): T => {
+    const name = toKept(key);
+    return name === undefined ? kept(memory, key) : kept(browser, name);
+  };
+  return {
+    ...memory,
+    setup() {
+      memory.setup();
+      browser.setup();
+    },
+    teardown() {
+      memory.teardown();
+      browser.teardown();
+    },
+    getItem: (key, byDefault) => keptOr(key, (store, name) => store.getItem(name, byDefault)),
+    setItem: (key, value) => keptOr(key, (store, name) => store.setItem(name, value)),
+    removeItem: (key) => keptOr(key, (store, name) => store.removeItem(name)),
+    subscribe: (key, listener) => keptOr(key, (store, name) => store.subscribe(name, listener)),
+  };
+}

@@ -1,0 +1,144 @@
+// Whose page it is: what an operator selects, types and chooses belongs to that operator and that shop, and so does every change.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { openBrowser } from "../support/browser.ts";
+import type { ConsoleClient } from "../support/console.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
+import { startShop } from "../support/console-shop.ts";
+
+let server: Awaited<ReturnType<typeof startShop>>;
+let browser: Browser;
+let view: ConsolePage;
+let page: Page;
+let ben: ConsoleClient;
+beforeAll(async () => {
+  [server, browser] = await Promise.all([startShop(), openBrowser()]);
+  ben = await server.signIn("ben");
+  for (const Name of ["Outlet one", "Outlet two", "Outlet three"])
+    await ben.call("POST", "/sites/outlet/records/brands", { Name });
+  view = await openConsole(browser, server);
+  page = view.page;
+});
+afterAll(async () => {
+  await view.finish(/401|409/);
+  await browser.close();
+  await server.stop();
+});
+
+const dialog = () => page.getByRole("dialog").last();
+const row = (name: string) => page.getByRole("row").filter({ hasText: name });
+const search = () => view.field("Search");
+const namesOf = async (site: string) =>
+  (await ben.call("GET", `/sites/${site}/records/brands?sort=ID`)).json.records.map(
+    ({ record }: { record: { Name: string } }) => record.Name,
+  );
+
+async function select(...names: string[]): Promise<void> {
+  for (const name of names) await row(name).getByRole("checkbox").check();
+  await page.getByText(`${names.length} items selected`).waitFor();
+}
+
+async function chooseShop(name: string): Promise<void> {
+  await page.getByRole("combobox", { name: "Shop" }).fill(name);
+  await page.getByRole("option", { name }).click();
+  await page.waitForURL(new RegExp(`#/${name}`));
+}
+
+/** Signs out through the menu, and in again. */
+async function signInAs(operator: string): Promise<void> {
+  await page.getByRole("button", { name: /^(anna|ben|carla)$/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out", exact: true }).click();
+  await view.field("Link").fill(await server.link(operator));
+  await view.button("Sign in").click();
+  await page.locator("#main-content").waitFor();
+}
+
+/** What the page of the brands remembers: the selected rows, the text of the search, and what the browser keeps of both. */
+async function remembered(site: string) {
+  await view.show(`${site}/brands`);
+  await page.getByRole("link", { name: site === "shop" ? "Fernhill" : "Outlet one" }).waitFor();
+  const kept = await page.evaluate<string>("JSON.stringify(localStorage)");
+  return {
+    selected: await page.getByRole("row").getByRole("checkbox", { checked: true }).count(),
+    bar: await page.getByText(/items? selected/).isVisible(),
+    search: await search().inputValue(),
+    isKept: /Barn|selectedIds|listParams/.test(kept),
+  };
+}
+const nothing = { selected: 0, bar: false, search: "", isKept: false };
+
+const isCountyShown = async (site: string) => {
+  await view.show(`${site}/brands`);
+  await page.getByRole("columnheader", { name: "Name" }).waitFor();
+  return page.getByRole("columnheader", { name: "County" }).isVisible();
+};
+
+test("the columns of a table are those of an operator and a shop, and stay when the page is loaded again", async () => {
+  await view.show("shop/brands");
+  await view.button("Columns").click();
+  await page.getByRole("menuitemcheckbox", { name: "County" }).click();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  expect([await isCountyShown("shop"), await isCountyShown("outlet")]).toEqual([true, false]);
+});
+
+test("the records that are selected, and the text of a search, do not survive another shop or another operator", async () => {
+  const begin = async () => {
+    await view.show("shop/brands");
+    await select("Alder & Co", "Juniper Row");
+    await search().fill("Barn");
+    await page.waitForURL(/Barn/);
+    await row("Fernhill").waitFor({ state: "hidden" });
+  };
+  await begin();
+  await chooseShop("outlet");
+  expect(await remembered("outlet")).toEqual(nothing);
+  await chooseShop("shop");
+  expect(await remembered("shop")).toEqual(nothing);
+  await begin();
+  await server.addOperator("carla");
+  await signInAs("carla");
+  expect(await remembered("outlet")).toEqual(nothing);
+  expect(await remembered("shop")).toEqual(nothing);
+  expect(await isCountyShown("shop")).toBe(false);
+});
+
+test("before records are deleted, the shop, their number and the first of them are named", async () => {
+  const names = (await namesOf("shop")) as string[];
+  await view.show("shop/brands");
+  await select(...names.slice(0, 7));
+  await view.button("Delete").click();
+  await page.getByRole("dialog", { name: "Delete 7 brands of the shop “shop”?" }).waitFor();
+  expect(await dialog().getByRole("listitem").allInnerTexts()).toEqual([
+    ...names.slice(0, 5).map((name, index) => `${name} · ID ${index + 1}`),
+    "and 2 more",
+  ]);
+  await dialog().getByRole("button", { name: "Cancel" }).click();
+  expect(await namesOf("shop")).toEqual(names);
+  await view.button("Unselect").click();
+  await select(names[3] as string, names[4] as string);
+  await view.button("Delete").click();
+  await dialog().getByText(`${names[3]} · ID 4`).waitFor();
+  await dialog().getByRole("button", { name: "Delete" }).click();
+  await page.getByText("2 records deleted").waitFor();
+  expect(await namesOf("shop")).toEqual(names.filter((_, index) => index !== 3 && index !== 4));
+  await page.getByText(/items? selected/).waitFor({ state: "hidden" });
+});
+
+test("nothing that cannot be seen has the focus while no record is selected", async () => {
+  await view.show("shop/brands");
+  await row("Fernhill").waitFor();
+  const hidden: string[] = [];
+  await search().focus();
+  for (let i = 0; i < 40; i++) {
+    await page.keyboard.press("Tab");
+    const stop = await page.evaluate<string>(`(() => {
+      const element = document.activeElement;
+      const { height } = (element.closest(".MuiToolbar-root") ?? element).getBoundingClientRect();
+      return element !== document.body && height < 1 ? element.outerHTML.slice(0, 200) : "";
+    })()`);
+    if (stop) hidden.push(stop);
+  }
+  expect(hidden).toEqual([]);
+});
