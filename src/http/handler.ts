@@ -141,7 +141,9 @@ export class HttpHandler implements Handler {
 
 const explanations: Record<Incident, string> = {
   "idle connection ended": "the limit of --connections was reached, and a new one came",
-  "connection turned away": "the limit of --connections was reached, and none was idle",
+  "slow connection ended": "the limit of --connections was reached, and this one waited for its client, the slowest",
+  "waiting request ended": "the limit of --connections was reached, and this one waited longest for a change",
+  "connection turned away": "the limit of --connections was reached, and no connection could make room",
   "connection cut off": "the connections exceeded their memory limit, and this one had waited longest for its client",
   "TLS handshake failed": "no request was read",
 };

@@ -1,9 +1,11 @@
 // One client's connection: its turns among the others, how long it waits for its client, and how it ends.
 
 import type { Socket } from "bun";
+import { ClientPace } from "./client-pace.ts";
 import { bodyOf, deadlineOf, isEnding, isWithHandler } from "./connection-state.ts";
 import { type ConnectionMemory, MemoryShare } from "./memory.ts";
-import { type Queue, QueueEntry } from "./queue.ts";
+import type { Places } from "./places.ts";
+import { QueueEntry } from "./queue.ts";
 import type { Handler } from "./request.ts";
 import { RequestError } from "./request-error.ts";
 import { RequestLoop } from "./request-loop.ts";
@@ -14,8 +16,7 @@ export interface ConnectionContext {
   readonly handler: Handler;
   readonly turns: Turns;
   readonly memory: ConnectionMemory;
-  /** Connections that wait for their client, the longest idle first. Half a header section does not make one busy: it costs its client nothing. */
-  readonly idle: Queue<Connection>;
+  readonly places: Places;
   /** Bound of a request body. */
   readonly maxBodyBytes: number;
   /** Seconds without progress after which a client times out. */
@@ -26,6 +27,9 @@ export interface ConnectionContext {
   isStopping: boolean;
 }
 
+/** Seconds in which the first request of a new connection may be on its way. */
+const newbornTime = 2;
+
 export class Connection implements Turn {
   readonly #socket: Socket<unknown>;
   readonly #context: ConnectionContext;
@@ -33,6 +37,10 @@ export class Connection implements Turn {
   readonly #idle = new QueueEntry<Connection>(this);
   readonly #share: MemoryShare;
   readonly #requests: RequestLoop;
+  readonly #pace = new ClientPace();
+  /** When it was opened, in seconds of the listener's clock. */
+  readonly #openedAt: number;
+  #hasHadRequest = false;
   /** When the client last sent or read something, in seconds of the listener's clock. */
   #activeAt: number;
   /** Whether it ends with its next turn. Many may be overdue at once, and the system takes time to free what it keeps of each. */
@@ -43,8 +51,9 @@ export class Connection implements Turn {
     this.#context = context;
     this.#share = new MemoryShare(context.memory, () => this.end());
     this.#requests = new RequestLoop(socket, context, this.#share, this);
+    this.#openedAt = context.now;
     this.#activeAt = context.now;
-    context.idle.add(this.#idle);
+    context.places.idle.add(this.#idle);
   }
 
   /** Whether a request is under way or a response not yet sent. */
@@ -56,6 +65,21 @@ export class Connection implements Turn {
   get isDone(): boolean {
     const { state, output } = this.#requests;
     return output.isEmpty && isEnding(state);
+  }
+
+  /** Whether it has just been opened, and its first request may be on its way. */
+  get isNewborn(): boolean {
+    return !this.#hasHadRequest && this.#context.now - this.#openedAt <= newbornTime;
+  }
+
+  /** Whether the server has waited for its client for some time: the client does not read a response, or does not send a body. */
+  get isSlow(): boolean {
+    return this.#pace.isKnown && this.#waitsForClient;
+  }
+
+  /** Bytes per second that its client has read or sent of late, while the server waited for it. */
+  get rate(): number {
+    return this.#pace.rate;
   }
 
   /** Reads what the client sent: at once up to the end of one request, and more when it is this connection's turn. */
@@ -83,13 +107,14 @@ export class Connection implements Turn {
   /** The connection does not exist any more. */
   closed(): void {
     this.#context.turns.delete(this.#turn);
-    this.#context.idle.delete(this.#idle);
+    this.#context.places.idle.delete(this.#idle);
     this.#requests.close();
   }
 
   /** Ends the connection, in a turn of its own, if the server has waited too long for its client. Called once a second. */
   sweep(): void {
     const isOurTurn = this.#context.turns.has(this.#turn) || isWithHandler(this.#requests.state);
+    if (!isOurTurn && this.#waitsForClient) this.#pace.tick();
     // The system reports that it accepts output again only when much of its buffer is free. A slow reader may need longer than the
     // idle timeout for that, so the output is offered again here.
     this.drain();
@@ -117,13 +142,14 @@ export class Connection implements Turn {
     this.#socket.terminate();
   }
 
-  noteActive(): void {
+  noteActive(bytes = 0): void {
     this.#activeAt = this.#context.now;
+    this.#pace.move(bytes);
     this.#share.noteProgress();
   }
 
   takeTurn(): boolean {
-    if (this.#requests.step()) this.#context.idle.delete(this.#idle);
+    if (this.#requests.step()) this.#beginRequest();
     if (this.#isSweptOut && this.#sweepOut()) return false;
     return this.#settle();
   }
@@ -131,6 +157,18 @@ export class Connection implements Turn {
   /** Waits for a turn, if there is something to do. */
   goOn(): void {
     if (this.#settle()) this.#context.turns.add(this.#turn);
+  }
+
+  #beginRequest(): void {
+    this.#hasHadRequest = true;
+    this.#context.places.idle.delete(this.#idle);
+  }
+
+  /** Whether nothing goes on until the client reads more of a response, or sends more of a body. Only then may it make room for another. */
+  get #waitsForClient(): boolean {
+    const { state, input, output } = this.#requests;
+    if (state.kind === "handling") return state.body?.isWaitedFor === true && !input.bytes;
+    return !output.isEmpty;
   }
 
   /** Ends the connection, unless its client has done its part since the sweep. Returns whether it did. */
@@ -145,7 +183,7 @@ export class Connection implements Turn {
   get #isOverdue(): boolean {
     const { now, idleTimeout } = this.#context;
     const { state, output } = this.#requests;
-    if (now - this.#activeAt > idleTimeout) return true;
+    if (now - this.#activeAt > idleTimeout || this.#pace.isTooSlow) return true;
     return output.isEmpty && now > deadlineOf(state, idleTimeout);
   }
 
@@ -176,8 +214,12 @@ export class Connection implements Turn {
     // What is missing of the body will not come (RFC 9112 section 8).
     if (client.isEnded) bodyOf(state)?.abort();
     if (state.kind === "handling" || !output.isEmpty) return;
-    this.#context.idle.add(this.#idle);
-    if (client.isEnded || state.kind === "sendingLast") this.#linger();
+    this.#pace.reset();
+    const { places } = this.#context;
+    places.idle.add(this.#idle);
+    const isLast = state.kind === "sendingLast";
+    if (places.areTooMany && (isLast || state.kind === "idle")) this.end();
+    else if (client.isEnded || isLast) this.#linger();
   }
 
   /** Closes the server's side, and then waits for the client to close its own (RFC 9112 section 9.6). */

@@ -1,7 +1,7 @@
 import type { SocketHandler, TCPSocketListener } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
-import { Queue } from "./queue.ts";
+import { Places } from "./places.ts";
 import type { Handler } from "./request.ts";
 import { boundReceived, boundUnsent } from "./system-buffers.ts";
 import { Turns } from "./turns.ts";
@@ -28,7 +28,7 @@ export interface ListenOptions {
   readonly receiveBuffer?: number;
   /** Bytes that the system accepts for a connection and cannot send yet, on Linux. Undefined for as many as it likes, up to 4 MiB. */
   readonly unsent?: number;
-  /** The most connections at once. At this limit, a new one replaces the one that has been idle longest. If none is idle, it is closed. */
+  /** The most connections at once. At this limit, a new one takes the place of another if one can make room (places.ts). Otherwise it is closed. */
   readonly connections: number;
   /** The most bytes of memory for all connections together. Above it, connections end, beginning with the one without progress for longest. */
   readonly memory: number;
@@ -60,9 +60,9 @@ export interface Listener {
  */
 export function listen(options: ListenOptions, handler: Handler): Listener {
   const { host, tls } = options;
-  const connections = new Set<Connection>();
   const context = createContext(options, handler);
-  const socketHandler = toSocketHandler(connections, options.connections, context);
+  const { connections } = context.places;
+  const socketHandler = toSocketHandler(context);
   let socket = openSocket(options, socketHandler);
   const { port } = socket;
   const timer = setInterval(() => {
@@ -117,12 +117,15 @@ async function closeSocket(socket: TCPSocketListener<Connection>): Promise<void>
   socket.stop();
 }
 
-function createContext({ memory, maxBodyBytes, idleTimeout }: ListenOptions, handler: Handler): ConnectionContext {
+function createContext(
+  { connections, memory, maxBodyBytes, idleTimeout }: ListenOptions,
+  handler: Handler,
+): ConnectionContext {
   return {
     handler,
     turns: new Turns(),
     memory: new ConnectionMemory(memory, () => handler.note("connection cut off")),
-    idle: new Queue(),
+    places: new Places(connections, handler),
     maxBodyBytes,
     idleTimeout,
     now: 0,
@@ -130,17 +133,14 @@ function createContext({ memory, maxBodyBytes, idleTimeout }: ListenOptions, han
   };
 }
 
-/** Adds each new connection to `connections`, up to `limit`, and passes its events on. */
-function toSocketHandler(
-  connections: Set<Connection>,
-  limit: number,
-  context: ConnectionContext,
-): SocketHandler<Connection> {
+/** Gives each new connection a place, and passes its events on. */
+function toSocketHandler(context: ConnectionContext): SocketHandler<Connection> {
+  const { places } = context;
   return {
     open(socket) {
-      if (connections.size >= limit) makeRoom(context);
+      const hasPlace = places.makeRoom(context.now);
       socket.data = new Connection(socket, context);
-      if (connections.size < limit) connections.add(socket.data);
+      if (hasPlace) places.add(socket.data);
       else socket.data.end();
     },
     // With this handler, `open` comes before the TLS handshake, so that a client that stalls in the handshake times out.
@@ -153,18 +153,11 @@ function toSocketHandler(
     drain: (socket) => socket.data.drain(),
     end: (socket) => socket.data.clientEnd(),
     close(socket) {
-      connections.delete(socket.data);
+      places.delete(socket.data);
       socket.data.closed();
     },
     error: (socket, error) => socket.data.fail(error),
   };
-}
-
-/** Ends the connection that has been idle longest, if one is idle. */
-function makeRoom({ handler, idle }: ConnectionContext): void {
-  const { first } = idle;
-  first?.member.end();
-  handler.note(first ? "idle connection ended" : "connection turned away");
 }
 
 /** Milliseconds in which requests that have just been sent arrive. They get a response, with `Connection: close`. */

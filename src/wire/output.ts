@@ -63,8 +63,8 @@ export class Output {
     }
   }
 
-  /** Sends as much of what waits as the system accepts, at most 2 MiB. Returns whether it accepted anything. */
-  flush(): boolean {
+  /** Sends as much of what waits as the system accepts, at most 2 MiB. Returns the number of bytes. */
+  flush(): number {
     let left = maxStep;
     let done = 0;
     for (const bytes of this.#waiting) {
@@ -77,7 +77,7 @@ export class Output {
       done++;
     }
     for (const bytes of this.#waiting.splice(0, done)) this.#share.release(bytes);
-    return left < maxStep;
+    return maxStep - left;
   }
 
   /** Drops everything, now and from now on. */

@@ -17,6 +17,11 @@ export class QueueEntry<T> {
 export class Queue<T> {
   #first: QueueEntry<T> | undefined;
   #last: QueueEntry<T> | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
 
   get first(): QueueEntry<T> | undefined {
     return this.#first;
@@ -33,6 +38,7 @@ export class Queue<T> {
   /** Adds a member at the end, unless it is in the queue. */
   add(entry: QueueEntry<T>): void {
     if (this.has(entry)) return;
+    this.#size++;
     entry.before = this.#last;
     if (this.#last) this.#last.after = entry;
     else this.#first = entry;
@@ -42,6 +48,7 @@ export class Queue<T> {
   /** Deletes a member, if it is in the queue. */
   delete(entry: QueueEntry<T>): void {
     if (!this.has(entry)) return;
+    this.#size--;
     const { before, after } = entry;
     if (before) before.after = after;
     else this.#first = after;

@@ -75,6 +75,11 @@ export class RequestBody {
     return !this.isComplete && !this.hasNoEnd;
   }
 
+  /** Whether the handler waits for the client to send more of it. */
+  get isWaitedFor(): boolean {
+    return this.#waiting !== undefined && !this.isComplete && this.#error === undefined;
+  }
+
   /** The same as `read`, for a part of the bytes from `start` on, so that reading many small chunks takes several steps. */
   readStep(bytes: Buffer, start: number): number {
     return this.read(bytes, start, Math.min(bytes.length, start + maxStep));

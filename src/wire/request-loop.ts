@@ -27,8 +27,8 @@ import { type ResponseFraming, toResponseFraming, type WireResponse } from "./re
 
 /** What the loop needs of its connection. */
 interface Owner {
-  /** The client sent or read something, or has been sent something to read. */
-  noteActive(): void;
+  /** The client sent or read this many bytes, or has been sent something to read. */
+  noteActive(bytes?: number): void;
   /** A response has come later, so `step` may have something to do. */
   goOn(): void;
   fail(error: unknown): void;
@@ -71,7 +71,7 @@ export class RequestLoop {
   /** Adds `bytes` to the input, unless the connection is ending. Returns whether it did. */
   receive(bytes: Buffer): boolean {
     // A client that is sent a response shows that it is there by reading it, not by sending more.
-    if (this.output.isEmpty) this.#owner.noteActive();
+    if (this.output.isEmpty) this.#owner.noteActive(bytes.length);
     if (isEnding(this.#state)) return false;
     this.input.add(bytes);
     if (this.#state.kind === "idle") this.#awaitRequest();
@@ -170,8 +170,9 @@ export class RequestLoop {
     const state = this.#state;
     if (state.kind !== "handling") return;
     this.client.onEnd(undefined);
+    const { isStopping, places } = this.#context;
     const hasNoNext = (this.client.isEnded && !this.input.bytes) || state.body?.hasNoEnd === true;
-    const framing = toResponseFraming(state.header, this.#context.isStopping || hasNoNext);
+    const framing = toResponseFraming(state.header, isStopping || places.areTooMany || hasNoNext);
     this.#send(response, framing);
     state.body?.discard();
     if (framing.connection === "close") this.endAfterOutput();
@@ -185,7 +186,8 @@ export class RequestLoop {
   }
 
   #flush(): void {
-    if (this.output.flush()) this.#owner.noteActive();
+    const bytes = this.output.flush();
+    if (bytes > 0) this.#owner.noteActive(bytes);
     if (this.#state.kind === "responding") this.#endRequest(this.#state);
   }
 

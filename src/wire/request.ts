@@ -32,11 +32,13 @@ export interface WireRequest {
 }
 
 /**
- * At the limit of connections, the longest idle one was ended for a new one, or the new one was turned away. Above the limit of memory,
+ * At the limit of connections, one was ended for a new one (places.ts), or the new one was turned away. Above the limit of memory,
  * a connection was cut off. A TLS handshake failed; this does not include clients that just close the connection, as health checks do.
  */
 export type Incident =
   | "idle connection ended"
+  | "slow connection ended"
+  | "waiting request ended"
   | "connection turned away"
   | "connection cut off"
   | "TLS handshake failed";
@@ -49,6 +51,13 @@ export interface Handler {
    * @param address the client's
    */
   respondUnreadable(error: unknown, address: string): WireResponse;
+  /**
+   * Called at the limit of connections, when a new one comes and no other can make room: none is idle, and no client is slow. If a request waits
+   * for something that may take long, such as a change of its site, ends its waiting and returns true. Its response must then come without
+   * further waiting; it need not come within the call. It ends its connection, and the new one is accepted meanwhile. Without this method, no
+   * request makes room. A new connection may come at any moment, so this must take as long with many waiting requests as with few.
+   */
+  makeRoom?(): boolean;
   /** Called for each incident. Clients can cause any number of them. */
   note(incident: Incident, reason?: string): void;
 }

@@ -98,20 +98,44 @@ describe("a client times out", () => {
     client.socket.destroy();
   });
 
-  test("that sends its body byte by byte without end, but only after 30 timeouts", async () => {
+  test.each([
+    ["of less than 256 bytes per second, after a minute", 250, 60],
+    ["of more than that, but only after 30 timeouts", 300, 30 * idleTimeout],
+  ])("that sends a body without end %s", async (_, rate, end) => {
     const client = await openClient(listener.port);
-    client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 99999"]));
+    client.send(toRequest("POST / HTTP/1.1", ["Content-Length: 999999"]));
     const trickle = async (seconds: number) => {
       for (let second = 0; second < seconds; second++) {
-        client.send("a");
+        client.send("a".repeat(rate));
         await pass(1);
       }
     };
-    await trickle(10 * idleTimeout);
+    await trickle(end - 2);
     expect(isOpen(client)).toBe(true);
-    await trickle(21 * idleTimeout);
+    await trickle(5);
     expect(isOpen(client)).toBe(false);
+    expect(client.received).toMatch(/^HTTP.*timeout$/s);
     client.socket.destroy();
+  });
+
+  test("that reads less than 256 bytes per second of a response in a minute, however long it may be idle", async () => {
+    const patient = startListener(() => ({ status: 200, headers: [], body: Buffer.alloc(64 * 2 ** 20) }), {
+      idleTimeout: 200,
+    });
+    const client = await openClient(patient.port);
+    client.socket.pause();
+    client.send(toRequest("GET / HTTP/1.1"));
+    await pass(59);
+    client.send("G");
+    await arrive();
+    expect(isOpen(client)).toBe(true);
+    // The system may still have accepted some in the first minute.
+    await pass(65);
+    client.send("G");
+    await arrive();
+    expect(isOpen(client)).toBe(false);
+    jest.useRealTimers();
+    await patient.stop(0);
   });
 
   test("that does not read its response, although it sends more", async () => {

@@ -1,0 +1,212 @@
+// Who makes room for a new connection at the limit, and who does not. The test controls the listener's clock.
+
+import { afterEach, beforeEach, describe, expect, jest, test } from "bun:test";
+import type { Listener } from "../../src/wire/listen.ts";
+import type { Incident, WireRequest } from "../../src/wire/request.ts";
+import type { WireResponse } from "../../src/wire/response.ts";
+import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";
+import { echo, startListener, text } from "../support/wire-listener.ts";
+
+const limit = 6;
+/** More than the buffers of the system on both sides, and what any of the tests reads. */
+const large = Buffer.alloc(64 * 2 ** 20, "l");
+let listener: Listener;
+/** Has no limit, for exchanges that show that time has passed. */
+let other: Listener;
+let incidents: Incident[];
+let held: (() => void)[];
+/** Requests that make room, the first one first. */
+let waiting: (() => void)[];
+let clients: WireClient[];
+
+function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
+  if (request.target === "/large") return { status: 200, headers: [], body: large };
+  if (request.target === "/read-and-held") return echo(request).then((response) => hold(held, response));
+  if (request.target === "/held") return hold(held, text("held"));
+  if (request.target === "/waiting") return hold(waiting, text("waited"));
+  return echo(request);
+}
+
+function hold(queue: (() => void)[], response: WireResponse): Promise<WireResponse> {
+  return new Promise<void>((resolve) => queue.push(resolve)).then(() => response);
+}
+
+function makeRoom(): boolean {
+  const next = waiting.shift();
+  // Some turns of the event loop later, as a server that ends many.
+  if (next) setImmediate(() => setImmediate(next));
+  return next !== undefined;
+}
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  [incidents, held, waiting, clients] = [[], [], [], []];
+  other = startListener(echo);
+  const note = (incident: Incident) => void incidents.push(incident);
+  listener = startListener(respond, { connections: limit, idleTimeout: 60 }, { note, makeRoom });
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  for (const { socket } of clients) socket.destroy();
+  await Promise.all([listener.stop(0), other.stop(0)]);
+});
+
+/** Waits until everything that was sent has arrived, and then advances the clock by `seconds`. */
+async function pass(seconds: number): Promise<void> {
+  await arrive();
+  for (let second = 0; second < seconds; second++) {
+    jest.advanceTimersByTime(1000);
+    await arrive();
+  }
+}
+
+async function arrive(): Promise<void> {
+  const client = await openClient(other.port);
+  for (let count = 1; count <= 2; count++) {
+    client.send(toRequest("GET / HTTP/1.1"));
+    await client.responses(count);
+  }
+  client.socket.destroy();
+}
+
+/** Opens `count` connections that send `bytes`, one after the other. Those that request what is large do not read. */
+async function openAll(count: number, bytes = ""): Promise<WireClient[]> {
+  const opened: WireClient[] = [];
+  for (let index = 0; index < count; index++) {
+    const client = await openClient(listener.port);
+    if (bytes === get("/large")) client.socket.pause();
+    if (bytes !== "") client.send(bytes);
+    opened.push(client);
+    await arrive();
+  }
+  clients.push(...opened);
+  return opened;
+}
+
+/** Whether a new client is served. Its connection stays open. */
+async function isServed(): Promise<boolean> {
+  const [client] = await openAll(1, get("/new"));
+  return (client as WireClient).responses(1).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Lets the client read about `bytes` more, and then waits a second. */
+async function read({ socket }: WireClient, bytes: number): Promise<void> {
+  let left = bytes;
+  const count = (part: Buffer) => {
+    left -= part.length;
+    if (left <= 0) socket.pause();
+  };
+  socket.on("data", count);
+  socket.resume();
+  await pass(1);
+  socket.off("data", count);
+  socket.pause();
+}
+
+/** Which of the clients still have their connections. */
+async function areOpen(some: readonly WireClient[]): Promise<boolean[]> {
+  await arrive();
+  // A client that does not read notices the end only when it sends.
+  for (const client of some) client.send("x");
+  await arrive();
+  return some.map(({ socket }) => !socket.readableEnded && !socket.destroyed);
+}
+
+const get = (target: string) => toRequest(`GET ${target} HTTP/1.1`);
+const halfBody = toRequest("POST / HTTP/1.1", ["Content-Length: 99"], "half of a body");
+const busy = get("/held");
+
+describe("a new connection takes the place of", () => {
+  test.each<[string, string]>([
+    ["does not read its response", get("/large")],
+    ["does not send all of its body", halfBody],
+    ["does not send its body in chunks", toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nhalf")],
+    ["was asked for its body", toRequest("POST / HTTP/1.1", ["Content-Length: 99", "Expect: 100-continue"])],
+  ])("a client that %s, after two seconds", async (_, bytes) => {
+    await openAll(limit, bytes);
+    expect(await isServed()).toBe(false);
+    expect(incidents).toEqual(["connection turned away"]);
+    await pass(4);
+    for (let count = 0; count < 3; count++) expect(await isServed()).toBe(true);
+    expect(incidents.slice(1, 2)).toEqual(["slow connection ended"]);
+    expect(listener.usage().connections).toBe(limit);
+  });
+
+  test("the slowest reader, though it has read a lot before", async () => {
+    const [first, later] = (await openAll(2, get("/large"))) as [WireClient, WireClient];
+    const others = await openAll(limit - 2, busy);
+    await read(first, 9_000_000);
+    for (let second = 0; second < 25; second++) await read(later, 200_000);
+    expect(await isServed()).toBe(true);
+    expect(incidents).toEqual(["slow connection ended"]);
+    for (const letGo of held) letGo();
+    expect(await areOpen([first, later, ...others])).toEqual([false, true, true, true, true, true]);
+  });
+
+  test("the client that sends its body slowest", async () => {
+    const body = toRequest("POST / HTTP/1.1", ["Content-Length: 500000"], "a body");
+    const all = await openAll(limit, body);
+    for (let second = 0; second < 5; second++) {
+      all.forEach((client, index) => {
+        client.send("x".repeat(index === 3 ? 10 : 1000));
+      });
+      await pass(1);
+    }
+    expect(await isServed()).toBe(true);
+    expect(await areOpen(all)).toEqual([true, true, true, false, true, true]);
+  });
+
+  test("a request that waits, if no client is slow; its response ends its connection", async () => {
+    const [first, second] = await openAll(2, get("/waiting"));
+    await openAll(limit - 2, busy);
+    await pass(4);
+    const [late] = (await openAll(1)) as [WireClient];
+    expect(incidents).toEqual(["waiting request ended"]);
+    const [response] = await (first as WireClient).responses(1);
+    expect([response?.body, response?.headers.connection]).toEqual(["waited", "close"]);
+    expect(listener.usage().connections).toBe(limit);
+    late.send(get("/late"));
+    expect((await late.responses(1))[0]?.body).toBe("GET /late ");
+    expect(waiting.length).toBe(1);
+    expect(await areOpen([second as WireClient])).toEqual([true]);
+  });
+
+  test("an idle one, and no other", async () => {
+    const slow = await openAll(limit - 1, get("/large"));
+    const [idle] = (await openAll(1, get("/used"))) as [WireClient];
+    await idle.responses(1);
+    await pass(4);
+    expect(await isServed()).toBe(true);
+    expect(incidents).toEqual(["idle connection ended"]);
+    expect(await areOpen([idle, ...slow])).toEqual([false, true, true, true, true, true]);
+  });
+});
+
+describe("at the limit of connections", () => {
+  test("neither a request that is being worked on makes room, nor one that has just been opened", async () => {
+    const working = await openAll(2, toRequest("POST /read-and-held HTTP/1.1", ["Content-Length: 4"], "body"));
+    const dropping = await openAll(1, toRequest("GET /held HTTP/1.1", ["Content-Length: 4"], "bo"));
+    const slow = await openAll(limit - 4, get("/large"));
+    await pass(4);
+    const [newborn] = await openAll(1);
+    // Each of these is busy when the next one comes.
+    for (let count = 0; count < slow.length; count++) await openAll(1, busy);
+    expect(incidents).toEqual(slow.map(() => "slow connection ended"));
+    expect(await isServed()).toBe(false);
+    expect(incidents.at(-1)).toBe("connection turned away");
+    for (const letGo of held) letGo();
+    expect(await areOpen([newborn as WireClient, ...working, ...dropping])).toEqual([true, true, true, true]);
+    expect((await (working[0] as WireClient).responses(1))[0]?.body).toBe("POST /read-and-held body");
+  });
+
+  test("a client that opens many connections does not end the responses of others", async () => {
+    const slow = await openAll(limit / 2, get("/large"));
+    await pass(4);
+    await openAll(4 * limit);
+    expect(new Set(incidents)).toEqual(new Set(["idle connection ended"]));
+    expect(await areOpen(slow)).toEqual(slow.map(() => true));
+  });
+});
