@@ -44,10 +44,13 @@ for (const kind of engines) {
     test("the tables of an older program get the columns, and what it wrote stays", async () => {
       await openNew();
       await engine.commit([createIntent({ at: 7 }), createIntent({ at: 8 })]);
+      await engine.putWebhook(webhookState({ cursor: "a", resumes: 3, since: "b", goneAt: 4 }), [webhookSecret()]);
       await engine.close();
       await removeAddedColumns(kind, url);
       const [one, two] = await Promise.all([open(), open()]);
       expect(await siteIn(one)).toMatchObject({ revision: 2, last_at: 8, floor: null, live: null });
+      expect(await one.webhookStates()).toEqual([webhookState({ cursor: "a" })]);
+      await one.removeWebhook(webhookState());
       expect(await one.check()).toEqual([]);
       await two.commit([createIntent()]);
       expect((await loadSite(two, 1)).rows).toHaveLength(3);
@@ -115,14 +118,19 @@ for (const kind of engines) {
     test("a backup of an older program is restored, and one of this program keeps the columns", async () => {
       await openNew();
       await engine.commit([createIntent()]);
+      const state = webhookState({ resumes: 3, since: "b" });
+      await engine.putWebhook(state, [webhookSecret()]);
       const rows = await Array.fromAsync(engine.dump());
       const [old, made] = [join(folder, `old-${kind.name}`), join(folder, `made-${kind.name}`)];
       await backUp({ ...engine, dump: () => rows.map(asBefore) }, old, 0);
       await backUp(engine, made, 0);
       await restore(engine, old, join(folder, "kept"), 0);
       expect(await siteIn(engine)).toMatchObject({ live: null });
+      expect(await engine.webhookStates()).toEqual([webhookState()]);
       await restore(engine, made, join(folder, "kept"), 0);
       expect(await siteIn(engine)).toMatchObject({ live_revision: 1 });
+      expect(await engine.webhookStates()).toEqual([state]);
+      await engine.removeWebhook(state);
       expect(await engine.check()).toEqual([]);
     });
 
@@ -151,6 +159,8 @@ async function removeAddedColumns(kind: EngineKind, url: string): Promise<void> 
   for (const column of ["floor", "last_at", "live", "live_revision"])
     await kind.select(url, `alter table sites drop column ${column}`);
   for (const column of ["run", "before"]) await kind.select(url, `alter table journal drop column ${column}`);
+  for (const column of ["resumes", "since", "gone_at"])
+    await kind.select(url, `alter table webhook_state drop column ${column}`);
 }
 
 /** Makes the brand with the ID and revision 3, as an older program does. */

@@ -44,7 +44,8 @@ for (const kind of engineKinds) {
     };
 
     test("a state comes back as it was stored, alone and among all", async () => {
-      const state = await put({ first: 3, last: 9, failingSince: 5, isGone: 1, holder: "h", leaseUntil: 2 ** 41 });
+      const page = { first: 3, last: 9, since: "a", isGone: 1, goneAt: 8 } as const;
+      const state = await put({ ...page, failingSince: 5, resumes: 2, holder: "h", leaseUntil: 2 ** 41 });
       const second = await put({ site: 3, cursor: "b" });
       expect(await other.webhookStates([state])).toEqual([state]);
       expect(await other.webhookStates([state, second, { site: 1, webhook: state.webhook }])).toEqual([second, state]);
@@ -84,12 +85,13 @@ for (const kind of engineKinds) {
       expect(won).toHaveLength(1);
     });
 
-    test("a change needs the cursor, the rewinds and the lease that are expected", async () => {
-      const state = await put({ cursor: "a", rewinds: 2 });
-      const expected = { cursor: "a", rewinds: 2 };
+    test("a change needs the cursor, the rewinds, the resumes and the lease that are expected", async () => {
+      const state = await put({ cursor: "a", rewinds: 2, resumes: 3 });
+      const expected = { cursor: "a", rewinds: 2, resumes: 3 };
       const moves: [string, Parameters<Engine["updateWebhook"]>[1], boolean][] = [
         ["another cursor", { ...expected, cursor: "b" }, false],
         ["another rewind", { ...expected, rewinds: 1 }, false],
+        ["another resume", { ...expected, resumes: 2 }, false],
         ["a lease that it does not have", { ...expected, holder: "one" }, false],
         ["no lease asked for", expected, true],
       ];

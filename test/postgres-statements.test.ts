@@ -138,7 +138,7 @@ async function useWebhooks(engine: Engine, site: number): Promise<void> {
   const state = webhookState({ site });
   await engine.putWebhook(state, [webhookSecret()]);
   await engine.claimWebhook(state, "one", 1000);
-  await engine.updateWebhook(state, { cursor: state.cursor, rewinds: 0 }, { nextAt: 1 });
+  await engine.updateWebhook(state, { cursor: state.cursor, rewinds: 0, resumes: 0 }, { nextAt: 1 });
   await engine.addWebhookSecret(state, "whsec_", 2, 3);
   await engine.addWebhookAttempt(state, { at: 1, status: 200, milliseconds: 1, fault: null });
   await engine.webhookStates();

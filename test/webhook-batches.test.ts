@@ -18,8 +18,12 @@ describe.each(engines)("many writes of webhooks at once on $name", (kind) => {
     const results = await Promise.allSettled(
       keys.map((key, i) =>
         i === 70
-          ? engine.updateWebhook(key, { cursor: "0.0", rewinds: 0 }, { nextAt: 0.5 })
-          : engine.updateWebhook(key, { cursor: i % 2 === 0 ? "0.0" : "another", rewinds: 0 }, { nextAt: i }),
+          ? engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0.5 })
+          : engine.updateWebhook(
+              key,
+              { cursor: i % 2 === 0 ? "0.0" : "another", rewinds: 0, resumes: 0 },
+              { nextAt: i },
+            ),
       ),
     );
     const expected = keys.map((_, i) => (i === 70 ? "rejected" : i % 2 === 0));

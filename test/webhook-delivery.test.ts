@@ -7,6 +7,7 @@ import type { Intent } from "../src/model/intent.ts";
 import { systemSite } from "../src/model/system-site.ts";
 import type { WebhookState } from "../src/model/webhooks.ts";
 import { addSite, type SiteRecord, setSite } from "../src/operator/sites.ts";
+import { resumeWebhook } from "../src/operator/webhooks.ts";
 import { webhook as webhookResource } from "../src/resources/webhook.ts";
 import { start } from "../src/start.ts";
 import { waitFor } from "./support/command.ts";
@@ -175,11 +176,32 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(Math.abs(Date.now() - Date.parse(record.Paused))).toBeLessThan(60_000);
       await create("b");
       receiver.respond(200);
-      await server.engine.updateWebhook(key, { cursor: "0.0", rewinds: 0 }, { nextAt: 0 });
+      await server.engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { nextAt: 0 });
       await Bun.sleep(2500);
       expect(receiver.events).toHaveLength(1);
       await changeRecord(server, webhook, { Paused: "", Reason: "" });
       expect(namesIn(await receiver.received(3)).slice(1)).toEqual(["a", "b"]);
+    },
+  );
+
+  testScene(
+    "that is resumed during an attempt is neither paused nor delayed by that attempt",
+    async ({ receiver, add, create, stateOf }) => {
+      const key = await add();
+      const [resumed, repeated] = [Promise.withResolvers<void>(), Promise.withResolvers<WebhookState>()];
+      receiver.respond((response) => void resumed.promise.then(() => response.writeHead(410).end()));
+      await create("a");
+      await receiver.received(1);
+      receiver.respond(async (response) => {
+        repeated.resolve(await stateOf(key));
+        response.writeHead(200).end();
+      });
+      const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+      await resumeWebhook(server.engine, key.webhook, policy, Date.now());
+      resumed.resolve();
+      expect(await repeated.promise).toMatchObject({ resumes: 1, failures: 0, failingSince: null, nextAt: 0 });
+      const [first, again] = receiver.events;
+      expect([idOf(again), again?.body]).toEqual([idOf(first), first?.body]);
     },
   );
 
@@ -234,7 +256,11 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const [first] = await receiver.received(1);
       await untilState(key, ({ first, cursor }) => first === 0 && cursor !== "0.0");
       const { cursor } = await stateOf(key);
-      await server.engine.updateWebhook(key, { cursor, rewinds: 0 }, { cursor: "0.0", rewinds: 1, first: 0, last: 0 });
+      await server.engine.updateWebhook(
+        key,
+        { cursor, rewinds: 0, resumes: 0 },
+        { cursor: "0.0", rewinds: 1, first: 0, last: 0 },
+      );
       const [, again] = await receiver.received(2);
       expect([idOf(again), dataOf(again)]).toEqual([`${idOf(first)}_1`, dataOf(first)]);
     },

@@ -34,6 +34,12 @@ export interface WebhookState extends WebhookKey {
   readonly holder: string | null;
   /** When the holder's lease ends, on the clock of the database. */
   readonly leaseUntil: number;
+  /** How often an operator resumed it. */
+  readonly resumes: number;
+  /** The cursor after the event that was delivered last; null before the first, and where an older program delivered it. */
+  readonly since: string | null;
+  /** When it was found that changes are gone, while `isGone` is 1; otherwise null, and where an older program found it. */
+  readonly goneAt: number | null;
 }
 
 /** Values of a state to change; others stay. */
@@ -45,6 +51,7 @@ export interface ExpectedWebhook {
   readonly holder?: string;
   readonly cursor: string;
   readonly rewinds: number;
+  readonly resumes: number;
 }
 
 export interface WebhookSecret {

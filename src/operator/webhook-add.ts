@@ -89,6 +89,6 @@ export function newWebhookState(
   key: WebhookKey,
   values: Pick<WebhookState, "home" | "cursor" | "epoch"> & Partial<WebhookState>,
 ): WebhookState {
-  const none = { first: 0, last: 0, rewinds: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0 } as const;
-  return { ...none, holder: null, leaseUntil: 0, ...values, ...key };
+  const none = { first: 0, last: 0, failures: 0, failingSince: null, nextAt: 0, isGone: 0, goneAt: null } as const;
+  return { ...none, rewinds: 0, resumes: 0, since: null, holder: null, leaseUntil: 0, ...values, ...key };
 }

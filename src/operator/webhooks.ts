@@ -49,7 +49,13 @@ export async function resumeWebhook(
   const { URL: url } = requireComplete(await findWebhook(engine, id));
   await checkWebhookUrl(url, policy);
   const home = await engine.databaseIdentity();
-  await changeState(engine, id, () => ({ home, failures: 0, failingSince: null, nextAt: 0 }));
+  await changeState(engine, id, ({ resumes }) => ({
+    home,
+    failures: 0,
+    failingSince: null,
+    nextAt: 0,
+    resumes: resumes + 1,
+  }));
   await changeRecord(engine, id, now, () => ({ Paused: "", Reason: "" }));
   return findWebhook(engine, id);
 }
@@ -125,7 +131,8 @@ async function changeRecord(
 async function changeState(engine: Engine, id: number, change: (state: WebhookState) => WebhookChanges): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { state } = requireComplete(await findWebhook(engine, id));
-    if (await engine.updateWebhook(state, { cursor: state.cursor, rewinds: state.rewinds }, change(state))) return;
+    const { cursor, rewinds, resumes } = state;
+    if (await engine.updateWebhook(state, { cursor, rewinds, resumes }, change(state))) return;
   }
   throw new Refusal("conflict", `webhook ${id} moves all the time; try again`);
 }

@@ -23,6 +23,7 @@ const lastAdded = {
   "002-added-columns.sql": { table: "sites", column: "live_revision" },
   "003-webhooks.sql": { table: "webhook_attempts", column: "fault" },
   "004-credentials.sql": { table: "credentials", column: "expires_at" },
+  "005-webhook-columns.sql": { table: "webhook_state", column: "gone_at" },
 } as const satisfies Record<string, LastAdded>;
 
 /** @param sqls the text of each file, as an engine has it */

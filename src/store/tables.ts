@@ -94,6 +94,9 @@ export const tables = {
       is_gone: "integer",
       holder: "text",
       lease_until: "integer",
+      resumes: "added integer",
+      since: "added text",
+      gone_at: "added integer",
     },
   },
   webhook_secrets: {

@@ -29,6 +29,9 @@ const stateColumns = {
   isGone: "is_gone",
   holder: "holder",
   leaseUntil: "lease_until",
+  resumes: "resumes",
+  since: "since",
+  goneAt: "gone_at",
 } as const satisfies Record<keyof WebhookState, string>;
 
 const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
@@ -41,7 +44,11 @@ export function toStateRow(state: WebhookState): Row {
 }
 
 export function fromStateRow(row: Row): WebhookState {
-  return Object.fromEntries(stateEntries.map(([name, column]) => [name, row[column]])) as unknown as WebhookState;
+  const state = Object.fromEntries(
+    stateEntries.map(([name, column]) => [name, row[column]]),
+  ) as unknown as WebhookState;
+  // The row of an older program has none.
+  return { ...state, resumes: state.resumes ?? 0 };
 }
 
 export function toKeyRow({ site, webhook }: WebhookKey): { site_id: number; webhook_id: number } {
@@ -81,12 +88,13 @@ export function claimed(
 /** The state after the changes. @returns undefined if it is not as expected. @param now on the clock of the database */
 export function updated(
   state: WebhookState,
-  { holder, cursor, rewinds }: ExpectedWebhook,
+  { holder, cursor, rewinds, resumes }: ExpectedWebhook,
   changes: WebhookChanges,
   now: number,
 ): WebhookState | undefined {
   const isHeld = holder === undefined || (state.holder === holder && state.leaseUntil > now);
-  return isHeld && state.cursor === cursor && state.rewinds === rewinds ? { ...state, ...changes } : undefined;
+  const isSame = state.cursor === cursor && state.rewinds === rewinds && state.resumes === resumes;
+  return isHeld && isSame ? { ...state, ...changes } : undefined;
 }
 
 /** The secrets after a new one. @param secrets the latest first */

@@ -2,8 +2,9 @@
 
 import { nextTurn } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
+import { versionOf } from "../model/intent.ts";
 import { systemSite } from "../model/system-site.ts";
-import type { WebhookAttempt, WebhookSecret, WebhookStore } from "../model/webhooks.ts";
+import type { WebhookAttempt, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Clock } from "./clock.ts";
 import { afterFailure, afterSuccess } from "./decide.ts";
@@ -115,18 +116,40 @@ async function store(
   const { clock, random, onPause } = dependencies;
   const { changes, pauseReason } = afterFailure(lease.state, received, { now: clock.now(), random: random() });
   const result = await releaseHeld(held, "later", changes);
-  if (result === "later" && pauseReason !== undefined) {
-    await pause(webhook, pauseReason, dependencies);
-    onPause(webhook, pauseReason);
-  }
+  const isPaused = result === "later" && pauseReason !== undefined;
+  if (isPaused && (await pause(webhook, pauseReason, lease.state, dependencies))) onPause(webhook, pauseReason);
   return result;
 }
 
-/** Pauses a webhook by a change of its record, as an operator does. */
-async function pause({ webhook: id }: ActiveWebhook, reason: string, { engine, clock }: AttemptDependencies) {
+/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether it is paused. */
+async function pause(
+  webhook: ActiveWebhook,
+  reason: string,
+  before: WebhookState,
+  { engine, clock }: AttemptDependencies,
+): Promise<boolean> {
   const at = clock.now();
-  const text = JSON.stringify({ Paused: new Date(at).toISOString(), Reason: reason });
-  await engine.commit([{ site: systemSite, resource: webhookResource.name, operation: "update", id, text, actor, at }]);
+  const paused = await putPause(engine, webhook, { Paused: new Date(at).toISOString(), Reason: reason }, at);
+  const [state] = await engine.webhookStates([webhook]);
+  if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
+  // Whoever resumes it changes its state first, and then its record. What changed the record after this pause stays.
+  const version = versionOf(paused.epoch, paused.revision);
+  await putPause(engine, webhook, { Paused: "", Reason: "" }, at, version);
+  return false;
+}
+
+/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version that the record must have */
+async function putPause(
+  engine: RunnerEngine,
+  { webhook: id }: ActiveWebhook,
+  values: { readonly Paused: string; readonly Reason: string },
+  at: number,
+  version?: string,
+) {
+  const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
+  const ifVersion = version === undefined ? undefined : [version];
+  const [outcome] = await engine.commit([{ ...change, text: JSON.stringify(values), actor, at, ifVersion }]);
+  return outcome;
 }
 
 /** Stores an attempt. It is lost if that fails, since nothing depends on it. */

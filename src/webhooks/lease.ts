@@ -25,7 +25,7 @@ export async function takeLease(key: WebhookKey, options: LeaseOptions): Promise
   return state && new WebhookLease(state, takenAt, options);
 }
 
-/** The right of this process to deliver a webhook, and the state of the webhook, which no other process changes meanwhile but to rewind it. */
+/** The right of this process to deliver a webhook, and the state of the webhook, which no other process changes meanwhile but to rewind or resume it. */
 export class WebhookLease {
   #state: WebhookState;
   #takenAt: number;
@@ -58,11 +58,11 @@ export class WebhookLease {
     return true;
   }
 
-  /** Changes the state, if this process has the lease and the webhook was not rewound. Returns whether it did. */
+  /** Changes the state, if this process has the lease and the webhook was neither rewound nor resumed. Returns whether it did. */
   async update(changes: WebhookChanges): Promise<boolean> {
     const { store, holder } = this.#options;
-    const { cursor, rewinds } = this.#state;
-    const isDone = await store.updateWebhook(this.#state, { holder, cursor, rewinds }, changes);
+    const { cursor, rewinds, resumes } = this.#state;
+    const isDone = await store.updateWebhook(this.#state, { holder, cursor, rewinds, resumes }, changes);
     if (isDone) this.#state = { ...this.#state, ...changes };
     return isDone;
   }
@@ -86,7 +86,7 @@ export interface HeldLease {
   lease?: WebhookLease | undefined;
 }
 
-/** Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound meanwhile. */
+/** Releases the lease, if there is one, with `changes` of the state. Returns `result`, or `more` if the webhook was rewound or resumed meanwhile. */
 export async function releaseHeld(held: HeldLease, result: TurnResult, changes?: WebhookChanges): Promise<TurnResult> {
   const { lease } = held;
   held.lease = undefined;

@@ -1,3 +1,5 @@
+;
+
 alter table credentials rename to storefront_replaced_<run>_credentials;
 
 alter table idempotency rename to storefront_replaced_<run>_idempotency;
@@ -43,6 +45,10 @@ alter table storefront_unused_<run>_webhook_state rename to webhook_state;
 alter table webhook_attempts rename to storefront_replaced_<run>_webhook_attempts;
 
 alter table webhook_secrets rename to storefront_replaced_<run>_webhook_secrets;
+
+alter table webhook_state add column gone_at bigint;
+
+alter table webhook_state add column since text;
 
 alter table webhook_state rename to storefront_replaced_<run>_webhook_state;
 
@@ -150,9 +156,9 @@ declare pages no scroll cursor for select site_id, webhook_id, created_at, secre
 
 declare pages no scroll cursor for select site_id, webhook_id, created_at, secret, until from webhook_secrets where site_id = <number> order by site_id, webhook_id, created_at;
 
-declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
+declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from webhook_state order by site_id, webhook_id;
 
-declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> order by site_id, webhook_id;
+declare pages no scroll cursor for select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from webhook_state where site_id = <number> order by site_id, webhook_id;
 
 delete from idempotency where (site_id, key_id, name, at) in (select site_id, key_id, name, at from idempotency where site_id = <number> and at <= <number> order by at limit <number>) returning <number>;
 
@@ -230,7 +236,13 @@ insert into webhook_attempts (site_id, webhook_id, number, at, status, milliseco
 
 insert into webhook_secrets (site_id, webhook_id, created_at, secret, until) select site_id, webhook_id, created_at, secret, until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, created_at bigint, secret text, until bigint);
 
-insert into webhook_state (site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until) select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, home text, cursor text, epoch text, first_revision bigint, last_revision bigint, rewinds bigint, failures bigint, failing_since bigint, next_at bigint, is_gone bigint, holder text, lease_until bigint) on conflict (site_id, webhook_id) do update set home = excluded.home, cursor = excluded.cursor, epoch = excluded.epoch, first_revision = excluded.first_revision, last_revision = excluded.last_revision, rewinds = excluded.rewinds, failures = excluded.failures, failing_since = excluded.failing_since, next_at = excluded.next_at, is_gone = excluded.is_gone, holder = excluded.holder, lease_until = excluded.lease_until;
+insert into webhook_state (site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at) select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint, home text, cursor text, epoch text, first_revision bigint, last_revision bigint, rewinds bigint, failures bigint, failing_since bigint, next_at bigint, is_gone bigint, holder text, lease_until bigint, resumes bigint, since text, gone_at bigint) on conflict (site_id, webhook_id) do update set home = excluded.home, cursor = excluded.cursor, epoch = excluded.epoch, first_revision = excluded.first_revision, last_revision = excluded.last_revision, rewinds = excluded.rewinds, failures = excluded.failures, failing_since = excluded.failing_since, next_at = excluded.next_at, is_gone = excluded.is_gone, holder = excluded.holder, lease_until = excluded.lease_until, resumes = excluded.resumes, since = excluded.since, gone_at = excluded.gone_at;
+
+null for never.;
+
+null where an older program delivered it, or none was.;
+
+null where an older program found it. alter table webhook_state add column resumes bigint;
 
 rollback;
 
@@ -252,7 +264,7 @@ select found.* from json_to_recordset($1::json) as given (site_id bigint, key_id
 
 select found.* from json_to_recordset($1::json) as given (site_id bigint, resource text, id bigint) cross join lateral (select site_id, resource, id, revision, body from records where records.site_id = given.site_id and records.resource = given.resource and records.id between given.id and given.id order by records.id limit <number>) as found;
 
-select found.* from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) cross join lateral (select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where webhook_state.site_id = given.site_id and webhook_state.webhook_id between given.webhook_id and given.webhook_id order by webhook_state.webhook_id limit <number>) as found order by site_id, webhook_id;
+select found.* from json_to_recordset($1::json) as given (site_id bigint, webhook_id bigint) cross join lateral (select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from webhook_state where webhook_state.site_id = given.site_id and webhook_state.webhook_id between given.webhook_id and given.webhook_id order by webhook_state.webhook_id limit <number>) as found order by site_id, webhook_id;
 
 select id from storefront_schema where id = <number> for update;
 
@@ -284,9 +296,9 @@ select secret, created_at, until from webhook_secrets where site_id = <number> a
 
 select site_id, resource, id, revision, null as body from records where site_id = <number> and resource = 'key' and id in (<number>) union all select site_id, resource, id, revision, null as body from records where site_id = <number> and resource = 'site' and id in (<number>);
 
-select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state order by site_id, webhook_id;
+select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from webhook_state order by site_id, webhook_id;
 
-select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until from webhook_state where site_id = <number> and webhook_id = <number> for update;
+select site_id, webhook_id, home, cursor, epoch, first_revision, last_revision, rewinds, failures, failing_since, next_at, is_gone, holder, lease_until, resumes, since, gone_at from webhook_state where site_id = <number> and webhook_id = <number> for update;
 
 select sites.revision, sites.epoch, live, live_revision, found.id, resource, record_revision, body from sites left join lateral ( select id, resource, revision as record_revision, body from records where site_id = sites.id and resource = $2 and body is not null order by id limit $3 offset $4 ) as found on true where sites.id = $1 order by found.id;
 
@@ -298,7 +310,7 @@ select version from storefront_schema where id = <number>;
 
 select version from storefront_schema where id = <number> for share;
 
-select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "<number>-credentials.sql" from storefront_schema where id = <number>;
+select version, views, exists ( select <number> from pg_attribute where attrelid = to_regclass('sites') and attname = 'live_revision' ) as "<number>-added-columns.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_attempts') and attname = 'fault' ) as "<number>-webhooks.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('credentials') and attname = 'expires_at' ) as "<number>-credentials.sql", exists ( select <number> from pg_attribute where attrelid = to_regclass('webhook_state') and attname = 'gone_at' ) as "<number>-webhook-columns.sql" from storefront_schema where id = <number>;
 
 set local enable_seqscan = off;
 

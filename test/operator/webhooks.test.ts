@@ -160,7 +160,7 @@ describe.each(engines)("webhooks on $name", (kind) => {
   test("pausing keeps the reason of before; resuming forgets failures and delivers at once", async () => {
     const { webhook } = await add();
     const values = { failures: 3, failingSince: now, nextAt: now + 99 };
-    await engine.updateWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0 }, values);
+    await engine.updateWebhook(webhookKeyOf(webhook), { cursor: "0.0", rewinds: 0, resumes: 0 }, values);
     expect(await findWebhook(engine, 1)).toMatchObject({ status: "failing", detail: "since 2026-01-31T12:00:00.000Z" });
     const paused = { Paused: "2026-01-31T12:00:00.001Z", Reason: "an operator paused it", status: "paused" };
     expect(await pauseWebhook(engine, 1, now + 1)).toMatchObject(paused);
@@ -186,11 +186,13 @@ describe.each(engines)("webhooks on $name", (kind) => {
     const cursor = webhook.state?.cursor as string;
     await engine.claimWebhook(key, "runner", 60_000);
     const values = { first: 1, last: 3, isGone: 1, failures: 2, failingSince: 1, nextAt: now * 2 } as const;
-    await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0 }, values);
+    await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, values);
     expect(await rewindWebhook(engine, 1, { at: now + 5 })).toMatchObject({ lag: 2, status: "active" });
     const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };
     expect(await stateOf(1)).toMatchObject({ rewinds: 1, ...none, holder: "runner" });
-    expect(await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0 }, { cursor: "x" })).toBe(false);
+    expect(await engine.updateWebhook(key, { holder: "runner", cursor, rewinds: 0, resumes: 0 }, { cursor: "x" })).toBe(
+      false,
+    );
     await Promise.all([0, 1, 2].map(() => rewindWebhook(engine, 1, { cursor: "0.0" })));
     expect(await stateOf(1)).toMatchObject({ rewinds: 4, cursor: "0.0" });
     expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");

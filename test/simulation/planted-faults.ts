@@ -21,7 +21,9 @@ async function force(
   changes: WebhookChanges,
 ): Promise<boolean> {
   const [state] = await engine.webhookStates([key]);
-  return state ? engine.updateWebhook(key, { cursor: state.cursor, rewinds: state.rewinds }, changes) : false;
+  if (!state) return false;
+  const { cursor, rewinds, resumes } = state;
+  return engine.updateWebhook(key, { cursor, rewinds, resumes }, changes);
 }
 
 export const plantedFaults: Readonly<Record<string, PlantedFault>> = {

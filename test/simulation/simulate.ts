@@ -331,8 +331,8 @@ class World {
     for (;;) {
       const [state] = await this.#engine.webhookStates([key]);
       if (!state) return;
-      if (await this.#engine.updateWebhook(key, { cursor: state.cursor, rewinds: state.rewinds }, change(state)))
-        return;
+      const { cursor, rewinds, resumes } = state;
+      if (await this.#engine.updateWebhook(key, { cursor, rewinds, resumes }, change(state))) return;
     }
   }
 

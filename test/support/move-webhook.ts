@@ -12,7 +12,11 @@ for (;;) {
   const cursor = state?.cursor ?? "";
   const next = Number(cursor) + 1;
   if (next > Number(last)) break;
-  const isMoved = await engine.updateWebhook({ site: 1, webhook: 1 }, { cursor, rewinds: 0 }, { cursor: `${next}` });
+  const isMoved = await engine.updateWebhook(
+    { site: 1, webhook: 1 },
+    { cursor, rewinds: 0, resumes: 0 },
+    { cursor: `${next}` },
+  );
   if (isMoved) made.push(next);
 }
 console.log(JSON.stringify(made));

@@ -17,6 +17,9 @@ export function webhookState(values: Partial<WebhookState> = {}): WebhookState {
     isGone: 0,
     holder: null,
     leaseUntil: 0,
+    resumes: 0,
+    since: null,
+    goneAt: null,
     ...values,
   };
 }

@@ -6,6 +6,7 @@ import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
+import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
 import { codeOf, unavailable } from "./errors.ts";
 import { type Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
@@ -21,6 +22,7 @@ const knownAdditions = additionsOf({
   "002-added-columns.sql": addedColumns,
   "003-webhooks.sql": webhooks,
   "004-credentials.sql": credentials,
+  "005-webhook-columns.sql": webhookColumns,
 });
 
 /** The row of `storefront_schema`. */

@@ -8,6 +8,7 @@ import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
+import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
 import { diskFault } from "./full-disk.ts";
 
 /** Migrations that raise the version: older programs then refuse the database. */
@@ -18,6 +19,7 @@ const knownAdditions = additionsOf({
   "002-added-columns.sql": addedColumns,
   "003-webhooks.sql": webhooks,
   "004-credentials.sql": credentials,
+  "005-webhook-columns.sql": webhookColumns,
 });
 
 /** Bytes to which the log (`-wal`) is truncated after a checkpoint. It grows with the largest transaction. */
