@@ -1,0 +1,189 @@
+// How a process delivers webhooks, by a clock that the tests set: when it looks at all of them, how long its leases last, and what becomes of
+// a pause while an operator resumes the webhook.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
+import { systemSite } from "../src/model/system-site.ts";
+import { addSite } from "../src/operator/sites.ts";
+import { findWebhook } from "../src/operator/webhook-list.ts";
+import { resumeWebhook } from "../src/operator/webhooks.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import type { Clock } from "../src/webhooks/clock.ts";
+import { takeLease, type WebhookLease } from "../src/webhooks/lease.ts";
+import { WebhookRecords } from "../src/webhooks/records.ts";
+import { WebhookRunner } from "../src/webhooks/runner.ts";
+import type { Received } from "../src/webhooks/send.ts";
+import { waitFor } from "./support/command.ts";
+import { putTestWebhook } from "./support/test-webhook.ts";
+
+/** The one clock of the database and of the process, and what waits for it. */
+class TestClock implements Clock {
+  at = Date.UTC(2030, 0, 1);
+  /** Milliseconds of the timers that were set and not cancelled, by their callbacks. */
+  readonly timers = new Map<() => void, number>();
+
+  now = () => this.at;
+  elapsed = () => this.at;
+  after = (milliseconds: number, callback: () => void) => {
+    this.timers.set(callback, milliseconds);
+    return () => void this.timers.delete(callback);
+  };
+
+  /** Lets the only timer end. */
+  end(): void {
+    const [[callback, milliseconds] = [() => {}, 0]] = this.timers;
+    this.timers.clear();
+    this.at += milliseconds;
+    callback();
+  }
+}
+
+let folder: string;
+let engine: Engine;
+let clock: TestClock;
+let sites = 0;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "storefront-runner-"));
+  engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources, { clock: () => clock.at });
+});
+afterAll(async () => {
+  await engine.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A webhook of a new site, which has one brand. */
+async function addWebhook() {
+  clock = new TestClock();
+  const { ID: site } = await addSite(engine, `shop${++sites}`, {}, clock.at);
+  const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: clock.at } as const;
+  await engine.commit([{ ...brand, text: '{"Name":"A"}' }]);
+  return putTestWebhook(engine, site, "https://erp.example/");
+}
+
+interface RunnerOptions {
+  readonly engine?: Engine;
+  readonly onRefresh?: () => void | Promise<void>;
+  readonly received?: Received;
+  readonly onPause?: () => void;
+}
+
+function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...options }: RunnerOptions): WebhookRunner {
+  const records = new WebhookRecords(allResources);
+  const snapshots = new Snapshots(engine, allResources, 1_000_000);
+  snapshots.follow(records);
+  return new WebhookRunner({
+    engine: options.engine ?? engine,
+    records,
+    watchSite: () => () => {},
+    async refresh() {
+      await onRefresh();
+      if (received) await snapshots.fresh(systemSite);
+    },
+    resources: new Map(allResources.map((resource) => [resource.name, resource])),
+    send: async () => received as Received,
+    holder: "test",
+    clock,
+    random: () => 0.5,
+    onAttempt: () => {},
+    onPause,
+    log: { warn: () => {} },
+  });
+}
+
+describe("the looks at all webhooks", () => {
+  test.each([
+    [0, 2000],
+    [99, 2000],
+    [150, 3000],
+    [200, 4000],
+    [5000, 4000],
+  ])("after one that took %d ms, the next is %d ms later", async (took, pause) => {
+    clock = new TestClock();
+    const runner = startRunner({
+      onRefresh() {
+        clock.at += took;
+      },
+    });
+    expect([...clock.timers.values()]).toEqual([0]);
+    clock.end();
+    await waitFor(() => clock.timers.size > 0, "the next look");
+    expect([...clock.timers.values()]).toEqual([pause]);
+    await runner.stop();
+    expect(clock.timers.size).toBe(0);
+  });
+
+  test("end with the runner, also if one is under way then", async () => {
+    clock = new TestClock();
+    const stopped = Promise.withResolvers<void>();
+    const runner: WebhookRunner = startRunner({
+      async onRefresh() {
+        // The runner knows the look only then.
+        await Bun.sleep(0);
+        stopped.resolve(runner.stop());
+      },
+    });
+    clock.end();
+    await stopped.promise;
+    expect(clock.timers.size).toBe(0);
+  });
+});
+
+describe("a lease", () => {
+  /** Until when, on the clock of the database, a request of this lease may last, and when the lease ends there. */
+  const endsOf = ({ left, state }: WebhookLease) => [clock.at + left, state.leaseUntil];
+  /** The engine, with claims that take so long before and after the database carries them out. */
+  const slowEngine = (before: number, after: number): Engine => ({
+    ...engine,
+    async claimWebhook(...args) {
+      clock.at += before;
+      const state = await engine.claimWebhook(...args);
+      clock.at += after;
+      return state;
+    },
+  });
+
+  test.each([
+    [0, 0],
+    [7000, 0],
+    [0, 7000],
+    [3000, 9000],
+  ])("whose claim took %d ms before and %d ms after it was made is not used in its last second", async (before, after) => {
+    const key = await addWebhook();
+    const lease = await takeLease(key, { store: slowEngine(before, after), holder: "one", clock });
+    const [end, until] = endsOf(lease as WebhookLease) as [number, number];
+    expect(end).toBe(until - before - 1000);
+    clock.at += 10_000;
+    expect(await lease?.renew()).toBe(true);
+    const [renewedEnd, renewedUntil] = endsOf(lease as WebhookLease) as [number, number];
+    expect(renewedUntil).toBeGreaterThan(until);
+    expect(renewedEnd).toBe(renewedUntil - before - 1000);
+  });
+});
+
+test("a pause that comes after a resume is taken back", async () => {
+  const key = await addWebhook();
+  const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
+  const resume = () => resumeWebhook(engine, key.webhook, policy, clock.at);
+  let pauses = 0;
+  const racing: Engine = {
+    ...engine,
+    async commit(intents, atomic) {
+      // The failure of the attempt is stored, and the pause is not.
+      if (intents[0]?.actor === "webhook" && pauses++ === 0) await resume();
+      return engine.commit(intents, atomic);
+    },
+  };
+  let reported = 0;
+  const received = { status: 410, retryAfter: undefined, fault: "the receiver responded with 410" };
+  const runner = startRunner({ engine: racing, received, onPause: () => void reported++ });
+  clock.end();
+  await waitFor(() => pauses === 2, "both changes");
+  await runner.stop();
+  expect(await findWebhook(engine, key.webhook)).toMatchObject({ Paused: "", Reason: "", status: "active" });
+  expect(reported).toBe(0);
+});
