@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/intent.ts";
+import type { Intent, Outcome } from "../src/model/intent.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
@@ -102,6 +102,100 @@ for (const kind of engines) {
       const { kind: _, ...told } = unchanged;
       expect(await commit(update("a", "Acme"))).toEqual({ kind: "replayed", ...told });
       expect((await loadSite(engine, site)).rows[0]?.body).toContain("Bolt");
+    });
+
+    describe("a write that found its record by a value", () => {
+      const keys = ["Address", "Town"];
+      const found = (value: string, revision: number) => ({ ifFound: { keys, value, revision } });
+      const values = (Town: string) => ({ values: { Name: "Acme", Address: { Town } } });
+      const outcomesOf = (outcomes: readonly Outcome[]) =>
+        outcomes.map((one) => (one.kind === "refused" ? one.why : `${one.kind} ${one.id}`));
+      const town = (Town: string, revision: number, intent: TestIntent = {}) =>
+        createIntent({ site, ...values(Town), ...found(Town, revision), ...intent });
+
+      test("is refused when another one of its batch has it, and is not when that one has lost it", async () => {
+        newSite();
+        const outcomes = await engine.commit([
+          town("Oslo", 0),
+          town("Oslo", 0),
+          town("Bergen", 0),
+          createIntent({ site, operation: "update", id: 1, ...values("Bodø") }),
+          town("Oslo", 0),
+          town("Bodø", 0, { operation: "update", id: 1 }),
+          town("Bodø", 0, { operation: "update", id: 2 }),
+          createIntent({ site, operation: "delete", id: 2, values: {} }),
+          town("Bergen", 0, { operation: "update", id: 2 }),
+          town("Bergen", 0),
+        ]);
+        expect(outcomesOf(outcomes)).toEqual([
+          "done 1",
+          "found-otherwise",
+          "done 2",
+          "done 1",
+          "done 3",
+          "unchanged 1",
+          "found-otherwise",
+          "done 2",
+          "found-otherwise",
+          "done 4",
+        ]);
+      });
+
+      test("is decided by what others have committed since, of its site and resource", async () => {
+        const other = newSite();
+        await engine.commit([createIntent({ site: other, ...values("Oslo") })]);
+        newSite();
+        await engine.commit([createIntent({ site, ...values("Oslo") }), createIntent({ site, ...values("Bergen") })]);
+        await engine.commit([
+          createIntent({ site, operation: "update", id: 2, ...values("Bodø") }),
+          createIntent({ site, resource: "location", ...values("Narvik") }),
+        ]);
+        const outcomes = await engine.commit([
+          town("Oslo", 2, { operation: "update", id: 1 }),
+          town("Bergen", 2, { operation: "update", id: 2 }),
+          town("Bodø", 2),
+          town("Bodø", 3, { operation: "update", id: 2 }),
+          town("Narvik", 2),
+          town("Oslo", 1, { operation: "update", id: 1, site: other }),
+          town("Bergen", 2),
+        ]);
+        expect(outcomesOf(outcomes)).toEqual([
+          "unchanged 1",
+          "found-otherwise",
+          "found-otherwise",
+          "unchanged 2",
+          "done 3",
+          "unchanged 1",
+          "done 4",
+        ]);
+      });
+
+      test("is refused when changes since were pruned, and replayed as any other", async () => {
+        newSite();
+        const keyed = { idempotency: { keyId: 3, name: "town", digest: "d" } };
+        expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["done 1"]);
+        await engine.commit([createIntent({ site, ...values("Oslo") })]);
+        expect(outcomesOf(await engine.commit([town("Oslo", 0, keyed)]))).toEqual(["replayed 1"]);
+        await engine.prune(site, 1, 10);
+        expect(outcomesOf(await engine.commit([town("Bergen", 0), town("Bergen", 2)]))).toEqual([
+          "found-otherwise",
+          "done 3",
+        ]);
+      });
+
+      test("sees the batches before its own that are committed together with it", async () => {
+        newSite();
+        await engine.commit([createIntent({ site, ...values("Oslo") })]);
+        const kinds: string[] = [];
+        const optional = (intent: Intent): Intent => ({ ...intent, isOptional: true });
+        const batches = [
+          [town("Bergen", 1)],
+          [optional(town("Bergen", 1)), createIntent({ site, operation: "update", id: 1, ...values("Bodø") })],
+          [optional(town("Oslo", 1, { operation: "update", id: 1 })), town("Oslo", 1)],
+        ];
+        await engine.commitTogether(batches, (outcomes) => void kinds.push(...outcomesOf(outcomes)));
+        expect(kinds).toEqual(["done 2", "found-otherwise", "done 1", "found-otherwise", "done 3"]);
+      });
     });
 
     describe("batches that are committed together", () => {

@@ -23,6 +23,8 @@ export interface Intent {
   readonly ifHead?: string | undefined;
   /** The write is refused if the site has another history than the writer read: it was restored or removed. */
   readonly ifEpoch?: string | undefined;
+  /** The write is refused unless the record is still found as the writer found it. */
+  readonly ifFound?: FoundBy | undefined;
   /** Whether an atomic batch is stored without this intent when it is refused; not if the site has another history. */
   readonly isOptional?: boolean | undefined;
   /**
@@ -38,6 +40,19 @@ export interface Intent {
   /** Milliseconds since 1970 (UTC). */
   readonly at: number;
   readonly idempotency?: Idempotency | undefined;
+}
+
+/**
+ * How a writer found the record to write: by a value of a field, which the record of an update has and no other one, or of a create, no record at
+ * all. Changes since then are taken into account when the intent is decided. A refusal because of them says that the writer has to look again.
+ * Revisions of another history mean nothing: `ifSystemEpoch`, `ifEpoch` or `admitted` has to refuse the write after a restore.
+ */
+export interface FoundBy {
+  /** The names that lead to the field, such as `Address` and `Town`. */
+  readonly keys: readonly string[];
+  readonly value: string;
+  /** The revision of the site as of which the writer looked. */
+  readonly revision: number;
 }
 
 /** The check that let a client write. */
@@ -77,13 +92,14 @@ export type Outcome =
 
 export interface Refused {
   readonly kind: "refused";
-  /** `id-used`: by a deleted record; `id-given`: to another record. */
+  /** `id-used`: by a deleted record; `id-given`: to another record; `found-otherwise`: by now, or nobody can say, see `FoundBy`. */
   readonly why:
     | "not-found"
     | "precondition-failed"
     | "idempotency-key-reused"
     | "id-used"
     | "id-given"
+    | "found-otherwise"
     | "key-changed"
     | "other-history";
 }

@@ -81,8 +81,13 @@ export function merge<T extends object>(record: T, changes: Values): T {
 
 /** The text of a field of `record`; `""` if it is missing. */
 export function valueAt(record: StorefrontRecord, leaf: Leaf): string {
-  let value: unknown = record;
-  for (const key of leaf.keys) value = (value as Values | undefined)?.[key];
+  return textAt(record, leaf.keys);
+}
+
+/** The text at the end of these keys; empty where there is none. */
+export function textAt(record: unknown, keys: readonly string[]): string {
+  let value = record;
+  for (const key of keys) value = (value as Values | undefined)?.[key];
   return typeof value === "string" ? value : "";
 }
 

@@ -54,7 +54,9 @@ export function givenId(id: number | undefined): Fault {
 }
 
 /** The fault of a row that the store refused. */
-export function storeFault({ why }: Refused, { id }: Intent): Fault {
+export function storeFault({ why }: Refused, { id, ifFound }: Intent): Fault {
+  if (why === "found-otherwise")
+    return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
   if (why === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
   if (why === "id-given") return givenId(id);
   const deleted = `the record ${id} was deleted`;

@@ -60,16 +60,17 @@ export async function importRecords(
   const { atomic, dryRun, match, signal } = options;
   const [system] = (await engine.heads([systemSite])) as [Head];
   const { head, matcher } = await readMatcher(engine, site, resource, match);
-  const target = dryRun ? await simulatedEngine(engine, site, system.epoch) : engine;
   const spooled = new SpooledRows();
-  const run = new ImportRun({ site, resource, matcher, engine: target, spooled, options }, system.epoch, head.revision);
-  const { summary } = run;
+  const summary = emptySummary();
   try {
-    await run.addAll(rows);
+    const target = dryRun ? await simulatedEngine(engine, site, system.epoch) : engine;
+    const context = { site, resource, matcher, engine: target, spooled, options, summary };
+    await new ImportRun(context, system.epoch, head.revision).addAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
   } finally {
+    matcher.close();
     spooled.close();
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);
@@ -83,11 +84,14 @@ interface ImportContext {
   readonly engine: CommitEngine;
   readonly spooled: SpooledRows;
   readonly options: ImportOptions;
+  readonly summary: ImportSummary;
 }
+
+/** How often rows are matched with records at most, when others change which record has a value before the rows are stored. */
+const maxMatches = 5;
 
 /** The rows of one import, stored batch by batch. */
 class ImportRun {
-  readonly summary = emptySummary();
   readonly #context: ImportContext;
   readonly #pending = new RowBatch();
   /** The values by which the pending rows are matched. */
@@ -105,28 +109,23 @@ class ImportRun {
   }
 
   async addAll(rows: AsyncIterable<NumberedRow>): Promise<void> {
-    const { atomic, signal } = this.#context.options;
+    const { options, summary } = this.#context;
     const pace = createPace();
     for await (const row of rows) {
-      signal?.throwIfAborted();
-      this.summary.rows++;
+      options.signal?.throwIfAborted();
+      summary.rows++;
       // Rows in memory need no turn of the event loop, but signals and the requests of others arrive only between two turns.
       await pace();
-      try {
-        await this.#add(row);
-      } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
-        await this.#reject(row, error.faults);
-      }
-      if (this.#pending.isFull) await (atomic ? this.#spool() : this.#store());
+      await this.#unlessRejected(row, () => this.#add(row));
+      if (this.#pending.isFull) await (options.atomic ? this.#spool() : this.#store());
     }
-    if (!atomic) await this.#store();
-    else if (this.summary.rejected === 0) await this.#storeTogether();
+    if (!options.atomic) await this.#store();
+    else if (summary.rejected === 0) await this.#storeTogether();
   }
 
   /** @throws Refusal `invalid-record` */
   async #add(row: NumberedRow): Promise<void> {
-    const { site, resource, matcher, options } = this.#context;
+    const { site, matcher, options } = this.#context;
     const input = readInput(row.decoded);
     const key = matcher.keyOf(input);
     if (key !== undefined && this.#pendingKeys.has(key)) {
@@ -134,7 +133,7 @@ class ImportRun {
       await this.#store();
     }
     const match = matcher.find(input);
-    const intent = toIntent(resource, match, input, row.decoded.faults);
+    const intent = toIntent(this.#context.resource, match, input, row.decoded.faults);
     const signed = { ...intent, site, actor: operatorActor, at: options.now() };
     this.#pending.add({ row: () => row, input, intent: signed }, row.source);
     if (key !== undefined) this.#pendingKeys.add(withOwnMemory(key));
@@ -142,10 +141,38 @@ class ImportRun {
   }
 
   async #store(): Promise<void> {
-    const batch = this.#pending.take();
+    const { engine, matcher, options } = this.#context;
+    let batch = this.#pending.take();
     this.#pendingKeys = new Set();
     this.#noteStore();
-    if (batch.length > 0) await this.#countOutcomes(batch, await this.#context.engine.commit(this.#intentsOf(batch)));
+    for (let left = maxMatches - 1; batch.length > 0; left--) {
+      const outcomes = await engine.commit(this.#intentsOf(batch));
+      const again = left > 0 ? batch.filter((_, index) => isFoundOtherwise(outcomes[index])) : [];
+      await this.#countOutcomes(batch, outcomes, left > 0);
+      if (!options.dryRun) await matcher.passOver(revisionsOf(outcomes));
+      batch = await this.#matchAll(again);
+    }
+  }
+
+  /** Matches rows again, whose matches others have changed. Those that cannot be matched any more are rejected. */
+  async #matchAll(batch: readonly PendingRow[]): Promise<readonly PendingRow[]> {
+    if (batch.length > 0) await this.#context.matcher.catchUp();
+    const matched: PendingRow[] = [];
+    for (const pending of batch)
+      await this.#unlessRejected(pending.row(), () => void matched.push(this.#matchAgain(pending)));
+    return matched;
+  }
+
+  /** The row with what it does to the record that it matches by now. @throws Refusal `invalid-record` */
+  #matchAgain(pending: PendingRow): PendingRow {
+    const { intent } = pending;
+    if (!intent.ifFound) return pending;
+    const match = this.#context.matcher.findAgain(intent.ifFound);
+    const { kind: operation, id, ifFound } = match;
+    if (operation === intent.operation && id === intent.id) return { ...pending, intent: { ...intent, ifFound } };
+    const { decoded } = pending.row();
+    const changed = toIntent(this.#context.resource, match, readInput(decoded), decoded.faults);
+    return { ...pending, intent: { ...intent, ...changed } };
   }
 
   /** Keeps the pending rows until all rows are known to be valid. Their keys stay. */
@@ -155,20 +182,49 @@ class ImportRun {
 
   async #storeTogether(): Promise<void> {
     this.#spool();
+    const { matcher, options, summary } = this.#context;
+    for (let left = maxMatches - 1; ; left--) {
+      // The rows were matched while the file was read, which may have taken long.
+      if (!options.dryRun) await matcher.catchUp();
+      if (await this.#tryTogether(left > 0)) return;
+      Object.assign(summary, { created: 0, updated: 0, unchanged: 0, revisions: undefined });
+    }
+  }
+
+  /** @returns whether that was all: not if others changed the match of a row, and it may be tried again */
+  async #tryTogether(mayRepeat: boolean): Promise<boolean> {
+    const { engine, spooled, options, summary } = this.#context;
     const sent: (readonly PendingRow[])[] = [];
+    let unmatched: { readonly row: NumberedRow; readonly error: unknown } | undefined;
     const batches = function* (this: ImportRun) {
-      for (const batch of this.#context.spooled.batches()) {
-        this.#context.options.signal?.throwIfAborted();
-        sent.push(batch);
-        yield this.#intentsOf(batch);
+      for (const batch of spooled.batches()) {
+        options.signal?.throwIfAborted();
+        const matched = batch.map((pending) => {
+          try {
+            return this.#matchAgain(pending);
+          } catch (error) {
+            unmatched = { row: pending.row(), error };
+            throw error;
+          }
+        });
+        sent.push(matched);
+        yield this.#intentsOf(matched);
       }
     };
-    await this.#context.engine.commitTogether(batches.call(this), async (outcomes) => {
-      await this.#countOutcomes(sent.shift() ?? [], outcomes);
-      const { rows, created, updated, unchanged } = this.summary;
+    let isOutdated = false;
+    const storing = engine.commitTogether(batches.call(this), async (outcomes) => {
+      isOutdated = mayRepeat && outcomes.some(isFoundOtherwise);
+      await this.#countOutcomes(sent.shift() ?? [], outcomes, mayRepeat);
+      const { rows, created, updated, unchanged } = summary;
       // Before that, a fault leaves nothing.
       if (created + updated + unchanged === rows) this.#noteStore();
     });
+    await storing.catch(async (error) => {
+      if (!unmatched) throw error;
+      const { row, error: reason } = unmatched;
+      await this.#unlessRejected(row, () => Promise.reject(reason));
+    });
+    return !isOutdated;
   }
 
   #noteStore(): void {
@@ -177,24 +233,44 @@ class ImportRun {
   }
 
   #intentsOf(batch: readonly PendingRow[]): readonly Intent[] {
-    return batch.map(({ intent }) => ({ ...intent, ifSystemEpoch: this.#systemEpoch }));
+    // A dry run is about one moment.
+    const none = this.#context.options.dryRun ? { ifFound: undefined } : {};
+    return batch.map(({ intent }) => ({ ...intent, ...none, ifSystemEpoch: this.#systemEpoch }));
   }
 
-  async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[]): Promise<void> {
-    if (!this.#context.options.dryRun) this.summary.revisions = revisionsOf(outcomes, this.summary.revisions);
+  /** @param mayRepeat whether rows that others' changes concern do not count yet */
+  async #countOutcomes(batch: readonly PendingRow[], outcomes: readonly Outcome[], mayRepeat: boolean): Promise<void> {
+    const { matcher, options, summary } = this.#context;
+    if (!options.dryRun) summary.revisions = revisionsOf(outcomes, summary.revisions);
     for (const [index, outcome] of outcomes.entries()) {
       const { row, input, intent } = batch[index] as PendingRow;
+      if (mayRepeat && isFoundOtherwise(outcome)) continue;
       if (outcome.kind === "refused") await this.#reject(row(), [storeFault(outcome, intent)]);
       else {
-        countOutcome(this.summary, intent, outcome);
-        await this.#context.options.onAccepted?.(row(), outcome);
+        countOutcome(summary, intent, outcome);
+        await options.onAccepted?.(row(), outcome);
       }
-      if (outcome.kind === "done" && input) this.#context.matcher.note(input, outcome.id);
+      if (outcome.kind === "done" && input) matcher.note(input, outcome.id);
+    }
+  }
+
+  /** Rejects the row when `work` throws its faults. */
+  async #unlessRejected(row: NumberedRow, work: () => MaybePromise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== "invalid-record") throw error;
+      await this.#reject(row, error.faults);
     }
   }
 
   async #reject(row: NumberedRow, faults: readonly Fault[]): Promise<void> {
-    countRejected(this.summary, row.number, faults, this.#faultTexts, this.#context.options.maxFaults);
-    await this.#context.options.onRejected?.(row, faults);
+    const { options, summary } = this.#context;
+    countRejected(summary, row.number, faults, this.#faultTexts, options.maxFaults);
+    await options.onRejected?.(row, faults);
   }
+}
+
+function isFoundOtherwise(outcome: Outcome | undefined): boolean {
+  return outcome?.kind === "refused" && outcome.why === "found-otherwise";
 }

@@ -1,18 +1,20 @@
 // Matches the rows of an import with records.
 
 import { nearestPath } from "../lib/nearest.ts";
-import { withOwnMemory } from "../lib/own-memory.ts";
-import { createPace } from "../lib/pace.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
+import type { FoundBy } from "../model/intent.ts";
 import { isId, type StorefrontRecord, valueAt } from "../model/record.ts";
 import { findLeaf, type Leaf, type Resource } from "../model/resource.ts";
 import { givenId } from "./import-summary.ts";
+import type { RevisionRange } from "./revisions.ts";
+import { readBodies, SiteValues } from "./site-values.ts";
 
-/** The ID of the record to update or to create; undefined to create one with the next ID. */
-export type Match =
+/** The ID of the record to update or to create; undefined to create one with the next ID. `ifFound`: see `Intent`. */
+export type Match = { readonly ifFound?: FoundBy | undefined } & (
   | { readonly kind: "update"; readonly id: number }
-  | { readonly kind: "create"; readonly id: number | undefined };
+  | { readonly kind: "create"; readonly id: number | undefined }
+);
 
 /** A row as an object whose fields are not validated yet. */
 export type RowInput = Readonly<Record<string, unknown>>;
@@ -20,10 +22,17 @@ export type RowInput = Readonly<Record<string, unknown>>;
 export interface Matcher {
   /** The value of the field by which rows are matched; undefined when they are matched by ID. */
   keyOf(input: RowInput): string | undefined;
-  /** @throws Refusal `invalid-record` when the row cannot be matched, `conflict` when several records match */
+  /** @throws Refusal `invalid-record` when the row cannot be matched, or several records match */
   find(input: RowInput): Match;
   /** Notes that the row is valid, with the ID of its record if it is known, so that later rows can match it. */
   note(input: RowInput, id: number | undefined): void;
+  /** As `find`, for a row that was found before. */
+  findAgain(found: FoundBy): Match;
+  /** Takes into account what one commit has written, whose rows were noted. */
+  passOver(range: RevisionRange | undefined): Promise<void>;
+  /** Takes into account what has changed by now. */
+  catchUp(): Promise<void>;
+  close(): void;
 }
 
 /** The largest ID that a row may create: the IDs of later records count from the largest. */
@@ -40,30 +49,26 @@ export function findMatchField(resource: Resource, field = "ID"): Leaf | undefin
 }
 
 /**
- * Matches rows with the records that a site has at `head`. Only what identifies them is kept in memory.
+ * Matches rows with the records that a site has at `head`.
  * @throws Refusal `bad-request` when there is no such field
  */
 export async function readMatcher(
-  engine: Pick<Engine, "readSite">,
+  engine: Engine,
   site: number,
   resource: Resource,
   field?: string,
 ): Promise<{ readonly head: Head; readonly matcher: Matcher }> {
   const leaf = findMatchField(resource, field);
-  return engine.readSite(site, async ({ head, portions }) => {
-    const ids = new Set<number>();
-    const byValue: IdsByValue = new Map();
-    const pace = createPace();
-    for await (const rows of portions) {
-      await pace();
-      for (const { resource: name, id, body } of rows) {
-        if (name !== resource.name || body === null) continue;
-        if (leaf) addId(byValue, valueAt(JSON.parse(body), leaf), id);
-        else ids.add(id);
-      }
-    }
-    return { head, matcher: leaf ? matchByField(leaf, byValue) : matchById(ids) };
+  if (leaf) {
+    const values = await SiteValues.read(engine, site, resource, leaf);
+    return { head: values.head, matcher: matchByField(leaf, values) };
+  }
+  const ids = new Set<number>();
+  const head = await readBodies(engine, site, resource, () => {
+    ids.clear();
+    return (id) => void ids.add(id);
   });
+  return { head, matcher: matchById(ids) };
 }
 
 function matchById(present: Set<number>): Matcher {
@@ -87,37 +92,45 @@ function matchById(present: Set<number>): Matcher {
       else if (last?.to === id - 1) last.to = id;
       else assigned.push({ from: id, to: id });
     },
+    // An ID finds the same record whatever others change, and the store refuses what they have deleted or created.
+    findAgain() {
+      throw new Error("a row is matched by its ID only once");
+    },
+    async passOver() {},
+    async catchUp() {},
+    close() {},
   };
 }
 
-/** The IDs of the records with a value in a field. */
-type IdsByValue = Map<string, number[]>;
-
-function addId(ids: IdsByValue, value: string, id: number): void {
-  const known = ids.get(value);
-  // A part of a file would keep all the text in memory that was read with it.
-  if (!known) ids.set(withOwnMemory(value), [id]);
-  else if (!known.includes(id)) known.push(id);
-}
-
-function matchByField(leaf: Leaf, ids: IdsByValue): Matcher {
+function matchByField(leaf: Leaf, values: SiteValues): Matcher {
   const keyOf = (input: RowInput) => valueAt(input as StorefrontRecord, leaf);
+  const find = (value: string): Match => {
+    if (value === "") throw fault({ field: leaf.path, detail: "is empty, so no record can be matched by it" });
+    const found = values.find(value, maxNamed + 1);
+    if (found.length > 1) throw fault({ field: leaf.path, detail: severalMatch(values.count(value), found) });
+    const ifFound = { keys: leaf.keys, value, revision: values.head.revision };
+    const [id] = found;
+    return id === undefined ? { kind: "create", id, ifFound } : { kind: "update", id, ifFound };
+  };
   return {
     keyOf,
-    find(input) {
-      const value = keyOf(input);
-      if (value === "") throw fault({ field: leaf.path, detail: "is empty, so no record can be matched by it" });
-      const found = ids.get(value) ?? [];
-      const some = found.slice(0, 5).join(", ") + (found.length > 5 ? ", ..." : "");
-      if (found.length > 1)
-        throw fault({ field: leaf.path, detail: `${found.length} records have this value: ${some}` });
-      const [id] = found;
-      return id === undefined ? { kind: "create", id: undefined } : { kind: "update", id };
-    },
+    find: (input) => find(keyOf(input)),
+    findAgain: (found) => find(found.value),
     note(input, id) {
-      if (id !== undefined) addId(ids, keyOf(input), id);
+      if (id !== undefined) values.set(id, keyOf(input));
     },
+    passOver: (range) => values.passOver(range),
+    catchUp: () => values.catchUp(),
+    close: () => values.close(),
   };
+}
+
+/** Records that a message names. */
+const maxNamed = 5;
+
+function severalMatch(count: number, ids: readonly number[]): string {
+  const some = ids.slice(0, maxNamed).join(", ") + (ids.length > maxNamed ? ", ..." : "");
+  return `${count} records have this value: ${some}`;
 }
 
 function badId(detail: string): Refusal {

@@ -21,5 +21,6 @@ function isObject(input: unknown): input is RowInput {
 export function toIntent(resource: Resource, match: Match, { ID: _, ...fields }: RowInput, faults: readonly Fault[]) {
   const values =
     match.kind === "update" ? readRecord(resource, fields, faults).values : readNewRecord(resource, fields, faults);
-  return { resource: resource.name, operation: match.kind, id: match.id, text: JSON.stringify(values) };
+  const { kind: operation, id, ifFound } = match;
+  return { resource: resource.name, operation, id, text: JSON.stringify(values), ifFound };
 }

@@ -8,6 +8,7 @@ import { headVersion, type Intent, type Outcome, type WriteResult } from "../mod
 import { refuseOutdated } from "./admitted.ts";
 import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
 import { decide } from "./decide.ts";
+import { FoundRecords } from "./found-records.ts";
 import { withChange } from "./record-counts.ts";
 import { hasHistory } from "./site-fill.ts";
 
@@ -43,6 +44,8 @@ export interface Stored {
   readonly responses: Map<string, StoredResponse>;
   /** The epoch of the system site; empty where it has no history. */
   readonly systemEpoch: string;
+  /** What has changed since writers found their records. A transaction of several batches keeps it from one to the next. */
+  readonly found: FoundRecords;
 }
 
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
@@ -57,8 +60,8 @@ export interface Written {
 }
 
 /** The rows of a batch that names no record yet. */
-export function nothingStored(systemEpoch: string): Stored {
-  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch };
+export function nothingStored(systemEpoch: string, found = new FoundRecords()): Stored {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
 }
 
 export function responseKey(site: number, keyId: number, name: string): string {
@@ -132,6 +135,9 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "refused", why: "other-history" };
   const last = site.counters[intent.resource] ?? 0;
   const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
+  if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
+    return { kind: "refused", why: "found-otherwise" };
+  }
   const decision = decide(intent, row, last + 1, site.epoch);
   if (decision.kind === "refused") return decision;
   const operation = journaled(intent, row);
@@ -146,6 +152,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   site.last_at = Math.max(site.last_at, intent.at);
   const change = toChange(intent, operation, decision, row, site);
   written.changes.push(change);
+  stored.found.apply(intent.site, change);
   const { resource, revision } = change;
   const isThere = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;

@@ -39,14 +39,20 @@ export const engines: readonly EngineKind[] = engineKinds.filter(({ isVariant })
 
 /** Opens an engine on an empty database for the tests of the `describe` block that calls this, and passes it to `set`. */
 export function useEngine(kind: EngineKind, set: (engine: Engine) => void): void {
-  let engine: Engine;
+  useTwoEngines(kind, set, 1);
+}
+
+/** The same for a second engine on the same database, as another process has it. */
+export function useTwoEngines(kind: EngineKind, set: (first: Engine, second: Engine) => void, count = 2): void {
+  const opened: Engine[] = [];
   beforeAll(async () => {
     await kind.open();
-    engine = await openEngine(await kind.newDatabase(), allResources);
-    set(engine);
+    const url = await kind.newDatabase();
+    while (opened.length < count) opened.push(await openEngine(url, allResources));
+    set(opened[0] as Engine, opened[1] as Engine);
   });
   afterAll(async () => {
-    await engine.close();
+    for (const engine of opened) await engine.close();
     await kind.close();
   });
 }

@@ -2,6 +2,7 @@
 // change; the second writes what was decided and commits.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { RecordChange } from "../../model/change.ts";
 import type { Intent, Outcome } from "../../model/intent.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { admittingRows } from "../admitted.ts";
@@ -16,7 +17,8 @@ import {
   type Written,
 } from "../batch.ts";
 import { type BatchRow, BatchRows } from "../batch-rows.ts";
-import { isCollision, unavailable } from "./errors.ts";
+import { FoundRecords } from "../found-records.ts";
+import { isCollision } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
 import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { toSiteRow, toStates } from "./site-rows.ts";
@@ -51,8 +53,9 @@ export function commitTogether(
 ): Promise<void> {
   return pool.commit(async (connection, lease) => {
     await connection.script(sql.beginByKeys(timeout));
+    const found = new FoundRecords();
     for (const intents of batches) {
-      const stored = await fetch(connection, intents);
+      const stored = await fetch(connection, intents, found);
       const written = decideBatch(intents, stored, true);
       await onOutcomes(written.outcomes);
       if (isStopped(written.outcomes, intents)) return void (await connection.script("rollback"));
@@ -77,7 +80,7 @@ async function transact(
   intents: readonly Intent[],
   atomic?: boolean,
 ) {
-  const stored = await fetch(connection, intents, `${sql.beginByKeys(timeout)}; `);
+  const stored = await fetch(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
   if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
   else await commitTransaction(connection, lease, "", rowsOf(connection, stored, written));
@@ -85,7 +88,12 @@ async function transact(
 }
 
 /** @param begin the statements that begin the transaction, unless it has begun */
-async function fetch(connection: PostgresConnection, intents: readonly Intent[], begin = ""): Promise<Stored> {
+async function fetch(
+  connection: PostgresConnection,
+  intents: readonly Intent[],
+  found: FoundRecords,
+  begin = "",
+): Promise<Stored> {
   const numbers = [...new Set(intents.map(({ site }) => site))].sort((a, b) => a - b);
   const named = intents.flatMap(({ site, resource, id }) =>
     id === undefined ? [] : [{ site_id: site, resource, id }],
@@ -102,35 +110,57 @@ async function fetch(connection: PostgresConnection, intents: readonly Intent[],
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
   const sites = await toStates(connection, locked[0] ?? []);
-  const missing = numbers.filter((site) => !sites.has(site));
-  for (const [site, state] of await addSites(connection, missing)) sites.set(site, state);
-  const found = new BatchRows();
-  for (const row of [...(locked[2] ?? []), ...rows]) found.add(row as BatchRow);
+  const added = await addSites(
+    connection,
+    numbers.filter((site) => !sites.has(site)),
+  );
+  // Another process has just made one and written to it: what was fetched is outdated, and what is fetched now is as of the lock.
+  if (added.some(([, { revision }]) => revision > 0)) return fetch(connection, intents, found);
+  for (const [site, state] of added) sites.set(site, state);
+  await addEntries(connection, intents, found, sites);
+  const batchRows = new BatchRows();
+  for (const row of [...(locked[2] ?? []), ...rows]) batchRows.add(row as BatchRow);
   return {
     sites,
     systemEpoch: locked[1]?.[0]?.epoch ?? "",
-    rows: found,
-    responses: new Map(
-      responses.map(({ site_id, key_id, name, ...response }) => [
-        responseKey(site_id, key_id, name),
-        response as StoredResponse,
-      ]),
-    ),
+    rows: batchRows,
+    found,
+    responses: toResponses(responses),
   };
+}
+
+function toResponses(rows: readonly ResultRow[]): Map<string, StoredResponse> {
+  return new Map(
+    rows.map(({ site_id, key_id, name, ...response }) => [
+      responseKey(site_id, key_id, name),
+      response as StoredResponse,
+    ]),
+  );
 }
 
 const none: Promise<ResultRow[]> = Promise.resolve([]);
 
-/**
- * Makes the rows of sites that are written to for the first time, and locks them. If another process has just made
- * one and written to it, what this transaction fetched is outdated, and the transaction begins again.
- */
+/** Reads what has changed since writers found their records. Usually nothing has, which the rows of the sites say. */
+async function addEntries(
+  connection: PostgresConnection,
+  intents: readonly Intent[],
+  found: FoundRecords,
+  sites: ReadonlyMap<number, SiteState>,
+): Promise<void> {
+  for (const part of found.toRead(intents)) {
+    const last = (sites.get(part.site) as SiteState).revision;
+    const isChanged = last > part.revision;
+    const [entries = []] = isChanged ? await connection.script(sql.lastChanges(part)) : [];
+    found.add(intents, part, entries as RecordChange[], last);
+  }
+}
+
+/** Makes the rows of sites that are written to for the first time, and locks them. */
 async function addSites(connection: PostgresConnection, missing: readonly number[]): Promise<[number, SiteState][]> {
   if (missing.length === 0) return [];
   const rows = missing.map((id) => toSiteRow(id, newSite()));
   await connection.query(sql.addSites, rows);
   const [locked = []] = await connection.script(sql.lockSites(missing));
-  if (locked.some(({ revision }) => revision > 0)) throw unavailable("a site was just made", { code: "40001" });
   return [...(await toStates(connection, locked))];
 }
 

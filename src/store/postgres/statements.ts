@@ -56,6 +56,11 @@ export const sql = {
     `select revision, at, actor, resource, id, ${operationColumn}, body from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
+  /** Of the changes after a revision the last ones, in reverse order. */
+  lastChanges: ({ site, revision, limit }: Readonly<Record<"site" | "revision" | "limit", number>>) =>
+    `select revision, resource, id, ${operationColumn}, body from journal
+where site_id = ${list([site])} and revision > ${list([revision])} order by revision desc limit ${list([limit])}`,
+
   floor: (site: number) => `select revision, epoch, ${floorColumn} from sites where id = ${list([site])}`,
 
   deleteEntries: (site: number, through: number) =>

@@ -1,6 +1,7 @@
 // The statements of the writer.
 
 import type { Database } from "bun:sqlite";
+import type { RecordChange } from "../../model/change.ts";
 import type { ResponseRow, StoredResponse } from "../batch.ts";
 import type { BatchRow, JournalRow } from "../batch-rows.ts";
 import { putCounts, type StoredTime } from "../journal.ts";
@@ -25,6 +26,9 @@ export function writerStatements(database: Database) {
     site: database.query<StoredSite, [SqliteRow]>(select("sites")),
     epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
     row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(select("records", ["revision", "body"])),
+    changes: database.query<RecordChange, [number, number, number]>(
+      "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
+    ),
     response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
     putSite: run(put("sites")),
     setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),

@@ -16,6 +16,7 @@ import {
   type Written,
 } from "../batch.ts";
 import type { BatchRow } from "../batch-rows.ts";
+import { FoundRecords } from "../found-records.ts";
 import { lastAt } from "../journal.ts";
 import { createLastBackup, putLastBackup } from "../last-backup.ts";
 import { readCounts, writeCounts } from "../record-counts.ts";
@@ -30,6 +31,8 @@ export class Writer {
   readonly #files: readonly KnownFile[];
   readonly #database: Database;
   readonly #sql: WriterStatements;
+  /** Of the transaction of several batches that has begun. */
+  #found = new FoundRecords();
 
   /** Opens the write side of the database at `path`, whose tables exist and which has `files` open. */
   constructor({ path, files, busyTimeout }: WorkerStart) {
@@ -40,18 +43,19 @@ export class Writer {
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    return this.#transact(() => this.#decide(intents, atomic));
+    return this.#transact(() => this.#decide(intents, new FoundRecords(), atomic));
   }
 
   /** Begins a transaction of several batches; nothing but `addBatch` and `endBatches` may follow. */
   beginBatches(): void {
     requireSameFiles(this.#files);
     translated(() => this.#database.run("begin immediate"));
+    this.#found = new FoundRecords();
   }
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
     this.#requireTransaction();
-    return translated(() => this.#decide(intents, true));
+    return translated(() => this.#decide(intents, this.#found, true));
   }
 
   endBatches(isCommitted: boolean): void {
@@ -120,8 +124,8 @@ export class Writer {
     });
   }
 
-  #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    const stored = fetch(this.#sql, intents);
+  #decide(intents: readonly Intent[], found: FoundRecords, atomic?: boolean): readonly Outcome[] {
+    const stored = fetch(this.#sql, intents, found);
     const written = decideBatch(intents, stored, atomic);
     write(this.#sql, stored, written);
     return written.outcomes;
@@ -136,8 +140,8 @@ export class Writer {
   }
 }
 
-function fetch(sql: WriterStatements, intents: readonly Intent[]): Stored {
-  const stored = nothingStored(sql.epoch.get(systemSite)?.epoch ?? "");
+function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): Stored {
+  const stored = nothingStored(sql.epoch.get(systemSite)?.epoch ?? "", found);
   const fetchRow = (key: Pick<BatchRow, "site_id" | "resource" | "id">) => {
     const row = stored.rows.get(key.site_id, key.resource, key.id) ? null : sql.row.get(key);
     if (row) stored.rows.add({ ...key, ...row });
@@ -151,6 +155,11 @@ function fetch(sql: WriterStatements, intents: readonly Intent[]): Stored {
       const response = sql.response.get({ site_id: site, key_id: keyId, name });
       if (response) stored.responses.set(responseKey(site, keyId, name), response);
     }
+  }
+  for (const part of found.toRead(intents)) {
+    const { site, revision, limit } = part;
+    const last = (stored.sites.get(site) as SiteState).revision;
+    found.add(intents, part, last > revision ? sql.changes.all(site, revision, limit) : [], last);
   }
   return stored;
 }

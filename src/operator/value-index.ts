@@ -1,0 +1,63 @@
+import type { Database } from "bun:sqlite";
+import { openScratch } from "../lib/scratch-database.ts";
+import { accessing } from "./file-access.ts";
+
+/** The IDs of records by the value of a field. Takes the same memory for any number of them. */
+export class ValueIndex {
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof statements>;
+
+  /** @throws Refusal `unavailable`, as all methods do, when there is no space for the temporary file */
+  constructor() {
+    this.#database = storing(() => openScratch(tables));
+    this.#statements = statements(this.#database);
+  }
+
+  /** @param value in place of the one before */
+  set(id: number, value: string): void {
+    storing(() => this.#statements.set.run(id, value));
+  }
+
+  delete(id: number): void {
+    storing(() => this.#statements.delete.run(id));
+  }
+
+  clear(): void {
+    storing(() => this.#statements.clear.run());
+  }
+
+  /** The IDs with a value, in order, at most `limit`. */
+  find(value: string, limit: number): number[] {
+    return storing(() => this.#statements.find.all(value, limit).map(({ id }) => id));
+  }
+
+  count(value: string): number {
+    return storing(() => this.#statements.count.get(value)?.count ?? 0);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+const tables = `create table scratch.found (id integer primary key, value text not null) strict;
+create index scratch.by_value on found (value)`;
+
+function statements(database: Database) {
+  return {
+    set: database.query<never, [number, string]>("insert or replace into scratch.found (id, value) values (?, ?)"),
+    delete: database.query<never, [number]>("delete from scratch.found where id = ?"),
+    clear: database.query<never, []>("delete from scratch.found"),
+    find: database.query<{ id: number }, [string, number]>(
+      "select id from scratch.found where value = ? order by id limit ?",
+    ),
+    count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
+  };
+}
+
+function storing<T>(access: () => T): T {
+  return accessing(
+    "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)",
+    access,
+  );
+}

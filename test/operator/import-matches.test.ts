@@ -1,0 +1,250 @@
+// Rows that find their records by a field (--match), while others write: the match holds in the transaction that stores.
+
+import { describe, expect, test } from "bun:test";
+import type { Engine } from "../../src/model/engine.ts";
+import type { Intent, Outcome } from "../../src/model/intent.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
+import { readRows } from "../../src/operator/rows.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { loadSite } from "../../src/store/load-site.ts";
+import { engines, useTwoEngines } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+type Engines = readonly [Engine, Engine];
+
+for (const kind of engines) {
+  describe(`an import by a field on ${kind.name}`, () => {
+    let both: Engines;
+    let site = 100;
+    useTwoEngines(kind, (first, second) => {
+      both = [first, second];
+    });
+
+    /** Imports `lines`, and does `between` when the rows up to `at` have been matched. */
+    async function load(
+      lines: readonly string[],
+      options: Partial<ImportOptions> = {},
+      between?: () => Promise<unknown>,
+      engine = both[0],
+    ) {
+      const bytes = (async function* () {
+        yield Buffer.from("Name,Address.Town\n");
+        for (const line of lines) yield Buffer.from(`${line}\n`);
+        await between?.();
+      })();
+      const rows = readRows(brand, bytes, "csv");
+      return importRecords(engine, site, brand, rows, { now: () => 1, match: "Name", ...options });
+    }
+
+    const write = (intent: Partial<Intent> & { readonly values?: object }, engine = both[1]) =>
+      engine.commit([createIntent({ site, ...intent })]);
+    const add = (Name: string, more: object = {}) => write({ values: { Name, ...more } });
+    const stored = async () =>
+      (await loadSite(both[0], site)).rows
+        .flatMap(({ body }) => (body === null ? [] : [JSON.parse(body)]))
+        .map(({ Name, Address }) => `${Name} ${Address?.Town ?? ""}`.trim())
+        .sort();
+
+    const changes: [string, () => Promise<unknown>, string[], object][] = [
+      [
+        "renamed is not overwritten",
+        () => write({ operation: "update", id: 1, values: { Name: "Renamed" } }),
+        ["New Bergen", "Old Oslo", "Renamed"],
+        { created: 2, updated: 0, rejected: 0 },
+      ],
+      [
+        "deleted comes in as a new one",
+        () => write({ operation: "delete", id: 1, values: {} }),
+        ["New Bergen", "Old Oslo"],
+        { created: 2, updated: 0, rejected: 0 },
+      ],
+      ["created is not doubled", () => add("New"), ["New Bergen", "Old Oslo"], { created: 0, updated: 2, rejected: 0 }],
+      [
+        "created and deleted again changes nothing",
+        async () => {
+          await add("New");
+          await write({ operation: "delete", id: 2, values: {} });
+        },
+        ["New Bergen", "Old Oslo"],
+        { created: 1, updated: 1, rejected: 0 },
+      ],
+      [
+        "changed in another field is updated",
+        () => write({ operation: "update", id: 1, values: { AccountNumber: "A" } }),
+        ["New Bergen", "Old Oslo"],
+        { created: 1, updated: 1, rejected: 0 },
+      ],
+    ];
+    const modes = [false, true].flatMap((atomic) => changes.map((change) => [atomic, ...change] as const));
+    test.each(
+      modes,
+    )("(all or none: %p) a record that a client has meanwhile %s", async (atomic, _, change, expected, counts) => {
+      site++;
+      await add("Old");
+      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject(counts);
+      expect(await stored()).toEqual(expected);
+      expect(await both[0].check()).toEqual([]);
+    });
+
+    test.each([false, true])("refuses a row that matches two records by now (all or none: %p)", async (atomic) => {
+      site++;
+      await add("Old");
+      const { faults, created } = await load(["Old,Oslo", "New,Bergen"], { atomic }, () => add("Old"));
+      expect(faults).toEqual([{ row: 2, field: "Name", detail: "2 records have this value: 1, 2" }]);
+      expect(created).toBe(atomic ? 0 : 1);
+    });
+
+    test.each([false, true])("refuses a row that cannot be a new record by now (all or none: %p)", async (atomic) => {
+      site++;
+      await write({ values: { Name: "Old", AccountNumber: "A1" } });
+      const bytes = (async function* () {
+        yield Buffer.from("AccountNumber,Address.Town\nA1,Oslo\n");
+        await write({ operation: "delete", id: 1, values: {} });
+      })();
+      const options = { now: () => 1, match: "AccountNumber", atomic };
+      const { faults } = await importRecords(both[0], site, brand, readRows(brand, bytes, "csv"), options);
+      expect(faults).toMatchObject([{ row: 2, field: "Name" }]);
+    });
+
+    test.each([false, true])("applies changes that are no longer in the journal (all or none: %p)", async (atomic) => {
+      site++;
+      await add("Old");
+      const change = async () => {
+        await add("New");
+        await write({ operation: "update", id: 1, values: { Name: "Renamed" } });
+        await both[1].prune(site, 2, 100);
+      };
+      expect(await load(["Old,Oslo", "New,Bergen"], { atomic }, change)).toMatchObject({ created: 1, updated: 1 });
+      expect(await stored()).toEqual(["New Bergen", "Old Oslo", "Renamed"]);
+    });
+
+    test("applies more changes than one transaction reads", async () => {
+      site++;
+      await add("Old");
+      const many = Array.from({ length: 10_100 }, (_, n) =>
+        createIntent({ site, values: { Name: n === 50 ? "New" : `Other ${n}` } }),
+      );
+      const summary = await load(["Old,Oslo", "New,Bergen"], {}, () => both[1].commit(many));
+      expect(summary).toMatchObject({ created: 0, updated: 2, rejected: 0 });
+    });
+
+    test.each([false, true])("refuses a row whose match changes again and again (all or none: %p)", async (atomic) => {
+      site++;
+      let attempts = 0;
+      // Before each attempt, another record has the value.
+      const toggle = async () => {
+        attempts++;
+        if (attempts > 1) await write({ operation: "update", id: attempts - 1, values: { Name: "Former" } });
+        await add("Hot");
+      };
+      const busy: Engine = {
+        ...both[0],
+        commit: async (intents) => {
+          await toggle();
+          return both[0].commit(intents);
+        },
+        commitTogether: async (batches, onOutcomes) => {
+          await toggle();
+          return both[0].commitTogether(batches, onOutcomes);
+        },
+      };
+      const { rejected, faults } = await load(["Hot,Oslo"], { atomic }, undefined, busy);
+      const detail = "others change all the time which record has this value";
+      expect([rejected, faults, attempts]).toEqual([1, [{ row: 2, field: "Name", detail }], 5]);
+      expect((await stored()).filter((line) => line.endsWith("Oslo"))).toEqual([]);
+    });
+
+    const pairs = [
+      [false, false],
+      [false, true],
+      [true, true],
+    ] as const;
+    test.each(
+      pairs,
+    )("of one file by two processes at once doubles nothing (all or none: %p, %p)", async (...atomic) => {
+      site++;
+      const lines = Array.from({ length: 700 }, (_, n) => `Brand ${n},Oslo`);
+      const summaries = await Promise.all(
+        both.map((engine, n) => load(lines, { atomic: atomic[n] as boolean }, undefined, engine)),
+      );
+      expect(await stored()).toHaveLength(700);
+      const sum = (of: "created" | "unchanged" | "rejected") => summaries.reduce((all, one) => all + one[of], 0);
+      expect([sum("created"), sum("unchanged"), sum("rejected")]).toEqual([700, 700, 0]);
+    });
+
+    test("of several files, while clients create, rename, change and delete, doubles nothing and undoes no change", async () => {
+      site++;
+      const names = Array.from({ length: 150 }, (_, n) => `Brand ${n}`);
+      const stop = new AbortController();
+      const clients = both.map((engine, n) => useRecords(engine, site, names, n, stop.signal));
+      const file = (n: number) => {
+        // A file of all rows or none has each name once.
+        const rows = n === 3 ? names.length : 900;
+        const lines = Array.from(
+          { length: rows },
+          (_, row) => `${names[((row * 7 + n * 31) % rows) % names.length]},${n}.${row}`,
+        );
+        return load(lines, { atomic: n === 3 }, undefined, both[n % 2]);
+      };
+      do {
+        const summaries = await Promise.all([0, 1, 2, 3].map(file));
+        // A few rows may have met others five times in a row.
+        for (const { rejected } of summaries) expect(rejected).toBeLessThan(90);
+      } while (clients.some(({ changes }) => changes < 20));
+      stop.abort();
+      await Promise.all(clients.map(({ ended }) => ended));
+      await requireHonest(both[0], site);
+      expect(await both[0].check()).toEqual([]);
+    });
+  });
+}
+
+/** A client that finds records by name as well. */
+function useRecords(engine: Engine, site: number, names: readonly string[], seed: number, signal: AbortSignal) {
+  const client = { changes: 0, ended: Promise.resolve() };
+  let random = seed + 1;
+  const next = (below: number) => {
+    random = (random * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((random / 2_147_483_648) * below);
+  };
+  const change = async (round: number) => {
+    const { head, rows } = await loadSite(engine, site);
+    const name = names[next(names.length)] as string;
+    const row = rows.find(({ body }) => body !== null && JSON.parse(body).Name === name);
+    const ifFound = { keys: ["Name"], value: name, revision: head.revision };
+    const common = { site, actor: `client ${seed}` };
+    const intent = !row
+      ? createIntent({ ...common, values: { Name: name, AccountNumber: "" }, ifFound })
+      : [
+          createIntent({ ...common, operation: "delete", id: row.id, values: {} }),
+          createIntent({ ...common, operation: "update", id: row.id, values: { Name: `${seed}.${round}` } }),
+          createIntent({ ...common, operation: "update", id: row.id, values: { AccountNumber: `${seed}.${round}` } }),
+        ][next(3)];
+    const [outcome] = (await engine.commit([intent as Intent])) as [Outcome];
+    if (outcome.kind === "done") client.changes++;
+  };
+  client.ended = (async () => {
+    for (let round = 0; !signal.aborted; round++) await change(round);
+  })();
+  return client;
+}
+
+/** Requires that at no time two records had one name, and that no import changed a field that its file does not have, nor a name. */
+async function requireHonest(engine: Engine, site: number): Promise<void> {
+  const names = new Map<string, number>();
+  for (let from: number | undefined = 0; from !== undefined; ) {
+    const { entries }: Awaited<ReturnType<Engine["journal"]>> = await engine.journal(site, from, 1000);
+    for (const { revision, actor, operation, id, body, before } of entries) {
+      const after = JSON.parse(body);
+      const earlier = before === null ? undefined : JSON.parse(before);
+      const freed = operation === "delete" ? after.Name : earlier?.Name;
+      if (freed !== undefined && names.get(freed) === id) names.delete(freed);
+      if (operation === "delete") continue;
+      expect([revision, names.get(after.Name)]).toEqual([revision, undefined]);
+      names.set(after.Name, id);
+      if (actor === "operator" && earlier)
+        expect([after.Name, after.AccountNumber]).toEqual([earlier.Name, earlier.AccountNumber]);
+    }
+    from = entries.at(-1)?.revision;
+  }
+}
