@@ -12,6 +12,7 @@ import { managedSites, mayManage } from "../operator/operator-sites.ts";
 import { findSite, listSites, type SiteRecord, UnknownSite } from "../operator/sites.ts";
 import type { WireRequest } from "../wire/request.ts";
 import { acceptsCoding } from "./accepted-codings.ts";
+import { ArrivingBodies } from "./arriving-bodies.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
 import { readJsonObject } from "./json-body.ts";
 import { Repeats } from "./repeats.ts";
@@ -59,11 +60,12 @@ export type Action = readonly [
 export function toRoutes(actions: readonly Action[], dependencies: ActionDependencies): Map<string, AdminRoute> {
   const routes = new Map<string, Record<string, AdminRoute[string]>>();
   const repeats = new Repeats(dependencies.now);
+  const bodies = new ArrivingBodies();
   for (const [method, path, run, scope] of actions) {
     const route = routes.get(path) ?? {};
     routes.set(path, route);
     route[method] = async (exchange) => {
-      if (method !== "GET") await requireBody(exchange.request, dependencies);
+      if (method !== "GET") await requireBody(exchange.request, bodies, dependencies);
       const call = await toCall(exchange, dependencies);
       if (scope === "all") requireAllSites(call.session);
       const key = method === "GET" ? null : exchange.request.headers.get("idempotency-key");
@@ -84,9 +86,13 @@ export function requireAllSites({ operator }: Session): void {
 }
 
 /** Waits for the body. It may take its time, so that the operator is checked before it, and again when it is there. */
-async function requireBody(request: WireRequest, dependencies: ActionDependencies): Promise<void> {
-  await sessionOf(request, dependencies);
-  await request.body();
+async function requireBody(
+  request: WireRequest,
+  bodies: ArrivingBodies,
+  dependencies: ActionDependencies,
+): Promise<void> {
+  const { operator } = await sessionOf(request, dependencies);
+  await bodies.await(operator.ID, request);
 }
 
 /** An operator of some sites does not learn from a hint which others there are. */

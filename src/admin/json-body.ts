@@ -3,18 +3,22 @@
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 
-/** The body of a request, a JSON object. @throws Refusal `bad-request` or `unsupported-media-type`, RequestError */
-export async function readJsonObject(request: WireRequest): Promise<object> {
-  const value = await readJson(request);
+/**
+ * The body of a request, a JSON object.
+ * @param maxBytes if less than the listener reads of every body
+ * @throws Refusal `bad-request` or `unsupported-media-type`, RequestError
+ */
+export async function readJsonObject(request: WireRequest, maxBytes?: number): Promise<object> {
+  const value = await readJson(request, maxBytes);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   throw new Refusal("bad-request", "the body must be a JSON object");
 }
 
-async function readJson(request: WireRequest): Promise<unknown> {
+async function readJson(request: WireRequest, maxBytes?: number): Promise<unknown> {
   const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
   // A form of another site cannot send this type without a preflight, which this listener refuses.
   if (type !== "application/json") throw new Refusal("unsupported-media-type", "send the body as application/json");
-  const { view } = await request.body();
+  const { view } = await request.body(maxBytes);
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(view));
   } catch (error) {

@@ -37,8 +37,9 @@ export interface SessionDependencies {
 /** Failed sign-ins of all clients together: a link is too long to be guessed, so this only bounds the work. */
 const failures: Limit = { rate: 0.2, burst: 20 };
 
-/** Milliseconds in which a request to sign in must arrive: who is not signed in must not hold a connection for long. */
-const maxWait = 10_000;
+/** Bytes of a request to sign in, and milliseconds in which it must arrive: who is not signed in must not hold a connection for long. */
+const maxBody = 512;
+const maxWait = 1000;
 
 /** @throws Refusal `request-timeout` */
 async function inTime<T>(body: Promise<T>): Promise<T> {
@@ -65,7 +66,7 @@ export function sessionRoutes(
         // Not 401: a browser would report that as an error of the page.
         GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
         async POST({ request }) {
-          const link = readText(await inTime(readJsonObject(request)), "link");
+          const link = readText(await inTime(readJsonObject(request, maxBody)), "link");
           const { secret, ...session } = await limited(buckets, now(), () => beginSession(engine, link, now()));
           return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
         },

@@ -30,7 +30,7 @@ export function openBody(
 
 export class RequestBody {
   readonly #length: number;
-  readonly #limit: number;
+  #limit: number;
   readonly #share: MemoryShare;
   readonly #buffer = new BodyBuffer();
   /** The memory that `#share` counts. */
@@ -53,7 +53,7 @@ export class RequestBody {
     this.#ask = ask;
     this.#left = length;
     this.#chunks = isChunked ? new ChunkedDecoder() : undefined;
-    if (length > limit) this.#fail(tooLarge(limit));
+    this.#lowerLimit(limit);
   }
 
   get isComplete(): boolean {
@@ -99,9 +99,11 @@ export class RequestBody {
 
   /**
    * The whole body, once it has arrived.
+   * @param limit bytes, if less than that of the listener
    * @throws RequestError `body-too-large` as soon as that is known, `malformed` also when the client closes the connection, `timeout`
    */
-  whole(): MaybePromise<BodyBytes> {
+  whole(limit = this.#limit): MaybePromise<BodyBytes> {
+    if (limit < this.#limit) this.#lowerLimit(limit);
     if (this.#error !== undefined) throw this.#error;
     if (this.isComplete) return this.#buffer.bytes;
     this.#waiting ??= Promise.withResolvers();
@@ -126,6 +128,11 @@ export class RequestBody {
   /** Rejects `whole` with `malformed`, if the body is not complete: no more of it will arrive. */
   abort(): void {
     if (!this.isComplete) this.#fail(new RequestError("malformed", "the body ended before it was complete"));
+  }
+
+  #lowerLimit(limit: number): void {
+    this.#limit = limit;
+    if (Math.max(this.#length, this.#size) > limit) this.#fail(tooLarge(limit));
   }
 
   get #missing(): string {

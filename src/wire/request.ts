@@ -24,9 +24,10 @@ export interface WireRequest {
   onClientEnd(callback: () => void): void;
   /**
    * The body, once all of it has arrived.
+   * @param maxBytes if less than the listener reads of every body
    * @throws RequestError `body-too-large`, `timeout`, or `malformed`, also when the client closes the connection
    */
-  body(): MaybePromise<BodyBytes>;
+  body(maxBytes?: number): MaybePromise<BodyBytes>;
   /** Drops what has arrived of the body and what will arrive, for a request that waits and does not read it. `body` is not called then. */
   dropBody(): void;
 }
@@ -89,8 +90,8 @@ export class IncomingRequest implements WireRequest {
     this.#client.onEnd(callback);
   }
 
-  body(): MaybePromise<BodyBytes> {
-    return this.#body ? this.#body.whole() : emptyBody;
+  body(maxBytes?: number): MaybePromise<BodyBytes> {
+    return this.#body ? this.#body.whole(maxBytes) : emptyBody;
   }
 
   dropBody(): void {
