@@ -87,7 +87,7 @@ describe("a body", () => {
       const socket = half();
       const responded = responseOn(socket);
       await anna.call("GET", "/session");
-      socket.write('"Name":"Later"}');
+      socket.write('"Name":"Other"}');
       response = await responded;
       socket.destroy();
     }
