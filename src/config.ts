@@ -124,6 +124,9 @@ export function readConfig(settings: ConfigSources = {}): Config {
   const key = settings.TLS_KEY;
   if (Boolean(cert) !== Boolean(key)) throw new Refusal("bad-request", "--tls-cert and --tls-key must be set together");
   const rate = number(settings, "RATE", 0, 0, 1_000_000);
+  const burst = number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000);
+  if (rate === 0 && settings.BURST !== undefined)
+    throw new Refusal("bad-request", `${named("BURST")} has no effect without ${named("RATE")}`);
   const logLevel = oneOf(settings, "LOG", "info", levels);
   return {
     database: settings.DATABASE ?? "sqlite:./data/storefront.db",
@@ -135,7 +138,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     trustProxy: flag(settings, "TRUST_PROXY"),
     trustForwardedHost: flag(settings, "TRUST_FORWARDED_HOST"),
     rate,
-    burst: number(settings, "BURST", Math.max(1, rate * 2), 1, 10_000_000),
+    burst,
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,
     idleTimeout: number(settings, "IDLE_TIMEOUT", 10, 1, 255),
     connections: settings.CONNECTIONS === undefined ? undefined : number(settings, "CONNECTIONS", 0, 1, 1_000_000),

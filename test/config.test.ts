@@ -15,6 +15,7 @@ describe("how many requests a key may make at once", () => {
   });
 
   test.each([
+    { RATE: "1", BURST: "10000001" },
     { BURST: "0" },
     { BURST: "10000001" },
     { BURST: "-1" },
@@ -24,5 +25,12 @@ describe("how many requests a key may make at once", () => {
     expect(() => readConfig(settings)).toThrow(
       /--burst \(STOREFRONT_BURST\) must be a whole number from 1 to 10000000/,
     );
+  });
+
+  test("is refused without a rate, because it would have no effect", () => {
+    for (const settings of [{ BURST: "5" }, { RATE: "0", BURST: "5" }])
+      expect(() => readConfig(settings)).toThrow(
+        "--burst (STOREFRONT_BURST) has no effect without --rate (STOREFRONT_RATE)",
+      );
   });
 });

@@ -91,10 +91,10 @@ function toUsageError(error: unknown): unknown {
   return error instanceof Refusal && error.code === "bad-request" ? new UsageError(error.message) : error;
 }
 
-/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. */
-export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): void {
+/** Prints a result to stdout: `value` as JSON with `--json`, otherwise `lines`. Returns false when its reader has closed it. */
+export function printResult(options: CommonOptions, value: unknown, lines: readonly string[]): boolean {
   const shown = options.json ? [JSON.stringify(value, null, 2)] : lines;
-  if (shown.length > 0) printText(`${escapeControls(shown.join("\n"))}\n`);
+  return shown.length === 0 || printText(`${escapeControls(shown.join("\n"))}\n`);
 }
 
 /** Prints a line for a person to stderr, so that stdout holds nothing but the result. */

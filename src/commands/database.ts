@@ -1,31 +1,56 @@
-import { Command } from "commander";
-import { backUp, type Restored, restore, verifyBackup } from "../operator/backup.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { backUp, checkBackup, type Restored, restore, verifyBackup } from "../operator/backup.ts";
+import { deleteOldBackups, isFolder, latestBackup, nameBackup } from "../operator/backup-folder.ts";
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
   counted,
+  fileArgument,
   printMessage,
   printResult,
+  UsageError,
   withCommonOptions,
   withEngine,
   withNewEngine,
 } from "./common.ts";
+import { countRows, showingRows, whileShowing } from "./progress.ts";
 
 export function databaseCommands(): Command[] {
   return [backupCommand(), restoreCommand(), renewCommand(), copyCommand(), checkCommand()];
 }
 
+interface BackupFlags extends CommonOptions {
+  readonly keep?: number;
+}
+
 function backupCommand(): Command {
   return withCommonOptions(new Command("backup"))
     .description("write the whole database to a file; servers may keep running")
-    .argument("<file>", "file to write, such as storefront-2026-01-31.backup, or - for standard output")
-    .action(async (file: string, options: CommonOptions) => {
-      const { rows, notNoted } = await withEngine(options, (engine) => backUp(engine, file, Date.now()));
-      if (!isStandardOutput(file)) printResult(options, { file, rows }, []);
+    .addArgument(
+      fileArgument("<file>", "file to write, a folder for storefront-<time>.backup in it, or - for standard output"),
+    )
+    .option("--keep <number>", "in a folder, delete the oldest backups afterwards, so that so many are left", readKeep)
+    .action(async (target: string, options: BackupFlags) => {
+      const now = Date.now();
+      const inFolder = isFolder(target);
+      if (options.keep !== undefined && !inFolder)
+        throw new UsageError(`--keep needs a folder that exists, and ${target} is none`);
+      const file = inFolder ? nameBackup(target, now) : target;
+      const { rows, notNoted } = await whileShowing((progress) =>
+        withEngine(options, (engine) => backUp(showingRows(engine, progress), file, now)),
+      );
+      const deleted = options.keep === undefined ? [] : deleteOldBackups(target, options.keep, file);
+      if (!isStandardOutput(file)) printResult(options, { file, rows, deleted }, []);
       printMessage(`wrote ${rows} rows to ${isStandardOutput(file) ? "standard output" : file}`);
+      for (const old of deleted) printMessage(`deleted ${old}`);
       if (notNoted) printMessage(`the time of this backup could not be stored, for the metrics: ${notNoted}`);
     });
+}
+
+function readKeep(text: string): number {
+  if (/^[1-9][0-9]{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It is a whole number from 1 to 99999.");
 }
 
 function restoreCommand(): Command {
@@ -40,8 +65,13 @@ function restoreCommand(): Command {
       const now = Date.now();
       const base = isStandardInput(file) ? "restore" : file;
       const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
-      await verifyBackup(file);
-      const restored = await withNewEngine(options, (engine) => restore(engine, file, keep, now));
+      const restored = await whileShowing(async (progress) => {
+        const total = await verifyBackup(
+          file,
+          countRows((rows) => progress.show("verifying", rows)),
+        );
+        return withNewEngine(options, (engine) => restore(showingRows(engine, progress, total), file, keep, now));
+      });
       printResult(options, { file, ...restored }, []);
       printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
     });
@@ -89,44 +119,37 @@ function copyCommand(): Command {
       "\nChanges made to the source while the copy runs are not copied: stop the servers, or stop writing.",
     )
     .action(async ({ from, to, ...options }: CopyFlags) => {
-      const progress = await openCopyProgress();
-      const rows = await withEngine({ database: from }, (source) =>
-        withNewEngine({ database: to }, (target) => copyDatabase(source, target, progress.show)),
-      ).finally(progress.stop);
+      const rows = await whileShowing(({ show }) =>
+        withEngine({ database: from }, (source) =>
+          withNewEngine({ database: to }, (target) =>
+            copyDatabase(source, target, (at: CopyProgress) => show(at.step, at.rows, at.total)),
+          ),
+        ),
+      );
       printResult(options, { rows }, []);
       printMessage(`copied ${rows} rows; both databases have the same content`);
     });
 }
 
-/** Progress: a bar on a terminal, otherwise nothing. Writing the copy is its first half, reading it back the second. */
-async function openCopyProgress() {
-  const bar = process.stderr.isTTY ? await makeBar() : undefined;
-  return {
-    show({ step, rows, total }: CopyProgress): void {
-      if (!bar || total === undefined) return;
-      if (!bar.isActive) bar.start(total * 2, 0, { step });
-      bar.update(step === "comparing" ? total + rows : rows, { step });
-    },
-    stop: () => bar?.stop(),
-  };
-}
-
-async function makeBar() {
-  const { SingleBar } = await import("cli-progress");
-  return new SingleBar({
-    format: "{step} [{bar}] {percentage}%, {eta_formatted} left",
-    clearOnComplete: true,
-    stream: process.stderr,
-  });
-}
-
 function checkCommand(): Command {
   return withCommonOptions(new Command("check"))
-    .description("check the whole database for faults: the file, the records and their journal")
-    .action(async (options: CommonOptions) => {
-      const faults = await withEngine(options, async (engine) => engine.check());
+    .description("check the whole database, or a backup, for faults: the file, the records and their journal")
+    .addArgument(
+      fileArgument("[file]", "backup to check instead of the database, without restoring it; of a folder, its latest"),
+    )
+    .action(async (target: string | undefined, options: CommonOptions) => {
+      const file = target !== undefined && isFolder(target) ? latestBackup(target) : target;
+      const faults = await whileShowing((progress) =>
+        file === undefined
+          ? withEngine(options, async (engine) => showingRows(engine, progress).check())
+          : checkBackup(
+              file,
+              countRows((rows) => progress.show("checking", rows)),
+            ),
+      );
+      const where = file === undefined ? "" : ` in ${file}`;
       printResult(options, { faults }, faults);
-      printMessage(faults.length === 0 ? "no faults found" : `faults found: ${faults.length}`);
+      printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${faults.length}`);
       if (faults.length > 0) process.exitCode = 1;
     });
 }

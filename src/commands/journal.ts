@@ -1,13 +1,14 @@
 // Showing the journal, and deleting its old entries.
 
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import { toCsvRow } from "../formats/csv-rows.ts";
 import { escapeControls } from "../lib/escape-controls.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { journal } from "../operator/history.ts";
-import { type JournalPoint, pruneJournals, revisionOf } from "../operator/prune.ts";
+import { type JournalPoint, pruneJournals } from "../operator/prune.ts";
 import { findSite, listSites } from "../operator/sites.ts";
 import { allResources } from "../resources/all.ts";
 import {
@@ -20,8 +21,8 @@ import {
   withCommonOptions,
   withEngine,
 } from "./common.ts";
-import { readPoint } from "./points.ts";
-import { printAll } from "./stdout.ts";
+import { readPoint, revisionSince, revisionUntil } from "./points.ts";
+import { printAll, printText } from "./stdout.ts";
 
 /** Milliseconds between two queries for new entries with `--follow`. */
 const pollInterval = 250;
@@ -33,6 +34,8 @@ interface SiteFlags extends CommonOptions {
 
 interface JournalFlags extends SiteFlags {
   readonly since?: string;
+  readonly until?: string;
+  readonly csv?: true;
   readonly resource?: string;
   readonly id?: number;
   readonly actor?: string;
@@ -50,26 +53,35 @@ export function journalCommand(): Command {
     .option("--site <name>", "name of the website, see `site list`")
     .option("--system", "instead, show the changes to sites, keys and webhooks")
     .option("--since <point>", "show only the changes after this revision, or from this time or age on, such as 12h")
+    .option("--until <point>", "show only the changes up to and including this revision, time or age")
     .option("--resource <name>", "only changes to this kind of record, such as brands")
     .option("--id <number>", "only changes to records with this ID", readId)
     .option("--actor <name>", "only changes by this actor, such as operator:anna or the prefix of a key")
     .option("--run <id>", "only the changes of this run")
-    .option("--follow", "print new changes as they are made, until Ctrl-C; with --since, after the earlier ones")
+    .addOption(
+      new Option(
+        "--follow",
+        "print new changes as they are made, until Ctrl-C; with --since, after the earlier ones",
+      ).conflicts("until"),
+    )
+    .addOption(new Option("--csv", "print CSV with a header row").conflicts("json"))
     .addHelpText(
       "after",
       `
 Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
 and the ID that all changes of one command share (its run), separated by tabs.
-With --json, each line is a JSON object with the record after and before the change as well.`,
+With --csv, these are columns. With --json, each line is a JSON object with the record after and before the change as well.`,
     )
     .enablePositionalOptions()
     .action(async (options: JournalFlags) => {
       const since = options.since === undefined ? undefined : readPoint("--since", options.since);
+      const until = options.until === undefined ? undefined : readPoint("--until", options.until);
       const resource = options.resource === undefined ? undefined : findAnyResource(options.resource);
       await withEngine(options, async (engine) => {
         const site = await oneSite(engine, options);
-        const entries = await entriesOf(engine, site, since, options.follow);
-        await printAll(lines(selected(entries, options, resource), options.json ? toJsonLine : toLine));
+        const entries = selected(await entriesOf(engine, site, { since, until }, options.follow), options, resource);
+        if (options.csv && !printText(toCsvRow(csvColumns))) return;
+        await printAll(options.csv ? csvRows(entries) : lines(entries, options.json ? toJsonLine : toLine));
       });
     })
     .addCommand(pruneCommand());
@@ -120,9 +132,23 @@ async function oneSite(engine: Engine, { site, system }: SiteFlags): Promise<num
   return site === undefined ? systemSite : (await findSite(engine, site)).ID;
 }
 
-async function entriesOf(engine: Engine, site: number, since: JournalPoint | undefined, isFollowed = false) {
-  const revision = since && ("at" in since ? await revisionOf(engine, site, since) : since.revision);
-  return isFollowed ? follow(engine, site, revision) : journal(engine, site, revision);
+interface JournalRange {
+  readonly since: JournalPoint | undefined;
+  readonly until: JournalPoint | undefined;
+}
+
+async function entriesOf(engine: Engine, site: number, { since, until }: JournalRange, isFollowed = false) {
+  const after = since && (await revisionSince(engine, site, since));
+  if (isFollowed) return follow(engine, site, after);
+  const entries = journal(engine, site, after);
+  return until ? upTo(entries, await revisionUntil(engine, site, until)) : entries;
+}
+
+async function* upTo(entries: AsyncIterable<JournalEntry>, last: number): AsyncGenerator<JournalEntry> {
+  for await (const entry of entries) {
+    if (entry.revision > last) return;
+    yield entry;
+  }
 }
 
 /** The entries after `since`, or from now on without it; then new ones as they are made, until the site is removed. */
@@ -172,10 +198,21 @@ async function* lines(
 }
 
 function toLine({ revision, at, actor, operation, resource, id, body, run }: JournalEntry): string {
-  const { Name, Prefix, URL: url = "" } = JSON.parse(body);
-  const name = JSON.stringify(Name ?? Prefix ?? url);
-  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, name];
+  const shown = [revision, new Date(at).toISOString(), actor, operation, resource, id, JSON.stringify(nameIn(body))];
   return [...shown, ...(run === null ? [] : [run])].join("\t");
+}
+
+const csvColumns = ["revision", "time", "actor", "operation", "resource", "id", "name", "run"];
+
+async function* csvRows(entries: AsyncIterable<JournalEntry>): AsyncGenerator<string> {
+  for await (const { revision, at, actor, operation, resource, id, body, run } of entries)
+    yield toCsvRow([revision, new Date(at).toISOString(), actor, operation, resource, id, nameIn(body), run ?? ""]);
+}
+
+/** What a person knows the record by. */
+function nameIn(body: string): string {
+  const { Name, Prefix, URL: url = "" } = JSON.parse(body);
+  return Name ?? Prefix ?? url;
 }
 
 function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {

@@ -1,6 +1,8 @@
 // Points of a journal as options have them.
 
-import type { JournalPoint } from "../operator/prune.ts";
+import { parseTime } from "../lib/parse-time.ts";
+import type { Engine } from "../model/engine.ts";
+import { type JournalPoint, revisionOf } from "../operator/prune.ts";
 import type { WebhookPoint } from "../operator/webhook-cursor.ts";
 import { readDuration, readRevision, UsageError } from "./common.ts";
 
@@ -12,6 +14,16 @@ export function readPoint(name: string, text: string): JournalPoint {
   throw new UsageError(
     `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
   );
+}
+
+/** The revision after which the changes since `point` begin: those from a time on, and those after a revision. */
+export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? revisionOf(engine, site, point) : point.revision;
+}
+
+/** The revision of the last change until `point`: that of a time or revision included. */
+export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? revisionOf(engine, site, { at: point.at + 1 }) : point.revision;
 }
 
 /** A cursor of the feed, `now`, or a time or age as above. @throws UsageError */
@@ -29,6 +41,6 @@ export function readWebhookPoint(name: string, text: string): WebhookPoint {
 function readTime(text: string): number | undefined {
   if (/^[0-9]+[a-z]$/.test(text)) return Date.now() - readDuration(text);
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
-  const at = Date.parse(text);
+  const at = parseTime(text);
   return Number.isNaN(at) ? undefined : at;
 }

@@ -57,11 +57,16 @@ function addCommand(): Command {
     .option("--with-key", "create a key for each website, and print it; it cannot be shown again")
     .action(async (name: string | undefined, options: AddOptions) => {
       const listed = await toListed(name, options);
+      const print = (added: readonly AddedSite[]) =>
+        options.from === undefined ? printAdded(added[0] as AddedSite, options) : printList(added, options);
+      const printKeys = (added: readonly AddedSite[]) => {
+        if (!print(added)) throw new Refusal("unavailable", "standard output was closed before all keys were written");
+      };
+      const withKeys = options.withKey ?? false;
       const added = await withNewEngine(options, (engine) =>
-        addSites(engine, listed, options.withKey ?? false, Date.now()),
+        addSites(engine, listed, withKeys, Date.now(), withKeys ? printKeys : undefined),
       );
-      if (options.from === undefined) printAdded(added[0] as AddedSite, options);
-      else printList(added, options);
+      if (!withKeys) print(added);
     });
 }
 
@@ -77,21 +82,21 @@ async function toListed(name: string | undefined, options: AddOptions): Promise<
   return [{ name, hostnames, isDefault }];
 }
 
-/** The ID, or with `--with-key` the key and nothing else. */
-function printAdded({ site, key }: AddedSite, options: AddOptions): void {
+/** Prints the ID, or with `--with-key` the key and nothing else. Returns false when the reader has closed stdout. */
+function printAdded({ site, key }: AddedSite, options: AddOptions): boolean {
   const hint = key
     ? "save its key now: it cannot be shown again"
     : `to create a key: ${commandLine(["key", "create", "--site", site.Name], options.database)}`;
   printMessage(`created the site ${site.Name} (ID ${site.ID}); ${hint}`);
-  printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
+  return printResult(options, { ...site, key }, [key ?? `${site.ID}`]);
 }
 
-function printList(added: readonly AddedSite[], options: AddOptions): void {
+function printList(added: readonly AddedSite[], options: AddOptions): boolean {
   const advice = options.withKey ? "; save their keys now: they cannot be shown again" : "";
   printMessage(`created ${counted(added.length, "site")}${advice}`);
   const lines = options.withKey ? ["name,key", ...added.map(({ site, key }) => `${site.Name},${key}`)] : [];
   const value = added.map(({ site, key }) => ({ ...site, key }));
-  printResult(options, value, lines);
+  return printResult(options, value, lines);
 }
 
 function listCommand(): Command {

@@ -13,13 +13,13 @@ import {
   printMessage,
   printResult,
   readId,
-  readRevision,
   resourceArgument,
   type SiteOptions,
   UsageError,
   withEngine,
   withSiteOption,
 } from "./common.ts";
+import { readPoint, revisionSince, revisionUntil } from "./points.ts";
 import { commandLine } from "./shell.ts";
 
 interface UndoFlags extends SiteOptions {
@@ -66,8 +66,11 @@ function undoCommand(): Command {
     .description(
       "take back changes: what was created is deleted, what was updated or deleted gets its earlier contents",
     )
-    .requiredOption("--since <revision>", "take back the changes after this revision, see `journal`")
-    .option("--until <revision>", "up to and including this one (default: the last)")
+    .requiredOption(
+      "--since <point>",
+      "take back the changes after this revision, or from this time or age on, such as 10m; see `journal`",
+    )
+    .option("--until <point>", "up to and including this one (default: the last)")
     .option("--run <id>", "only the changes of this run, such as one import (default: all)")
     .option("--dry-run", "report what would change, and change nothing")
     .option("--force", "also take back changes to records that others have changed later; the later changes are lost")
@@ -78,11 +81,13 @@ All or nothing, in one transaction that can itself be taken back. Records that o
 have changed later are left alone and listed.`,
     )
     .action(async (options: UndoFlags) => {
-      const since = readRevision("--since", options.since);
-      const until = options.until === undefined ? undefined : readRevision("--until", options.until);
-      if (until !== undefined && until <= since) throw new UsageError("--until must be greater than --since");
+      const from = readPoint("--since", options.since);
+      const to = options.until === undefined ? undefined : readPoint("--until", options.until);
       const { summary, run } = await withEngine(options, async (engine, run) => {
         const site = await findSite(engine, options.site);
+        const since = await revisionSince(engine, site.ID, from);
+        const until = to && (await revisionUntil(engine, site.ID, to));
+        if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");
         const range = { since, until, run: options.run };
         return { run, summary: await undo(engine, site.ID, range, { ...options, at: Date.now() }) };
       });

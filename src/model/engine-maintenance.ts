@@ -37,6 +37,6 @@ export interface EngineMaintenance {
   /** Gives every site a new history, so that no version of a record from before is accepted. Returns the number of websites. */
   renew(): MaybePromise<number>;
 
-  /** Checks the stored data. Returns what is wrong, in sentences. */
-  check(): MaybePromise<readonly string[]>;
+  /** Checks the stored data. Returns what is wrong, in sentences. @param onRow called for each row that is read */
+  check(onRow?: () => void): MaybePromise<readonly string[]>;
 }

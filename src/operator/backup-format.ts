@@ -8,8 +8,8 @@ import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow } from "../model/dump.ts";
 import { Refusal } from "../model/errors.ts";
 import { columnsOf, isRequired, isText, type TableName, tables } from "../store/tables.ts";
-import { writeFile } from "./output.ts";
-import { isStandardInput, standardInput } from "./standard-streams.ts";
+import { requireFolder, writeFile } from "./output.ts";
+import { isStandardInput, isStandardOutput, standardInput } from "./standard-streams.ts";
 
 /** The kinds of file. The header has the name of the kind with its version, so that a file of one kind is not taken for another. */
 const kinds = {
@@ -27,9 +27,32 @@ const maxLineLength = 1 << 24;
 /** Only the owner may read a file that contains everything. */
 const mode = 0o600;
 
-/** Writes compressed lines to a file (see writeFile). */
-export function writeBackupFile(file: string, lines: AsyncIterable<string>): Promise<void> {
+/**
+ * Writes compressed lines to a file (see writeFile).
+ * @throws Refusal `conflict` when there is a file of this name that is neither empty nor of this kind: it may be the database
+ */
+export async function writeBackupFile(kind: FileKind, file: string, lines: AsyncIterable<string>): Promise<void> {
+  if (!isStandardOutput(file)) await requireReplaceable(kind, file);
   return writeFile(file, lines, { through: createGzip({ level: 6 }), mode });
+}
+
+async function requireReplaceable(kind: FileKind, file: string): Promise<void> {
+  requireFolder(file);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!found?.isFile() || found.size === 0 || (await isOfKind(kind, file))) return;
+  const detail = `${file} was not written by \`${kinds[kind].writer}\`, and is left as it is: choose another name, or delete it first`;
+  throw new Refusal("conflict", detail);
+}
+
+/** Whether the file begins with the header of this kind, of any version. */
+async function isOfKind(kind: FileKind, file: string): Promise<boolean> {
+  const unfit = (why: string) => notReadable(kind, file, why);
+  try {
+    for await (const line of readLines(file, unfit)) return Object.hasOwn(parse(line, unfit), kind);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+  return false;
 }
 
 /** The lines of a file before compression, several to a string. @param onRow called for each row */

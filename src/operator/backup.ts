@@ -4,6 +4,7 @@ import type { DumpedRow, SaveReplaced } from "../model/dump.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
+import { Checker } from "../store/check.ts";
 import { removedEpoch } from "../store/removed-sites.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
 import { requireFolder } from "./output.ts";
@@ -28,12 +29,32 @@ export async function backUp(engine: Engine, file: string, now: number): Promise
 
 /**
  * Reads a whole backup, so that a damaged one is refused before anything else is done. Does nothing with a pipe, which can
- * be read only once: `restore` verifies it.
+ * be read only once: `restore` verifies it. Returns the number of its rows, undefined for a pipe.
+ * @param onRow called for each row
  * @throws Refusal `bad-request` when it is damaged or incomplete
  */
-export async function verifyBackup(file: string): Promise<void> {
-  if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return;
-  for await (const _ of readBackup("storefront", file));
+export async function verifyBackup(file: string, onRow: () => void = () => {}): Promise<number | undefined> {
+  if (isStandardInput(file) || (existsSync(file) && !statSync(file).isFile())) return undefined;
+  let rows = 0;
+  for await (const _ of readBackup("storefront", file)) {
+    rows++;
+    onRow();
+  }
+  return rows;
+}
+
+/**
+ * Checks a backup as `Engine.check` does a database. Returns what is wrong, in sentences.
+ * @param onRow called for each row
+ * @throws Refusal `bad-request` when it is damaged or incomplete
+ */
+export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
+  const checker = new Checker();
+  for await (const row of readBackup("storefront", file)) {
+    checker.add(row);
+    onRow();
+  }
+  return checker.end();
 }
 
 /** The result of a restore. */
@@ -105,6 +126,7 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
 async function writeBackup(rows: Parameters<SaveReplaced>[0], file: string, now: number): Promise<number> {
   let count = 0;
   await writeBackupFile(
+    "storefront",
     file,
     toBackupLines("storefront", rows, now, () => count++),
   );

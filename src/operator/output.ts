@@ -59,10 +59,12 @@ export async function writeFile(
   }
 }
 
-/** Checks, before long work, that a file can be created in the folder of `file`. @throws Refusal `unavailable` */
+/** Checks, before long work, that a file can be created in the folder of `file`. @throws Refusal `not-found` or `unavailable` */
 export function requireFolder(file: string): void {
+  const folder = dirname(file);
+  if (!existsSync(folder)) throw new Refusal("not-found", `cannot write ${file}: there is no folder ${folder}`);
   try {
-    accessSync(dirname(file), constants.W_OK);
+    accessSync(folder, constants.W_OK);
   } catch (error) {
     throw new Refusal("unavailable", `cannot write ${file}: ${messageOf(error)}`, { cause: error });
   }

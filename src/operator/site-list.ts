@@ -2,12 +2,14 @@
 
 import { decodeText } from "../formats/charset.ts";
 import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
+import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
 import type { Intent } from "../model/intent.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { toIssue } from "./keys.ts";
-import { requireFree, type SiteRecord, toSiteValues, unsetDefault } from "./sites.ts";
+import { removeSite } from "./site-removal.ts";
+import { requireFree, type SiteRecord, setSite, toSiteValues, unsetDefault } from "./sites.ts";
 import { changeSystem, type System, toCreate } from "./system.ts";
 
 /** A site to create. */
@@ -57,26 +59,56 @@ export async function readSiteList(bytes: AsyncIterable<Uint8Array>): Promise<re
 
 /**
  * Creates sites, each with a key if `withKeys`.
- * @throws Refusal `invalid-record` with the faults of all rows, or for a single site as addSite does
+ * @param handOver gets them when they are stored. If it throws, they are removed again, because nobody has their keys
+ * @throws what `handOver` throws, or Refusal `invalid-record` with the faults of all rows, or for a single site as addSite does
  */
 export async function addSites(
   engine: Engine,
   listed: readonly ListedSite[],
   withKeys: boolean,
   now: number,
+  handOver: (added: readonly AddedSite[]) => void = () => {},
 ): Promise<readonly AddedSite[]> {
   let keys: string[] = [];
+  let replacedDefault: SiteRecord | undefined;
   const bodies = await changeSystem(engine, (system) => {
     const sites = createAll(listed, system, now);
     const firstId = system.nextId(siteResource);
     const issued = withKeys ? listed.map((_, index) => toIssue(firstId + index, {}, now)) : [];
     keys = issued.map(({ key }) => key);
-    const replaced = listed.some(({ isDefault }) => isDefault)
-      ? unsetDefault(system.records<SiteRecord>(siteResource), undefined, { isDefault: true }, now)
-      : [];
+    const before = system.records<SiteRecord>(siteResource);
+    const hasDefault = listed.some(({ isDefault }) => isDefault);
+    replacedDefault = hasDefault ? before.find(({ Default }) => Default === "yes") : undefined;
+    const replaced = hasDefault ? unsetDefault(before, undefined, { isDefault: true }, now) : [];
     return [...sites, ...issued.map(({ intent }) => intent), ...replaced];
   });
-  return listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
+  const added = listed.map((_, index) => ({ site: JSON.parse(bodies[index] as string), key: keys[index] }));
+  try {
+    handOver(added);
+  } catch (error) {
+    await takeBack(engine, added, replacedDefault, error);
+  }
+  return added;
+}
+
+/** Removes the sites, and makes the previous default site the default again. @throws Refusal with the message of `cause` */
+async function takeBack(
+  engine: Engine,
+  added: readonly AddedSite[],
+  replacedDefault: SiteRecord | undefined,
+  cause: unknown,
+): Promise<never> {
+  const names = added.length === 1 ? `the site ${added[0]?.site.Name} was` : `the ${added.length} sites were`;
+  try {
+    for (const { site } of added) await removeSite(engine, site.Name, Date.now());
+    if (replacedDefault) await setSite(engine, replacedDefault.Name, { isDefault: true }, Date.now());
+  } catch (error) {
+    const detail = `${messageOf(cause)}; ${names} created and not removed again (${messageOf(error)}): remove them with \`site remove\``;
+    throw new Refusal("unavailable", detail, { cause });
+  }
+  throw new Refusal("unavailable", `${messageOf(cause)}; ${names} removed again, because nobody has the key`, {
+    cause,
+  });
 }
 
 function readHeader(cells: readonly string[]): readonly string[] {

@@ -9,9 +9,12 @@ import { WebhookChecker } from "./webhook-check.ts";
  * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns what is wrong, in sentences: records
  * that differ from the journal, gaps in a journal, counters lower than their records.
  */
-export function checkRows(rows: Iterable<DumpedRow>): string[] {
+export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
   const checker = new Checker();
-  for (const row of rows) checker.add(row);
+  for (const row of rows) {
+    checker.add(row);
+    onRow();
+  }
   return checker.end();
 }
 

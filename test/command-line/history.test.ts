@@ -99,9 +99,32 @@ describe("journal", () => {
     expect(await ids("--since", at, "--resource", "locations", "--actor", "operator:anna")).toContain("create 2");
     expect(await journal("--since", "2999-01-01")).toEqual([]);
     expect((await journal("--since", "1h")).length).toBe(await lastRevision());
-    for (const bad of ["yesterday", "2026-13-01", "5x"])
+    for (const bad of ["yesterday", "2026-13-01", "2026-02-30", "2026-04-31T12:00Z", "5x"])
       expect((await shop.run(["journal", "--site", "main", "--since", bad])).code).toBe(2);
     expect((await shop.run(["journal", "--site", "main", "--resource", "brand-new"])).code).toBe(2);
+  });
+
+  test("ends with a revision or a time, and is CSV with a header", async () => {
+    await shop.data.load("main", "brands", 'ID,Name\n901,"Late, ""one"""\n902,Later\n');
+    const all = await journal();
+    const [first, second] = all.slice(-2);
+    expect(await journal("--until", String(first.revision))).toEqual(all.slice(0, -1));
+    expect(await journal("--since", String(first.revision), "--until", second.at)).toEqual([second]);
+    expect(await journal("--since", String(first.revision), "--until", "1h")).toEqual([]);
+    const csv = await shop.must(["journal", "--site", "main", "--since", String(first.revision - 1), "--csv"]);
+    const [, run = ""] = /,(\w{8})\r\n$/.exec(csv) ?? [];
+    expect(csv.split("\r\n")).toEqual([
+      "revision,time,actor,operation,resource,id,name,run",
+      `${first.revision},${first.at},${first.actor},create,brand,901,"Late, ""one""",${run}`,
+      `${second.revision},${second.at},${second.actor},create,brand,902,Later,${run}`,
+      "",
+    ]);
+    for (const wrong of [
+      ["--csv", "--json"],
+      ["--follow", "--until", "5"],
+      ["--until", "2026-02-30"],
+    ])
+      expect((await shop.run(["journal", "--site", "main", ...wrong])).code).toBe(2);
   });
 
   test("--system shows the changes to sites and keys, without digests", async () => {

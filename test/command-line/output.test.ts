@@ -30,8 +30,32 @@ describe("on a terminal", () => {
     const { code, shown } = await shop.runOnTerminal(args);
     expect(code).toBe(status);
     expect(shown).not.toBe("");
-    expect(shown).not.toContain("\u001b");
+    // Progress moves the cursor and deletes its line.
+    for (const sequence of shown.split("\u001b[").slice(1)) expect(sequence).not.toMatch(/^[\d;]*m/);
   });
+});
+
+test("commands on the whole database show their progress on a terminal, and nothing of it elsewhere", async () => {
+  const other = (name: string) => `sqlite:${shop.file(name)}`;
+  const commands: [string[], RegExp[]][] = [
+    [["backup", "progress.backup"], [/reading: \d+ rows/]],
+    [["check"], [/checking: \d+ rows/]],
+    [["check", "progress.backup"], [/checking: \d+ rows/]],
+    [
+      ["restore", "progress.backup", "--database", other("a.db")],
+      [/verifying: \d+ rows/, /storing \[.*\d+%/],
+    ],
+    [
+      ["copy", "--from", shop.database, "--to", other("b.db")],
+      [/counting: \d+ rows/, /copying \[.*\d+%/, /comparing \[/],
+    ],
+  ];
+  for (const [args, steps] of commands) {
+    const { code, shown } = await shop.runOnTerminal(args);
+    expect([args[0], code]).toEqual([args[0], 0]);
+    for (const step of steps) expect(shown).toMatch(step);
+  }
+  expect((await shop.run(["check"])).stderr).toBe("no faults found\n");
 });
 
 describe("a full disk under stdout", () => {

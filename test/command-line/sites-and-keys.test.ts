@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fetchWithKey, openWorkshop, type Served, type Workshop } from "../support/command.ts";
+import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop } from "../support/command.ts";
 
 let shop: Workshop;
 let server: Served;
@@ -75,6 +75,29 @@ describe("site", () => {
     expect(await status(key.trim(), { Host: "keyed.example" })).toBe(200);
     for (const args of [[], ["x", "--from", "-"], ["--from", "-", "--default"]])
       expect((await shop.run(["site", "add", ...args], { stdin: "name\nx\n" })).code).toBe(2);
+  });
+
+  test("whose key cannot be printed is removed again, and the default site stays the same", async () => {
+    const before = await shop.must(["site", "list", "--json"]);
+    const list = "name,hostnames,default\nlost-1,lost-1.example,yes\nlost-2,,\n";
+    const calls: [string[], string][] = [
+      [["lost", "--default", "--json"], "the site lost was removed again"],
+      [["--from", "-"], "the 2 sites were removed again"],
+    ];
+    for (const wrap of [
+      (command: string) => `${command} > /dev/full`,
+      (command: string) => `set -o pipefail; (sleep 0.1; ${command}) | true`,
+    ]) {
+      for (const [args, removed] of calls) {
+        const bash = (command: string) => `exec bash -c ${quoted(wrap(command))}`;
+        const { code, stderr } = await shop.run(["site", "add", "--with-key", ...args], { stdin: list, wrap: bash });
+        expect([code, stderr]).toEqual([1, expect.stringMatching(/^storefront: .*standard output.*$/m)]);
+        expect(stderr).toContain(`${removed}, because nobody has the key`);
+      }
+    }
+    expect(await shop.must(["site", "list", "--json"])).toBe(before);
+    expect(JSON.parse(before).some(({ Default }: { Default: string }) => Default === "yes")).toBe(true);
+    expect((await shop.run(["check"])).stderr).toBe("no faults found\n");
   });
 
   test("is suspended and resumed, and shown with its state", async () => {

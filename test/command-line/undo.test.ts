@@ -41,6 +41,25 @@ describe.each(engines)("on $name", (kind) => {
     expect(await names()).toEqual(["1 Wrong", "2 By a client", "3 C", "4 New", "5 From a client"]);
   });
 
+  test("an age or a time says which changes are taken back, as for journal", async () => {
+    await shop.data.addSite("main");
+    await shop.data.load("main", "brands", "Name\nOld\n");
+    const [created] = JSON.parse(`[${await shop.must(["journal", "--site", "main", "--json"])}]`);
+    await waitFor(() => Date.now() > Date.parse(created.at) + 5, "another time");
+    await shop.data.load("main", "brands", "Name\nNew\nNewer\n");
+    const undo = (...args: string[]) => shop.run(["undo", "--site", "main", ...args]);
+    const after = new Date(Date.parse(created.at) + 1).toISOString();
+    expect((await undo("--since", after, "--dry-run")).stdout).toStartWith("2 records: 2 would be deleted");
+    expect((await undo("--since", "1h", "--dry-run")).stdout).toStartWith("3 records: 3 would be deleted");
+    expect((await undo("--since", "1h", "--until", created.at)).stdout).toStartWith("1 records: 1 deleted");
+    expect(await names()).toEqual(["2 New", "3 Newer"]);
+    for (const bad of [
+      ["--since", "2026-02-30"],
+      ["--since", "1h", "--until", "2h"],
+    ])
+      expect((await undo(...bad)).code).toBe(2);
+  });
+
   test("the printed lines name the database, if the command did", async () => {
     const added = await shop.run(["site", "add", "main", "--database", shop.database]);
     const imported = await load("Name\nA\n", "--database", shop.database);
@@ -105,9 +124,9 @@ describe.each(engines)("on $name", (kind) => {
       const { code, stderr } = await shop.run(["undo", "--site", "main", ...more]);
       return `${code} ${stderr.split("\n")[0]}`;
     };
-    expect(await undo()).toStartWith("2 storefront: required option '--since <revision>'");
+    expect(await undo()).toStartWith("2 storefront: required option '--since <point>'");
     expect(await undo("--since", "x")).toStartWith("2 storefront: invalid --since `x`");
-    expect(await undo("--since", "3", "--until", "3")).toBe("2 storefront: --until must be greater than --since");
+    expect(await undo("--since", "3", "--until", "3")).toBe("2 storefront: --until must be after --since");
     expect(await undo("--since", "1")).toBe("1 storefront: there are no changes after revision 1");
     expect(await undo("--since", "0", "--run", "nope")).toBe(
       "1 storefront: there are no changes after revision 0 of the run nope",

@@ -84,6 +84,7 @@ describe("keys in the console", () => {
     ["a rate as text", { rate: "5" }],
     ["a rate with a fraction", { rate: 1.5 }],
     ["a time that is none", { expires: "tomorrow" }],
+    ["a day that February does not have", { expires: "2027-02-30T12:00:00Z" }],
     ["a time that is too late", { expires: 1e300 }],
     ["a time after the year 9999", { expires: 1e15 }],
     ["a time after the last one that there is", { expires: 8.64e15 + 1 }],

@@ -1,5 +1,6 @@
 // The API keys of a site.
 
+import { parseTime } from "../../lib/parse-time.ts";
 import { Refusal } from "../../model/errors.ts";
 import { type Scope, scopes } from "../../model/key.ts";
 import {
@@ -82,7 +83,7 @@ const maxTime = 8.64e15;
 /** @throws Refusal `bad-request` */
 function readSettings(input: unknown): Settings {
   const { label, scope, rate, expires } = Object(input);
-  const expiresAt = typeof expires === "string" ? Date.parse(expires) : expires;
+  const expiresAt = typeof expires === "string" ? parseTime(expires) : expires;
   if (label !== undefined && typeof label !== "string") throw new Refusal("bad-request", "`label` must be a string");
   if (scope !== undefined && !scopes.includes(scope as Scope))
     throw new Refusal("bad-request", "`scope` must be read or write");

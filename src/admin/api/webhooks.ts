@@ -1,5 +1,6 @@
 // The webhooks of a site.
 
+import { parseTime } from "../../lib/parse-time.ts";
 import { Refusal } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { servedOf } from "../../model/resource.ts";
@@ -114,7 +115,7 @@ function pointIn(input: unknown): WebhookPoint {
   const { cursor, time } = Object(since);
   if (since === "now") return since;
   if (typeof cursor === "string") return { cursor };
-  const at = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  const at = typeof time === "string" ? parseTime(time) : Number.NaN;
   if (Number.isSafeInteger(at)) return { at };
   throw new Refusal("bad-request", "`since` must have a `cursor`, or a `time` such as 2026-01-31T12:00:00Z");
 }

@@ -122,7 +122,7 @@ function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotices)
     fillSite: (site, rows) => notices.noting(fillSite(primary, site, rows)),
     renew: () => notices.noting(renewHistories(primary)),
     refill: (rows, save) => notices.noting(refillTables(primary, rows, save)),
-    check: async () => [...(await checkRowsOf(primary)), ...leftovers(await pool.read(readTableNames))],
+    check: async (onRow) => [...(await checkRowsOf(primary, onRow)), ...leftovers(await pool.read(readTableNames))],
   };
 }
 
@@ -174,8 +174,11 @@ async function readUndroppedSites(connection: PostgresConnection): Promise<reado
   return rows.map(({ id }) => id);
 }
 
-async function checkRowsOf(primary: Primary): Promise<readonly string[]> {
+async function checkRowsOf(primary: Primary, onRow: () => void = () => {}): Promise<readonly string[]> {
   const checker = new Checker();
-  for await (const row of dumpRows(primary)) checker.add(row);
+  for await (const row of dumpRows(primary)) {
+    checker.add(row);
+    onRow();
+  }
   return checker.end();
 }

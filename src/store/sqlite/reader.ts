@@ -62,7 +62,8 @@ export function createReader(database: Database, open: () => Database, guard: ()
     lastBackup: () => read(() => lastBackupIn(database)),
     undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
     dump,
-    check: () => read(() => [...integrity(database), ...checkRows(dump()), ...leftovers(tableNamesIn(database))]),
+    check: (onRow) =>
+      read(() => [...integrity(database), ...checkRows(dump(), onRow), ...leftovers(tableNamesIn(database))]),
   };
 }
 
