@@ -13,7 +13,7 @@ export interface SampleSite {
 }
 
 export interface Filling {
-  /** The keys of the first hundred sites. */
+  /** The keys of the first 101 sites. */
   readonly keys: readonly string[];
   readonly rows: AsyncIterable<DumpedRow>;
 }
@@ -21,7 +21,7 @@ export interface Filling {
 /** The rows of `sites`, each with a key and its brands. */
 export function fillingOf(sites: readonly SampleSite[]): Filling {
   const made = sites.map(() => makeKey());
-  return { keys: made.slice(0, 100).map(({ key }) => key), rows: rowsOf(sites, made) };
+  return { keys: made.slice(0, 101).map(({ key }) => key), rows: rowsOf(sites, made) };
 }
 
 async function* rowsOf(

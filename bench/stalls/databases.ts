@@ -9,7 +9,7 @@ import type { TestPostgres } from "../../test/support/postgres.ts";
 import { fillingOf, type SampleSite } from "../scale-data.ts";
 
 /** What is in a database beside the site `small.test` of ten brands. */
-export type Contents = "one large site" | "two large sites" | "1,000,000 brands" | "10,000 sites";
+export type Contents = "one large site" | "two large sites" | "1,000,000 brands" | "100 sites" | "10,000 sites";
 
 export interface FilledDatabase {
   /** Its address. */
@@ -80,7 +80,8 @@ function sitesOf(contents: Contents, brands: number): SampleSite[] {
   if (contents === "one large site") return [small, large];
   if (contents === "two large sites") return [small, large, { name: "other", brands }];
   if (contents === "1,000,000 brands") return [small, { name: "large", brands: 10 * brands }];
-  return [small, ...Array.from({ length: brands / 10 }, (_, index) => ({ name: `site-${index}`, brands: 1 }))];
+  const [count, each] = contents === "100 sites" ? [100, brands / 100] : [brands / 10, 1];
+  return [small, ...Array.from({ length: count }, (_, index) => ({ name: `site-${index}`, brands: each }))];
 }
 
 async function fill(database: string, sites: readonly SampleSite[]): Promise<FilledDatabase> {

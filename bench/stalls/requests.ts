@@ -25,6 +25,12 @@ export const clientStalls: readonly Stall[] = [
     goal: largeGoal,
     work: get(list, { coding: "gzip" }),
   },
+  {
+    name: "first lists of 100 sites at once, XML",
+    contents: "100 sites",
+    before: ofSites(100, list),
+    work: ofSites(100, "/restapi/brands.xml"),
+  },
   { name: "sort=Name", before: get(list), work: get(`${list}?sort=Name&limit=10`) },
   { name: "sort by 8 fields", before: get(list), work: get(`${list}?sort=${fields.slice(0, 8).join(",")}&limit=10`) },
   { name: "filter, contains", before: get(list), work: get(`${list}?filter[Name][contains]=9&limit=10`) },
@@ -64,6 +70,12 @@ export function get(path: string, { coding = "identity", site = "large" } = {}) 
     await response.arrayBuffer();
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
   };
+}
+
+/** A request to each of many sites, all at once. */
+function ofSites(count: number, path: string) {
+  return (target: Target) =>
+    Promise.all(Array.from({ length: count }, (_, index) => get(path, { site: `site-${index}` })(target)));
 }
 
 /** A write that must be successful. */

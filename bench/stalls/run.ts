@@ -142,8 +142,8 @@ function report(brands: number, rows: readonly string[]): string {
 
 ${describeRun()}
 
-How long another client waits for a look-up in a small site, while one client or operator works on a site of ${brands} brands, in milliseconds. A
-prober looks up a record every 2 ms; a wait counts from the moment at which the look-up was due. At the same time, another one asks a server that
+How long another client waits for a look-up in a small site, while one client or operator works on a site of ${brands} brands, or a hundred clients
+on sites that have as many together, in milliseconds. A prober looks up a record every 2 ms; a wait counts from the moment at which the look-up was due. At the same time, another one asks a server that
 does nothing, on PostgreSQL but one statement: the noise of the machine and of the database. The longest turn is how long the event loop of the
 server worked without a pause at most, in CPU time of its thread, which noise does not touch.
 

@@ -1,11 +1,11 @@
 // Limits long computations that clients wait for: few at a time, shared by name, and dropped when no client waits.
 
 import type { MaybePromise } from "./maybe-promise.ts";
-import { firstSlice, otherSlices, type Steps } from "./slices.ts";
+import { firstSlice, otherSlices, type Steps, whenNewWorkMayBegin } from "./slices.ts";
 
 /** Computations that run at the same time. Each may take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;
-/** Milliseconds of the first slice while the limit is reached. Full slices of 500 requests would delay all others. */
+/** Milliseconds of the first slice while the limit is reached. It is mostly in vain: long work begins again later. */
 const sliceWhenFull = 0.2;
 /** Requests that have to wait between two searches for abandoned work. */
 const pruneInterval = 256;
@@ -39,16 +39,28 @@ export class WorkLimiter {
   }
 
   /**
-   * Runs the steps that `make` returns, in slices. Work that ends within the first slice returns its result at once. Longer
-   * work is shared by callers of the same `name`. At the limit it is discarded, and starts again when other work has ended.
+   * Runs the steps that `make` returns, in slices. Work that ends within the first slice returns its result at once, or in a later turn
+   * of the event loop if other new work has used up this one. Longer work is shared by callers of the same `name`. At the limit it is
+   * discarded, and starts again when other work has ended.
    * @param isWanted whether the client still waits; called before work starts that had to wait
    * @returns a promise unless the work ended at once; it rejects with AbandonedWork when no client waits
    */
   run<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
-    const running = this.#running.get(name) as Promise<T> | undefined;
-    if (running) return running;
-    const waiting = this.#waiting.get(name);
-    if (waiting) return this.#join(waiting, isWanted) as Promise<T>;
+    const begin = (hasWaited: boolean) => {
+      if (hasWaited && !isWanted()) throw new AbandonedWork();
+      return this.#share<T>(name, isWanted) ?? this.#begin(name, make, isWanted);
+    };
+    return this.#share<T>(name, isWanted) ?? whenNewWorkMayBegin(begin);
+  }
+
+  /** The result of work of this name that runs or waits. */
+  #share<T>(name: string, isWanted: () => boolean): Promise<T> | undefined {
+    const running = this.#running.get(name);
+    const waiting = running ? undefined : this.#waiting.get(name);
+    return (waiting ? this.#join(waiting, isWanted) : running) as Promise<T> | undefined;
+  }
+
+  #begin<T>(name: string, make: () => Steps<T>, isWanted: () => boolean): MaybePromise<T> {
     const steps = make();
     const isFull = this.#running.size >= maxRunning;
     const last = isFull ? firstSlice(steps, sliceWhenFull) : firstSlice(steps);

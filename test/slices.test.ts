@@ -1,0 +1,54 @@
+// Long work in slices: what is new in a turn of the event loop has a bound together, however much of it there is.
+
+import { expect, test } from "bun:test";
+import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
+import { inSlices, type Steps } from "../src/lib/slices.ts";
+
+/** Work of two steps of at least a millisecond each. */
+function* longWork(begun: number[], id: number): Steps<number> {
+  begun.push(id);
+  for (let step = 0; step < 2; step++) {
+    const start = performance.now();
+    while (performance.now() - start < 1);
+    yield;
+  }
+  return id;
+}
+
+// biome-ignore lint/correctness/useYield: work that needs no pause
+function* shortWork(): Steps<string> {
+  return "done";
+}
+
+test("of a hundred long works that begin in one turn, two begin before the event loop gets its turn", async () => {
+  const begun: number[] = [];
+  const all = Array.from({ length: 100 }, (_, id) => inSlices(longWork(begun, id)));
+  expect(begun.length).toBeLessThanOrEqual(2);
+  const others: number[] = [];
+  while (begun.length < 100) {
+    const before = begun.length;
+    await eventLoopTurn();
+    others.push(begun.length - before);
+  }
+  expect(Math.max(...others)).toBeLessThanOrEqual(2);
+  expect(await Promise.all(all)).toEqual(Array.from({ length: 100 }, (_, id) => id));
+});
+
+test("short work returns at once, also in the turn after one that was full", async () => {
+  expect(inSlices(shortWork())).toBe("done");
+  const works = Array.from({ length: 3 }, (_, id) => inSlices(longWork([], id)));
+  expect(await inSlices(shortWork())).toBe("done");
+  await Promise.all(works);
+  await eventLoopTurn();
+  expect(inSlices(shortWork())).toBe("done");
+});
+
+test("work that fails leaves the turns of others as they are", async () => {
+  // biome-ignore lint/correctness/useYield: work that fails in its first step
+  const failing = function* (): Steps<never> {
+    throw new Error("broken");
+  };
+  for (let i = 0; i < 10; i++) expect(() => inSlices(failing())).toThrow("broken");
+  await eventLoopTurn();
+  expect(inSlices(shortWork())).toBe("done");
+});
