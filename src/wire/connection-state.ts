@@ -14,7 +14,7 @@ import type { RequestHeader } from "./request-header.ts";
 /** `since` is in seconds of the listener's clock; in the states of a request, it is when that began to arrive. */
 export type ConnectionState = Idle | ReadingHeader | Handling | Responding | SendingLast | Lingering | Closed;
 
-/** Nothing of a next request has arrived. */
+/** Nothing of a next request has arrived, but for an empty line before it. */
 interface Idle {
   readonly kind: "idle";
 }

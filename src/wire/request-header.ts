@@ -43,6 +43,18 @@ export interface RequestHeader extends RequestLine {
 /** RFC 9112 section 3. */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
+const [lineFeed, carriageReturn] = [0x0a, 0x0d];
+
+/**
+ * Whether a request has begun in `input`. An empty line is no part of it (RFC 9112 section 2.2): some clients send one after a body, and then wait
+ * for as long as they like until they send the next request.
+ */
+export function hasBegun(input: Buffer | undefined): boolean {
+  if (!input) return false;
+  const isEmptyLine = input[0] === carriageReturn && (input.length === 1 || input[1] === lineFeed);
+  return input.length > 2 || !isEmptyLine;
+}
+
 /**
  * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB

@@ -22,7 +22,7 @@ import type { MemoryShare } from "./memory.ts";
 import { continueResponse, Output } from "./output.ts";
 import { IncomingRequest } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
-import type { RequestHeader } from "./request-header.ts";
+import { hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
 
 /** What the loop needs of its connection. */
@@ -123,7 +123,7 @@ export class RequestLoop {
   }
 
   #awaitRequest(): void {
-    this.#enter(this.input.bytes ? { kind: "readingHeader", since: this.#context.now, examined: 0 } : idle);
+    this.#enter(hasBegun(this.input.bytes) ? { kind: "readingHeader", since: this.#context.now, examined: 0 } : idle);
   }
 
   #readHeader(bytes: Buffer, since: number): boolean {
@@ -171,7 +171,7 @@ export class RequestLoop {
     if (state.kind !== "handling") return;
     this.client.onEnd(undefined);
     const { isStopping, places } = this.#context;
-    const hasNoNext = (this.client.isEnded && !this.input.bytes) || state.body?.hasNoEnd === true;
+    const hasNoNext = (this.client.isEnded && !hasBegun(this.input.bytes)) || state.body?.hasNoEnd === true;
     const framing = toResponseFraming(state.header, isStopping || places.areTooMany || hasNoNext);
     this.#send(response, framing);
     state.body?.discard();

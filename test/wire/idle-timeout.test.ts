@@ -12,12 +12,15 @@ import { echo, startListener, text } from "../support/wire-listener.ts";
 
 const idleTimeout = 10;
 const large = "l".repeat(12 * 2 ** 20);
+/** More than the buffers of the system on both sides. */
+const huge = Buffer.alloc(64 * 2 ** 20);
 let listener: Listener;
 let held: (() => void)[] = [];
 
 /** `/held` waits for a function in `held` to be called, and only then reads its body. */
 function respond(request: WireRequest): WireResponse | Promise<WireResponse> {
   if (request.target === "/large") return text(large);
+  if (request.target === "/huge") return { status: 200, headers: [], body: huge };
   if (request.target !== "/held") return echo(request);
   return new Promise<void>((resolve) => held.push(resolve)).then(() => echo(request));
 }
@@ -67,7 +70,14 @@ describe("a client times out", () => {
   test.each([
     ["sends nothing", "", /^$/],
     ["stops in its header section", "GET / HTTP/1.1\r\nHost:", /^HTTP.*timeout$/s],
-    ["sends only empty lines", "\r\n", /^HTTP.*timeout$/s],
+    ["sends only an empty line", "\r\n", /^$/],
+    ["sends half an empty line", "\r", /^$/],
+    ["sends several empty lines", "\r\n\r\n", /^HTTP.*timeout$/s],
+    [
+      "sends an empty line after its body",
+      `${toRequest("POST / HTTP/1.1", ["Content-Length: 3"], "abc")}\r\n`,
+      /POST \/ abc$/,
+    ],
     ["stops in its body", toRequest("POST / HTTP/1.1", ["Content-Length: 9"], "abc"), /^HTTP.*timeout$/s],
     ["stops in a chunk", toRequest("POST / HTTP/1.1", ["Transfer-Encoding: chunked"], "9\r\nabc"), /^HTTP.*timeout$/s],
     ["sends no second request", toRequest("GET / HTTP/1.1"), /^HTTP.*GET \/ $/s],
@@ -119,12 +129,10 @@ describe("a client times out", () => {
   });
 
   test("that reads less than 256 bytes per second of a response in a minute, however long it may be idle", async () => {
-    const patient = startListener(() => ({ status: 200, headers: [], body: Buffer.alloc(64 * 2 ** 20) }), {
-      idleTimeout: 200,
-    });
+    const patient = startListener(respond, { idleTimeout: 200 });
     const client = await openClient(patient.port);
     client.socket.pause();
-    client.send(toRequest("GET / HTTP/1.1"));
+    client.send(toRequest("GET /huge HTTP/1.1"));
     await pass(59);
     client.send("G");
     await arrive();
@@ -141,14 +149,14 @@ describe("a client times out", () => {
   test("that does not read its response, although it sends more", async () => {
     const client = await openClient(listener.port);
     client.socket.pause();
-    client.send(toRequest("GET /large HTTP/1.1"));
+    client.send(toRequest("GET /huge HTTP/1.1"));
     for (let second = 0; second < idleTimeout + 3; second++) {
       client.send("G");
       await pass(1);
     }
     client.socket.resume();
     const { received } = await client.ended();
-    expect(received.length).toBeLessThan(large.length);
+    expect(received.length).toBeLessThan(huge.length);
     client.socket.destroy();
   });
 
@@ -199,6 +207,16 @@ test("a TLS client that times out and does not close its side does not hold a de
 });
 
 describe("a client does not time out", () => {
+  test("in the header section after an empty line, which counts from its own beginning", async () => {
+    const client = await openClient(listener.port);
+    for (const bytes of ["\r\n", "GET / HTTP/1.1\r\n", "Host: x\r\n\r\n"]) {
+      client.send(bytes);
+      await pass(idleTimeout - 2);
+    }
+    expect((await client.responses(1))[0]?.body).toBe("GET / ");
+    client.socket.destroy();
+  });
+
   test("while it waits for the handler", async () => {
     const client = await openClient(listener.port);
     client.send(toRequest("POST /held HTTP/1.1", ["Content-Length: 3"], "abc"));
