@@ -31,7 +31,7 @@ try {
       }
       await checkFile(view);
       await shoot("import-check");
-      await view.page.evaluate("fetch('/operator/session', { method: 'DELETE' })");
+      await view.page.context().clearCookies();
       await view.page.goto(server.adminUrl);
       await view.field("Link").waitFor();
       await shoot("sign-in");

@@ -75,6 +75,8 @@ export async function operate(target: Target, method: string, path: string, body
   const headers = {
     Cookie: `storefront_${new URL(adminUrl).port}=${session}`,
     Origin: adminUrl,
+    // The only operator of the database.
+    "X-Operator": "1",
     "Content-Type": isFile ? "application/octet-stream" : "application/json",
   };
   const content = body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) };

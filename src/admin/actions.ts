@@ -15,6 +15,7 @@ import { acceptsCoding } from "./accepted-codings.ts";
 import { ArrivingBodies } from "./arriving-bodies.ts";
 import type { AdminContent, AdminExchange, AdminRoute } from "./handler.ts";
 import { readJsonObject } from "./json-body.ts";
+import { requireOwnPage } from "./page-operator.ts";
 import { Repeats } from "./repeats.ts";
 import { type Session, type SessionDependencies, sessionOf } from "./session.ts";
 
@@ -92,6 +93,7 @@ async function requireBody(
   dependencies: ActionDependencies,
 ): Promise<void> {
   const { operator } = await sessionOf(request, dependencies);
+  requireOwnPage(request, operator);
   await bodies.await(operator.ID, request);
 }
 
@@ -126,6 +128,7 @@ async function identityOf(request: WireRequest): Promise<string> {
 async function toCall(exchange: AdminExchange, dependencies: ActionDependencies): Promise<Call> {
   const { engine } = dependencies;
   const session = await sessionOf(exchange.request, dependencies);
+  requireOwnPage(exchange.request, session.operator);
   const run = randomText(8);
   const acting = actingAs(engine, `console:${session.operator.Name}`, run);
   return {

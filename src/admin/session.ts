@@ -9,6 +9,7 @@ import {
   endSession,
   findSession,
   type ListedOperator,
+  operatorOfLink,
   sessionLifetime,
   signOutEverywhere,
 } from "../operator/operators.ts";
@@ -19,6 +20,7 @@ import type { WireRequest } from "../wire/request.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { readJsonObject, readText } from "./json-body.ts";
+import { requireOwnPage, toOperatorHeader } from "./page-operator.ts";
 
 /** An operator who is signed in. */
 export interface Session {
@@ -49,32 +51,32 @@ async function inTime<T>(body: Promise<T>): Promise<T> {
   return Promise.race([body, promise]).finally(() => clearTimeout(timer));
 }
 
-/**
- * The path with which sessions begin and end, and that of all sessions of an operator.
- * @param onSignOut is called with the ID of an operator who signs out in one browser, or everywhere
- */
+/** What the routes of sessions share. */
+interface SessionContext extends SessionDependencies {
+  /** Is called with the ID of an operator who signs out in one browser, or everywhere. */
+  readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
+  readonly buckets: Buckets<"sign-in">;
+}
+
+/** The path with which sessions begin and end, and that of all sessions of an operator. */
 export function sessionRoutes(
   dependencies: SessionDependencies,
-  onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>,
+  onSignOut: SessionContext["onSignOut"],
 ): [path: string, route: AdminRoute][] {
-  const { engine, now } = dependencies;
-  const buckets = new Buckets<"sign-in">();
+  const context = { ...dependencies, onSignOut, buckets: new Buckets<"sign-in">() };
   return [
     [
       "/operator/session",
       {
         // Not 401: a browser would report that as an error of the page.
         GET: async ({ request }) => toShown(await findOwn(request, dependencies)),
-        async POST({ request }) {
-          const link = readText(await inTime(readJsonObject(request, maxBody)), "link");
-          const { secret, ...session } = await limited(buckets, now(), () => beginSession(engine, link, now()));
-          return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
-        },
+        POST: ({ request }) => signIn(request, context),
         async DELETE({ request }) {
           const session = await findOwn(request, dependencies);
-          // First: what goes on without the session must not find it ended before.
-          if (session) await onSignOut(session.operator.ID, false);
-          if (session) for (const secret of secretsIn(request.headers)) await endSession(engine, secret);
+          if (session) {
+            requireOwnPage(request, session.operator);
+            await endOwn(request, session, context);
+          }
           return ended(request);
         },
       },
@@ -84,7 +86,8 @@ export function sessionRoutes(
       {
         async DELETE({ request }) {
           const { operator } = await sessionOf(request, dependencies);
-          await signOutEverywhere(engine, operator.Name);
+          requireOwnPage(request, operator);
+          await signOutEverywhere(dependencies.engine, operator.Name);
           await onSignOut(operator.ID, true);
           return ended(request);
         },
@@ -93,11 +96,56 @@ export function sessionRoutes(
   ];
 }
 
+/** The body has `link`, and may have `insteadOf`: the ID of the operator whose session in this browser the link replaces. */
+async function signIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
+  const { engine, now, buckets } = context;
+  const input = await inTime(readJsonObject(request, maxBody));
+  const link = readText(input, "link");
+  const present = await findOwn(request, context);
+  const { secret, ...session } = await limited(buckets, now(), async () => {
+    if (present) await requireAgreed(present, link, input, context);
+    return beginSession(engine, link, now());
+  });
+  if (present && present.operator.ID !== session.operator.ID) await endOwn(request, present, context);
+  return withCookie(toShown(session), toCookie(request.headers, secret, sessionLifetime));
+}
+
+/** Ends the session of a request. */
+async function endOwn(
+  { headers }: WireRequest,
+  { operator }: Session,
+  { engine, onSignOut }: SessionContext,
+): Promise<void> {
+  // First: what goes on without the session must not find it ended before.
+  await onSignOut(operator.ID, false);
+  for (const secret of secretsIn(headers)) await endSession(engine, secret);
+}
+
 /** The session of a request. @throws Refusal `unauthorized` when it has none that is valid now */
 export async function sessionOf(request: WireRequest, dependencies: SessionDependencies): Promise<Session> {
   const session = await findOwn(request, dependencies);
   if (session) return session;
   throw new Refusal("unauthorized", "sign in with a link that `storefront operator link` prints");
+}
+
+/**
+ * Checks that a session is replaced by that of another operator only if the request names whose session it is. Otherwise a link that someone else
+ * sends would change under whose name this browser works. The link is not spent.
+ * @throws Refusal `conflict` with `X-Operator`: the ID of the present operator; `unauthorized` for a link that cannot be used
+ */
+async function requireAgreed(
+  { operator }: Session,
+  link: string,
+  input: object,
+  { engine, now }: SessionDependencies,
+): Promise<void> {
+  const other = await operatorOfLink(engine, link, now());
+  if (other.ID === operator.ID || Object(input).insteadOf === operator.ID) return;
+  throw new Refusal(
+    "conflict",
+    `this browser is signed in as ${operator.Name}, and the link signs in as ${other.Name}`,
+    toOperatorHeader(operator),
+  );
 }
 
 async function findOwn(

@@ -13,6 +13,13 @@ interface Problem {
   readonly errors?: readonly { readonly field: string; readonly detail: string }[];
 }
 
+let pageOperator: number | undefined;
+
+/** Sets whose page this is. Each request says so, because another tab may sign someone else in. @param operator ID */
+export function setPageOperator(operator: number): void {
+  pageOperator = operator;
+}
+
 /** Who is signed in, and the names of the sites that the operator may manage; null for all. */
 export interface SessionInfo {
   /** ID of the operator. */
@@ -23,8 +30,8 @@ export interface SessionInfo {
 }
 
 /**
- * Sends a request. Returns the JSON of the response. When the session has ended, it waits until the operator has signed in again; a request
- * that only reads also waits for a server that cannot be reached.
+ * Sends a request. Returns the JSON of the response. When the session has ended, or is that of someone else, it waits until the operator has signed
+ * in again; a request that only reads also waits for a server that cannot be reached.
  * @throws HttpError with the status, the detail of the problem, and its faults by field as react-admin shows them at the fields
  */
 export async function callApi<T>(
@@ -64,6 +71,8 @@ const sessionPath = "/session";
 /** A response that has arrived as a whole. */
 interface Arrived {
   readonly status: number;
+  /** ID of the operator who is signed in, if that is why the request was refused. */
+  readonly operator: number | undefined;
   readonly text: string;
 }
 
@@ -72,7 +81,7 @@ async function resent(path: string, request: RequestInit): Promise<Arrived> {
   for (;;) {
     try {
       const response = await sent(path, request);
-      if (response.status !== 401) return response;
+      if (response.status !== 401 && response.operator === undefined) return response;
       noteSignedOut();
     } catch (error) {
       if (request.signal?.aborted) throw error;
@@ -87,20 +96,32 @@ async function resent(path: string, request: RequestInit): Promise<Arrived> {
 /** @throws HttpError with the status 0 when the server cannot be reached */
 async function sent(path: string, request: RequestInit): Promise<Arrived> {
   try {
-    const response = await fetch(`/operator${path}`, { ...request, credentials: "same-origin" });
+    const headers = withOperator(request.headers);
+    const response = await fetch(`/operator${path}`, { ...request, headers, credentials: "same-origin" });
     noteDate(response.headers.get("Date"));
-    return { status: response.status, text: await response.text() };
+    const operator = response.headers.get("X-Operator");
+    return {
+      status: response.status,
+      operator: operator === null ? undefined : Number(operator),
+      text: await response.text(),
+    };
   } catch {
     throw new HttpError(texts.app.unreachable_now, 0, {});
   }
 }
 
+function withOperator(headers: HeadersInit | undefined): Headers {
+  const all = new Headers(headers);
+  if (pageOperator !== undefined) all.set("X-Operator", String(pageOperator));
+  return all;
+}
+
 /** The JSON of a response. @throws HttpError */
-function resultOf<T>({ status, text }: Arrived): T {
+function resultOf<T>({ status, operator, text }: Arrived): T {
   const isGood = status >= 200 && status < 300;
   if (status === 204) return undefined as T;
   if (isGood) return JSON.parse(text);
-  throw toHttpError(status, problemIn(text));
+  throw toHttpError(status, { ...problemIn(text), operator });
 }
 
 function problemIn(text: string): Problem {
@@ -111,9 +132,12 @@ function problemIn(text: string): Problem {
   }
 }
 
-function toHttpError(status: number, { detail = `status ${status}`, code, errors }: Problem): HttpError {
+function toHttpError(
+  status: number,
+  { detail = `status ${status}`, code, errors, operator }: Problem & Pick<Arrived, "operator">,
+): HttpError {
   const faults = errors && Object.fromEntries(errors.map(({ field, detail: fault }) => [field, fault]));
-  return new HttpError(detail, status, { code, ...(faults ? { errors: nested(faults) } : {}) });
+  return new HttpError(detail, status, { code, operator, ...(faults ? { errors: nested(faults) } : {}) });
 }
 
 /** `{"Address.Town": fault}` as `{Address: {Town: fault}}`. */

@@ -1,10 +1,13 @@
+import { Button } from "@mui/material";
 import { useCallback, useEffect, useState } from "react";
+import type { HttpError } from "react-admin";
 import { RouterProvider } from "react-router-dom";
-import type { SessionInfo } from "./api.ts";
-import { type Declared, loadDeclared } from "./declarations.ts";
+import { type SessionInfo, setPageOperator } from "./api.ts";
+import { useConnection } from "./connection.ts";
+import { capitalized, type Declared, loadDeclared } from "./declarations.ts";
 import { Plain } from "./plain.tsx";
 import { openRouter } from "./router.tsx";
-import { currentSession, redeemLink, takeLink } from "./session.ts";
+import { dropLink, enter, operatorIn } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 import { Sites, SitesContext } from "./sites.tsx";
 import { texts } from "./texts.ts";
@@ -12,10 +15,10 @@ import { texts } from "./texts.ts";
 type State =
   | { readonly kind: "loading" }
   | { readonly kind: "signed-out"; readonly fault?: string }
-  | { readonly kind: "failed"; readonly fault: string }
+  /** The link signs in someone else than the operator who is signed in, whose ID this is. */
+  | { readonly kind: "asked"; readonly operator: number; readonly fault: string }
+  | { readonly kind: "failed"; readonly error: HttpError }
   | { readonly kind: "ready"; readonly session: SessionInfo; readonly declared: Declared };
-
-const link = takeLink();
 
 /** Signs in with the link in the address, if there is one, and then shows the sites. */
 export function App() {
@@ -23,20 +26,25 @@ export function App() {
 
   const open = useCallback(async (session: SessionInfo | undefined) => {
     if (!session) return setState({ kind: "signed-out" });
-    setState({ kind: "ready", session, declared: await loadDeclared() });
+    setPageOperator(session.id);
+    try {
+      setState({ kind: "ready", session, declared: await loadDeclared() });
+    } catch (error) {
+      setState({ kind: "failed", error: error as HttpError });
+    }
   }, []);
 
-  const begin = useCallback(async () => {
-    setState({ kind: "loading" });
-    try {
-      await open(link ? await signInOnce(link) : await currentSession());
-    } catch (error) {
-      const fault = (error as Error).message;
-      setState(
-        (error as { status?: number }).status === 401 ? { kind: "signed-out", fault } : { kind: "failed", fault },
-      );
-    }
-  }, [open]);
+  const begin = useCallback(
+    async (insteadOf?: number) => {
+      setState({ kind: "loading" });
+      try {
+        await open(await enter(insteadOf));
+      } catch (error) {
+        setState(toState(error as HttpError));
+      }
+    },
+    [open],
+  );
 
   const reload = useCallback(async () => {
     const declared = await loadDeclared();
@@ -45,9 +53,9 @@ export function App() {
 
   useEffect(() => void begin(), [begin]);
 
-  if (state.kind === "loading") return null;
-  if (state.kind === "failed")
-    return <Plain title={texts.app.unreachable} detail={state.fault} action={texts.app.retry} onAction={begin} />;
+  if (state.kind === "loading") return <Loading />;
+  if (state.kind === "failed") return <Failed error={state.error} onRetry={begin} />;
+  if (state.kind === "asked") return <Asked {...state} onDone={begin} />;
   if (state.kind === "signed-out") return <SignIn fault={state.fault} onSignedIn={open} />;
   return (
     <SitesContext value={{ session: state.session, declared: state.declared, reload }}>
@@ -56,10 +64,57 @@ export function App() {
   );
 }
 
-let signingIn: Promise<SessionInfo> | undefined;
+function toState(error: HttpError): State {
+  const { status, message } = error;
+  const operator = operatorIn(error);
+  if (operator !== undefined) return { kind: "asked", operator, fault: message };
+  // Of a link that cannot be used, after many others, too.
+  if (status === 401 || status === 429) return { kind: "signed-out", fault: message };
+  return { kind: "failed", error };
+}
 
-/** A link works once, and React may run an effect twice. */
-function signInOnce(secret: string): Promise<SessionInfo> {
-  signingIn ??= redeemLink(secret);
-  return signingIn;
+/** Nothing, unless the server goes away or the session ends just now. */
+function Loading() {
+  const connection = useConnection();
+  if (connection === "gone") return <Plain title={texts.app.unreachable} detail={texts.app.unreachable_start} />;
+  if (connection === "signed-out") return <SignIn onSignedIn={() => location.reload()} />;
+  return null;
+}
+
+function Failed({ error, onRetry }: { readonly error: HttpError; readonly onRetry: () => void }) {
+  const isUnreachable = error.status === 0;
+  return (
+    <Plain
+      title={isUnreachable ? texts.app.unreachable : texts.app.not_opened}
+      detail={isUnreachable ? texts.app.unreachable_start : error.message}
+      action={texts.app.retry}
+      onAction={() => onRetry()}
+    />
+  );
+}
+
+interface AskedProps {
+  readonly operator: number;
+  readonly fault: string;
+  readonly onDone: (insteadOf?: number) => void;
+}
+
+/** Asks before a link replaces the session of someone else, who may be at work in another tab. */
+function Asked({ operator, fault, onDone }: AskedProps) {
+  function stay() {
+    dropLink();
+    onDone();
+  }
+  return (
+    <Plain
+      title={texts.session.asked_title}
+      detail={`${capitalized(fault)}. ${texts.session.asked_explain}`}
+      action={texts.session.sign_in_instead}
+      onAction={() => onDone(operator)}
+    >
+      <Button variant="outlined" onClick={stay}>
+        {texts.session.stay}
+      </Button>
+    </Plain>
+  );
 }

@@ -1,6 +1,6 @@
 import type { AuthProvider } from "react-admin";
 import type { SessionInfo } from "./api.ts";
-import { leave } from "./session.ts";
+import { leave, startAnew } from "./session.ts";
 
 /** The session of react-admin. One that ends is not a reason to leave the page: `callApi` waits until the operator has signed in again. */
 export function createAuthProvider({ operator }: SessionInfo): AuthProvider {
@@ -8,8 +8,7 @@ export function createAuthProvider({ operator }: SessionInfo): AuthProvider {
     login: async () => {},
     async logout() {
       await leave(false).catch(() => {});
-      location.hash = "";
-      location.reload();
+      startAnew();
     },
     checkAuth: async () => {},
     checkError: async () => {},

@@ -2,7 +2,7 @@
 
 import { useSyncExternalStore } from "react";
 
-/** `gone`: the server cannot be reached. `signed-out`: the session has ended. */
+/** `gone`: the server cannot be reached. `signed-out`: the operator of this page is no longer signed in; someone else may be. */
 type Connection = "open" | "gone" | "signed-out";
 
 let connection: Connection = "open";
@@ -12,7 +12,7 @@ export function useConnection(): Connection {
   return useSyncExternalStore(subscribe, () => connection);
 }
 
-/** Says that a request was refused because nobody is signed in any more. */
+/** Says that a request was refused because the operator of this page is no longer signed in. */
 export function noteSignedOut(): void {
   change("signed-out");
 }
@@ -53,8 +53,11 @@ async function untilBack(): Promise<void> {
   }
 }
 
-/** Who is signed in at the server; undefined when it does not respond. */
-export async function probe(): Promise<{ readonly operator: string | null } | undefined> {
+/** Who is signed in at the server. */
+type Present = { readonly id: number; readonly operator: string } | { readonly operator: null };
+
+/** Reads who is signed in; undefined when the server does not respond. */
+export async function probe(): Promise<Present | undefined> {
   try {
     const response = await fetch("/operator/session", { cache: "no-store" });
     return response.ok ? await response.json() : undefined;

@@ -2,7 +2,7 @@ import { Alert, Box, Button, Divider, Stack, TextField, Typography } from "@mui/
 import { type FormEvent, useState } from "react";
 import type { SessionInfo } from "./api.ts";
 import { Plain } from "./plain.tsx";
-import { redeemLink, secretIn } from "./session.ts";
+import { operatorIn, redeemLink, secretIn } from "./session.ts";
 import { texts } from "./texts.ts";
 
 interface SignInProps {
@@ -33,14 +33,16 @@ export function SignIn(props: SignInProps) {
 export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState(before);
+  const [replaced, setReplaced] = useState<number>();
 
   async function submit(event: FormEvent) {
     event.preventDefault();
     const secret = secretIn(text);
     if (!secret) return setFault(texts.session.invalid);
     try {
-      onSignedIn(await redeemLink(secret));
+      onSignedIn(await redeemLink(secret, replaced));
     } catch (error) {
+      setReplaced(operatorIn(error));
       setFault((error as Error).message);
     }
   }
@@ -51,13 +53,16 @@ export function SignInForm({ fault: before, onSignedIn }: SignInProps) {
         label={texts.session.paste}
         placeholder={texts.session.paste_example}
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => {
+          setText(event.target.value);
+          setReplaced(undefined);
+        }}
         autoComplete="off"
         fullWidth
       />
       {fault && <Alert severity="error">{fault}</Alert>}
       <Button type="submit" variant="contained">
-        {texts.session.sign_in}
+        {replaced === undefined ? texts.session.sign_in : texts.session.sign_in_instead}
       </Button>
     </Stack>
   );

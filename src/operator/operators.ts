@@ -127,15 +127,21 @@ export async function signOutEverywhere(engine: Engine, name: string): Promise<v
 export async function beginSession(engine: Engine, linkSecret: string, now: number): Promise<SignedIn> {
   const digest = digestOfSecret(linkSecret);
   // Read first: what is no link costs no write.
-  const link = await engine.credential(digest);
-  const operator = link && isValid(link, "link", now) ? operatorOf(await readSystem(engine), link.operator) : undefined;
-  if (!operator) throw unusableLink();
+  const operator = await operatorOfLink(engine, linkSecret, now);
   const secret = randomText(secretLength);
   const expiresAt = now + sessionLifetime;
   await engine.putCredential(toCredential(secret, "session", operator.ID, expiresAt), now);
   // In this order, who is signed out everywhere meanwhile keeps neither of both, and a failed write leaves the link.
   if (await engine.takeCredential(digest)) return { secret, operator, expiresAt };
   await endSession(engine, secret);
+  throw unusableLink();
+}
+
+/** Reads whom a link signs in, without spending it. @throws Refusal `unauthorized` when it is unknown, used or too old */
+export async function operatorOfLink(engine: Engine, linkSecret: string, now: number): Promise<ListedOperator> {
+  const link = await engine.credential(digestOfSecret(linkSecret));
+  const operator = link && isValid(link, "link", now) ? operatorOf(await readSystem(engine), link.operator) : undefined;
+  if (operator) return operator;
   throw unusableLink();
 }
 

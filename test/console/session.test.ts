@@ -131,6 +131,78 @@ describe("signing in", () => {
   });
 });
 
+describe("a link beside the session of someone else", () => {
+  const signedIn = async (cookie: string) =>
+    (await fetch(`${server.adminUrl}/operator/session`, { headers: { Cookie: cookie } })).json();
+  const cookieOf = (response: Response) => response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
+
+  test("replaces it only when the request says whose it is, and is not spent before", async () => {
+    const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben")];
+    const link = secretIn(await server.link("ben"));
+    const beside = { Cookie: anna.cookie };
+    for (const insteadOf of [undefined, null, ben.id, String(anna.id), true]) {
+      const asked = await post("/session", { link, insteadOf }, beside);
+      expect([insteadOf, asked.status, asked.headers.get("X-Operator")]).toEqual([insteadOf, 409, String(anna.id)]);
+      expect(asked.headers.has("Set-Cookie")).toBe(false);
+    }
+    const replaced = await post("/session", { link, insteadOf: anna.id }, beside);
+    expect(await replaced.json()).toMatchObject({ id: ben.id, operator: "ben" });
+    expect(await signedIn(cookieOf(replaced))).toMatchObject({ operator: "ben" });
+    // Nobody has its cookie any more.
+    expect(await signedIn(anna.cookie)).toEqual({ operator: null });
+  });
+
+  test("is 401 when it cannot be used, and leaves the session", async () => {
+    const anna = await server.signIn("anna");
+    const beside = { Cookie: anna.cookie };
+    expect((await post("/session", { link: "a".repeat(32) }, beside)).status).toBe(401);
+    expect(await signedIn(anna.cookie)).toMatchObject({ operator: "anna" });
+  });
+
+  test("signs in without a question when it is the operator's own", async () => {
+    const anna = await server.signIn("anna");
+    const again = await post("/session", { link: secretIn(await server.link("anna")) }, { Cookie: anna.cookie });
+    expect([again.status, await again.json()]).toEqual([200, expect.objectContaining({ id: anna.id })]);
+  });
+});
+
+describe("the page of someone else", () => {
+  const brands = "/sites/shop/records/brands";
+
+  test("makes no change in the name of who is signed in now", async () => {
+    const [anna, ben] = [await server.signIn("anna"), await server.signIn("ben")];
+    const ofAnna = { "X-Operator": String(anna.id) };
+    const requests: [method: string, path: string, body?: object][] = [
+      ["POST", brands, { Name: "Acme" }],
+      ["PATCH", `${brands}/1`, { Name: "Acme" }],
+      ["DELETE", brands, { ids: [1] }],
+      ["DELETE", "/session"],
+      ["DELETE", "/sessions"],
+      ["GET", brands],
+    ];
+    for (const [method, path, body] of requests) {
+      const { status, headers, json } = await ben.call(method, path, body, ofAnna);
+      expect([method, path, status, headers.get("X-Operator")]).toEqual([method, path, 409, String(ben.id)]);
+      expect(json.detail).toContain("this page belongs to another operator than ben");
+    }
+    for (const wrong of ["", "0", "ben", `${ben.id} `.padEnd(3, "x"), "99"])
+      expect([wrong, (await ben.call("POST", brands, { Name: "x" }, { "X-Operator": wrong })).status]).toEqual([
+        wrong,
+        409,
+      ]);
+    expect((await ben.call("GET", brands)).json.total).toBe(0);
+    expect((await ben.call("POST", brands, { Name: "Acme" })).status).toBe(200);
+  });
+
+  test("is not guessed: a change that does not say whose page it comes from is refused", async () => {
+    const { cookie } = await server.signIn("anna");
+    const refused = await post(brands, { Name: "Acme" }, { Cookie: cookie });
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining("X-Operator")]);
+    const read = await fetch(`${server.adminUrl}/operator${brands}`, { headers: { Cookie: cookie } });
+    expect(await read.json()).toMatchObject({ total: 0 });
+  });
+});
+
 describe("a session", () => {
   test("ends by signing out, and all sessions of an operator at once", async () => {
     const [one, two, other] = [await server.signIn(), await server.signIn(), await server.signIn("ben")];
@@ -165,7 +237,7 @@ describe("a session", () => {
   ];
   test.each(held)("does not make a change whose body arrives after the operator %s", async (_, end, status) => {
     await addSite(server.engine, "toys", {}, time);
-    const { cookie } = await server.signIn("ben", ["shop"]);
+    const { cookie, id } = await server.signIn("ben", ["shop"]);
     await server.signIn("anna");
     const body = JSON.stringify({ Name: "late" });
     const { host, port } = new URL(server.adminUrl);
@@ -173,6 +245,7 @@ describe("a session", () => {
       `Host: ${host}`,
       `Origin: ${server.adminUrl}`,
       `Cookie: ${cookie}`,
+      `X-Operator: ${id}`,
       "Content-Type: application/json",
     ];
     const client = await openClient(Number(port));
@@ -195,11 +268,16 @@ describe("a session", () => {
     ["one with a path", (url) => `${url}/`, 403],
   ];
   test.each(origins)("a change with the origin of %s", async (_, origin, status) => {
-    const { cookie } = await server.signIn();
+    const { cookie, id } = await server.signIn();
     const sent = origin(server.adminUrl);
     const response = await fetch(`${server.adminUrl}/operator/sites/shop/records/brands`, {
       method: "POST",
-      headers: { Cookie: cookie, "Content-Type": "application/json", ...(sent ? { Origin: sent } : {}) },
+      headers: {
+        Cookie: cookie,
+        "X-Operator": String(id),
+        "Content-Type": "application/json",
+        ...(sent ? { Origin: sent } : {}),
+      },
       body: JSON.stringify({ Name: "Acme" }),
     });
     expect(response.status).toBe(status === 201 ? 200 : status);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   page = view.page;
 });
 afterAll(async () => {
-  await view.finish(/401|409/);
+  await view.finish();
   await browser.close();
   await server.stop();
 });
@@ -141,4 +141,51 @@ test("nothing that cannot be seen has the focus while no record is selected", as
     if (stop) hidden.push(stop);
   }
   expect(hidden).toEqual([]);
+});
+
+test("a link beside the session of someone else asks, and a page saves nothing in the name of the other", async () => {
+  const mine = await openConsole(browser, server, { operator: "carla" });
+  await mine.show("shop/brands/create");
+  await mine.field(/^Name/).fill("Made by carla");
+  const other = await mine.page.context().newPage();
+  const click = (name: string) => other.getByRole("button", { name, exact: true }).click();
+  const link = await server.link("ben");
+  await other.goto(link);
+  await other.getByText("This browser is signed in as carla, and the link signs in as ben.").waitFor();
+  await click("Stay signed in");
+  await other.getByRole("button", { name: "carla", exact: true }).waitFor();
+  expect(new URL(other.url()).hash).not.toContain("sign-in");
+  // The link is not spent.
+  await other.goto(`${server.adminUrl}/#`);
+  await other.goto(link);
+  await click("Sign in instead");
+  await other.getByRole("button", { name: "ben", exact: true }).waitFor();
+
+  const before = await namesOf("shop");
+  await mine.button("Save").click();
+  await mine.page.getByRole("dialog", { name: "This browser is now signed in as ben" }).waitFor();
+  expect(await namesOf("shop")).toEqual(before);
+  await mine.field("Link").fill(await server.link("carla"));
+  await mine.button("Sign in").click();
+  await mine.page
+    .getByRole("dialog")
+    .last()
+    .getByText("this browser is signed in as ben, and the link signs in as carla")
+    .waitFor();
+  await mine.button("Sign in instead").click();
+  await mine.page.getByRole("alert").getByText("Created").waitFor();
+  expect(await namesOf("shop")).toEqual([...before, "Made by carla"]);
+  const { entries } = (await ben.call("GET", "/sites/shop/history?limit=1")).json;
+  expect(entries[0]).toMatchObject({ actor: "console:carla", change: { after: { Name: "Made by carla" } } });
+
+  await other.evaluate("location.assign('#/shop/history')");
+  await other.getByRole("dialog", { name: "This browser is now signed in as carla" }).waitFor();
+  await click("Go on as carla");
+  await other.getByRole("button", { name: "carla", exact: true }).waitFor();
+
+  // A link that was used opens the console for who is signed in.
+  await other.goto(`${server.adminUrl}/#`);
+  await other.goto(link);
+  await other.getByRole("button", { name: "carla", exact: true }).waitFor();
+  await mine.finish(/401|409/);
 });

@@ -76,7 +76,8 @@ describe("a body", () => {
   });
 
   test("that does not arrive is one of eight of an operator, and other requests go on", async () => {
-    const half = () => sendHalf("POST", brands, `Content-Length: 16\r\nCookie: ${anna.cookie}`);
+    const own = `Cookie: ${anna.cookie}\r\nX-Operator: ${anna.id}`;
+    const half = () => sendHalf("POST", brands, `Content-Length: 16\r\n${own}`);
     const sockets = Array.from({ length: 9 }, half);
     const received = await Promise.race(sockets.map(responseOn));
     expect(received).toStartWith("HTTP/1.1 429 ");
@@ -133,7 +134,7 @@ test.each([
   const send = (origin: string) =>
     fetch(`${server.adminUrl}/operator${brands}`, {
       method: "POST",
-      headers: { Cookie: anna.cookie, Origin: origin, "Content-Type": type },
+      headers: { Cookie: anna.cookie, "X-Operator": String(anna.id), Origin: origin, "Content-Type": type },
       body: '{"Name":"forged"}',
     });
   expect((await send(server.adminUrl)).status).toBe(status);

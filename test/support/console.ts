@@ -17,6 +17,8 @@ export interface ConsoleResponse {
 /** A browser of an operator, without a page. */
 export interface ConsoleClient {
   readonly cookie: string;
+  /** ID of the operator. */
+  readonly id: number;
   /** Sends a request to the API under `/operator`, as a page of the console does. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ConsoleResponse>;
 }
@@ -64,9 +66,14 @@ export async function startTestConsole(options: TestServerOptions = {}): Promise
     link: async (name) => `${admin.url}/#sign-in=${await secretOf(name)}`,
     async signIn(name = "anna", sites = []) {
       await add(name, sites).catch(() => {});
-      const response = await send(admin.url, "", "POST", "/session", { link: await secretOf(name) });
+      const response = await send(admin.url, "POST", "/session", { link: await secretOf(name) });
       const cookie = response.headers.get("Set-Cookie")?.split(";", 1)[0] ?? "";
-      return { cookie, call: (method, path, body, headers) => send(admin.url, cookie, method, path, body, headers) };
+      const own = { Cookie: cookie, "X-Operator": String(response.json.id) };
+      return {
+        cookie,
+        id: response.json.id,
+        call: (method, path, body, headers) => send(admin.url, method, path, body, { ...own, ...headers }),
+      };
     },
     async stop() {
       await admin.stop(0);
@@ -77,7 +84,6 @@ export async function startTestConsole(options: TestServerOptions = {}): Promise
 
 async function send(
   url: string,
-  cookie: string,
   method: string,
   path: string,
   body?: unknown,
@@ -86,7 +92,6 @@ async function send(
   const response = await fetch(`${url}/operator${path}`, {
     method,
     headers: {
-      Cookie: cookie,
       Origin: url,
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
       ...headers,

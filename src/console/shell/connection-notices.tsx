@@ -1,10 +1,11 @@
-import { Alert, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
-import { useEffect } from "react";
+import { Alert, Button, Dialog, DialogContent, DialogTitle, Snackbar, Typography } from "@mui/material";
+import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
-import type { SessionInfo } from "../api.ts";
 import { noteSignedIn, probe, useConnection } from "../connection.ts";
+import { startAnew } from "../session.ts";
 import { SignInForm } from "../sign-in.tsx";
 import { useSession } from "../site-context.ts";
+import { askToLose, forgetUnsaved } from "./unsaved.ts";
 
 /** Says over the page, which stays as it is, that the server cannot be reached, or that the operator must sign in again. */
 export function ConnectionNotices() {
@@ -22,29 +23,44 @@ export function ConnectionNotices() {
   );
 }
 
+/** Asks the operator of this page to sign in again. If someone else is signed in by now, the page can also become that operator's. */
 function SessionEnded() {
   const translate = useTranslate();
-  const { operator } = useSession();
+  const { id, operator } = useSession();
+  const [other, setOther] = useState<string>();
   useEffect(() => {
-    // The operator may have signed in on another tab.
-    const look = async () => resume(operator, await probe());
+    // Another tab may have signed in the operator, or someone else.
+    const look = async () => {
+      const present = await probe();
+      if (!present) return;
+      if (present.operator !== null && present.id === id) noteSignedIn();
+      else setOther(present.operator ?? undefined);
+    };
+    void look();
     window.addEventListener("focus", look);
     return () => window.removeEventListener("focus", look);
-  }, [operator]);
+  }, [id]);
+  const names = { operator, other };
   return (
     <Dialog open aria-labelledby="session-ended">
-      <DialogTitle id="session-ended">{translate("session.ended_title")}</DialogTitle>
+      <DialogTitle id="session-ended">
+        {translate(other ? "session.other_title" : "session.ended_title", names)}
+      </DialogTitle>
       <DialogContent>
-        <Typography sx={{ mb: 3 }}>{translate("session.ended")}</Typography>
-        <SignInForm onSignedIn={(session) => resume(operator, session)} />
+        <Typography sx={{ mb: 3 }}>{translate(other ? "session.other" : "session.ended", names)}</Typography>
+        <SignInForm onSignedIn={(session) => (session.id === id ? noteSignedIn() : becomeOther())} />
+        {other && (
+          <Button onClick={() => askToLose(becomeOther)} sx={{ mt: 2 }}>
+            {translate("session.go_on_as", { name: other })}
+          </Button>
+        )}
       </DialogContent>
     </Dialog>
   );
 }
 
-/** Continues, or starts anew for another operator: what was typed must not be saved in the name of someone else. */
-function resume(operator: string, session: Pick<SessionInfo, "operator"> | { readonly operator: null } | undefined) {
-  if (!session || session.operator === null) return;
-  if (session.operator === operator) noteSignedIn();
-  else location.reload();
+/** Makes it the page of another operator. */
+function becomeOther() {
+  forgetUnsaved();
+  startAnew();
 }

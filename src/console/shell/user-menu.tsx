@@ -7,7 +7,7 @@ import KeyboardIcon from "@mui/icons-material/Keyboard";
 import LogoutIcon from "@mui/icons-material/Logout";
 import { Divider, ListItemIcon, ListItemText, MenuItem, useTheme as useMuiTheme } from "@mui/material";
 import { UserMenu, useTheme, useTranslate, useUserMenu } from "react-admin";
-import { leave } from "../session.ts";
+import { leave, startAnew } from "../session.ts";
 import { useSession } from "../site-context.ts";
 import { openPanel } from "./panel.ts";
 import { askToLose, forgetUnsaved } from "./unsaved.ts";
@@ -81,6 +81,5 @@ function Entry({ icon: Icon, text, onChoose }: EntryProps) {
 async function signOut(everywhere: boolean) {
   forgetUnsaved();
   await leave(everywhere).catch(() => {});
-  location.hash = "";
-  location.reload();
+  startAnew();
 }
