@@ -23,7 +23,7 @@ export const commandName: string = isExecutable
   ? process.argv0
   : root.includes("/node_modules/")
     ? "storefront"
-    : "npx storefront";
+    : "npx --no storefront";
 
 /** The build of the running program. An executable contains its commit, a package has it in a file, and a checkout is asked. */
 export function readBuild(): Build {

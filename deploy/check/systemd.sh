@@ -1,9 +1,9 @@
 #!/bin/bash
 # Boots systemd in its own process, mount, network and cgroup namespace, with a root file system in memory that has this machine's /usr, the
-# unit $2, and the program $3. Checks the service there. Prints `ok <what>` or `FAULT <what>` per check, then `end`.
-# Usage: systemd.sh outer <unit> <program> <empty folder>      as root
+# units in $2, and the program $3. Checks the service there. Prints `ok <what>` or `FAULT <what>` per check, then `end`.
+# Usage: systemd.sh outer <folder of the units> <program> <empty folder>      as root
 set -u
-step=$1 unit=$2 program=$3 folder=$4
+step=$1 units=$2 program=$3 folder=$4
 
 # Joins a control group of its own, which is then the root of those in the namespace.
 outer() {
@@ -12,7 +12,7 @@ outer() {
   if mount -t cgroup | grep -q name=systemd; then group=$(mount -t cgroup | awk '/name=systemd/ { print $3; exit }'); fi
   group=$group/storefront-check-$$
   mkdir "$group" && echo $$ >"$group/cgroup.procs" || return 1
-  unshare --pid --fork --kill-child --mount --uts --ipc --net --cgroup bash "$0" boot "$unit" "$program" "$folder" &
+  unshare --pid --fork --kill-child --mount --uts --ipc --net --cgroup bash "$0" boot "$units" "$program" "$folder" &
   local namespace=$!
   inspect $namespace
   kill -KILL $namespace
@@ -28,7 +28,7 @@ outer() {
 boot() {
   local root=$folder/root
   mkdir "$root" && mount -t tmpfs tmpfs "$root" || return 1
-  mkdir -p "$root"/{usr,etc/systemd/system/storefront.service.d,var/lib,run,proc,sys,dev,tmp,old}
+  mkdir -p "$root"/{usr,etc/systemd/system/storefront{,-backup}.service.d,var/lib,run,proc,sys,dev,tmp,old}
   ln -s ../run "$root/var/run"
   for link in bin sbin lib lib32 lib64; do if [ -L "/$link" ]; then cp -P "/$link" "$root/$link"; fi; done
   mount --rbind /usr "$root/usr"
@@ -38,11 +38,13 @@ boot() {
   printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/false\nstorefront:x:970:970::/var/lib/storefront:/bin/false\n' >"$root/etc/passwd"
   printf 'root:x:0:\nnogroup:x:65534:\nstorefront:x:970:\n' >"$root/etc/group"
   echo 11111111111111111111111111111111 >"$root/etc/machine-id"
-  cp "$unit" "$root/etc/systemd/system/storefront.service"
+  cp "$units"/storefront*.service "$units"/storefront*.timer "$root/etc/systemd/system/"
   # Without a journal, the output goes to a file.
-  printf '[Service]\nStandardOutput=append:/var/output\nStandardError=append:/var/output\n' >"$root/etc/systemd/system/storefront.service.d/output.conf"
-  printf '[Unit]\nDefaultDependencies=no\nWants=storefront.service\n' >"$root/etc/systemd/system/default.target"
-  for target in sysinit basic shutdown network-online multi-user; do printf '[Unit]\nDefaultDependencies=no\n' >"$root/etc/systemd/system/$target.target"; done
+  for name in storefront storefront-backup; do
+    printf '[Service]\nStandardOutput=append:/var/output\nStandardError=append:/var/output\n' >"$root/etc/systemd/system/$name.service.d/output.conf"
+  done
+  printf '[Unit]\nDefaultDependencies=no\nWants=storefront.service storefront-backup.timer\n' >"$root/etc/systemd/system/default.target"
+  for target in sysinit basic shutdown network-online multi-user timers; do printf '[Unit]\nDefaultDependencies=no\n' >"$root/etc/systemd/system/$target.target"; done
   mount -t proc proc "$root/proc"
   mount --rbind /sys "$root/sys"
   mount --make-rslave "$root/sys"
@@ -111,6 +113,10 @@ inspect() {
   check "the database is in the state folder, for its user alone" inside find /var/lib/storefront/data/storefront.db -user storefront -not -perm /077
   check "commands work as its user" inside setpriv --reuid=970 --regid=970 --clear-groups \
     env STOREFRONT_DATABASE=sqlite:/var/lib/storefront/data/storefront.db storefront site add shop --default
+  check "the timer of the backup waits for its time" systemctl_inside is-active --quiet storefront-backup.timer
+  check "a backup is made and checked while the server runs" systemctl_inside start storefront-backup
+  check "the backup has no fault" prints 'no faults found in /var/lib/storefront/backups/storefront-.*\.backup'
+  check "the backup is for its user alone" inside find /var/lib/storefront/backups -name 'storefront-*Z.backup' -user storefront -not -perm /077
   local before
   before=$(value MainPID)
   check "reload succeeds" systemctl_inside reload storefront

@@ -6,7 +6,9 @@ import { findBinary } from "./program.ts";
 import type { Report } from "./report.ts";
 import { run } from "./tools.ts";
 
-const unit = join(import.meta.dir, "../storefront.service");
+const unitNames = ["storefront.service", "storefront-backup.service", "storefront-backup.timer"];
+const units = join(import.meta.dir, "..");
+const unit = join(units, "storefront.service");
 
 /** `systemd-analyze security` is below this: 0 is the least exposure, 10 the most. */
 const maxExposure = 3;
@@ -14,9 +16,15 @@ const maxExposure = 3;
 export async function checkSystemd(report: Report, folder: string): Promise<void> {
   if (run(["systemd-analyze", "--version"]).status !== 0) return report.skip("systemd", "systemd is not installed");
   checkUnit(report, folder);
-  const { stdout } = run(["systemd-analyze", "security", "--offline=true", "--no-pager", unit]);
-  const exposure = Number(/Overall exposure level[^:]*: ([0-9.]+)/.exec(stdout)?.[1] ?? Number.NaN);
-  report.check(`systemd: the exposure is below ${maxExposure} (${exposure})`, exposure < maxExposure, stdout);
+  for (const name of unitNames.filter((one) => one.endsWith(".service"))) {
+    const { stdout } = run(["systemd-analyze", "security", "--offline=true", "--no-pager", join(units, name)]);
+    const exposure = Number(/Overall exposure level[^:]*: ([0-9.]+)/.exec(stdout)?.[1] ?? Number.NaN);
+    report.check(
+      `systemd: the exposure of ${name} is below ${maxExposure} (${exposure})`,
+      exposure < maxExposure,
+      stdout,
+    );
+  }
   if (process.getuid?.() !== 0) return report.skip("systemd: the service under systemd", "only root can boot one");
   await checkService(report, folder);
 }
@@ -27,13 +35,13 @@ function checkUnit(report: Report, folder: string): void {
   for (const place of ["etc/systemd/system", "usr/local/bin", "usr/bin"])
     mkdirSync(join(root, place), { recursive: true });
   const install = (from: string, to: string, mode: string) => run(["install", "-m", mode, from, join(root, to)]);
-  install(unit, "etc/systemd/system/storefront.service", "644");
+  for (const name of unitNames) install(join(units, name), `etc/systemd/system/${name}`, "644");
   install("/bin/true", "usr/local/bin/storefront", "755");
   install("/bin/true", "usr/bin/kill", "755");
-  const targets = ["sysinit", "basic", "shutdown", "network-online", "multi-user"];
+  const targets = ["sysinit", "basic", "shutdown", "network-online", "multi-user", "timers"];
   for (const target of targets) writeFileSync(join(root, `etc/systemd/system/${target}.target`), "[Unit]\n");
-  const { status, stderr } = run(["systemd-analyze", "verify", `--root=${root}`, "storefront.service"]);
-  report.check("systemd: systemd-analyze verify accepts the unit", status === 0 && stderr === "", stderr);
+  const { status, stderr } = run(["systemd-analyze", "verify", `--root=${root}`, ...unitNames]);
+  report.check("systemd: systemd-analyze verify accepts the units", status === 0 && stderr === "", stderr);
   const missing = ["ExecStart=/usr/local/bin/storefront serve", "User=storefront"].filter(
     (line) => !readFileSync(unit, "utf8").split("\n").includes(line),
   );
@@ -44,7 +52,7 @@ async function checkService(report: Report, folder: string): Promise<void> {
   const own = join(folder, "boot");
   mkdirSync(own);
   const script = join(import.meta.dir, "systemd.sh");
-  const { stdout, stderr } = run(["bash", script, "outer", unit, findBinary(), own], { seconds: 150 });
+  const { stdout, stderr } = run(["bash", script, "outer", units, findBinary(), own], { seconds: 150 });
   if (!/^(ok|FAULT) /m.test(stdout))
     return report.skip("systemd: the service under systemd", `it does not boot here: ${stderr}`);
   for (const [, verdict, what = ""] of stdout.matchAll(/^(ok|FAULT) (.+)$/gm))

@@ -70,7 +70,8 @@ export function journalCommand(): Command {
       `
 Each line holds the revision, time (UTC), actor, operation, resource, ID and name of the record,
 and the ID that all changes of one command share (its run), separated by tabs.
-With --csv, these are columns. With --json, each line is a JSON object with the record after and before the change as well.`,
+With --csv, these are columns.
+With --json, each line is a JSON object with the record after and before the change as well.`,
     )
     .enablePositionalOptions()
     .action(async (options: JournalFlags) => {

@@ -9,7 +9,7 @@ import { loadCommands } from "./load.ts";
 import { printError, printText } from "./stdout.ts";
 
 const beginning = `
-To begin (in a checkout, write npx storefront):
+To begin (in a checkout, write npx --no storefront):
   storefront serve --demo                       start a server with a sample site; prints a curl command
   storefront site add shop --default            add your own site
   storefront key create --site shop             create a key for it`;

@@ -9,7 +9,7 @@ const page = readFileSync(`${root}docs/importing.md`, "utf8");
 
 /** The commands of the page, by the name of their mapping. */
 const recipes = new Map(
-  [...page.matchAll(/^ {4}npx storefront (import --site shop (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
+  [...page.matchAll(/^ {4}storefront (import --site shop (\S+) \S+ --map docs\/mappings\/(\S+)\.json.*)$/gm)].map(
     ([, command = "", resource = "", name = ""]) => [name, { args: command.split(" "), resource }],
   ),
 );

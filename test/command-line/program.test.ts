@@ -103,7 +103,7 @@ describe("a wrong call ends with 2, nothing on stdout and a hint", () => {
     ["a misspelt field", ["import", "--site", "x", "brands", "-", "--match", "Town"], /did you mean `Address.Town`\?/],
     ["an unknown option", ["check", "--jsno"], /unknown option '--jsno'\n\(Did you mean --json\?\)/],
     ["an argument too few", ["backup"], /missing required argument 'file'/],
-    ["an argument too many", ["check", "twice"], /too many arguments/],
+    ["an argument too many", ["renew", "twice"], /too many arguments/],
     ["an option without its value", ["check", "--database"], /argument missing/],
   ];
   test.each(calls)("%s", async (_, args, hint) => {
@@ -150,7 +150,7 @@ describe.each(engines)("on $name", (kind) => {
   });
 });
 
-test("`npx storefront` works in a checkout with Node alone", async () => {
+test("`npx --no storefront` works in a checkout with Node alone", async () => {
   const { bin } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));
   const node = Bun.which("node") ?? process.execPath;
   const run = (...args: string[]) => Bun.spawnSync([node, `${root}${bin.storefront}`, ...args], { cwd: shop.folder });
@@ -159,7 +159,7 @@ test("`npx storefront` works in a checkout with Node alone", async () => {
   expect(run("nonsense").exitCode).toBe(2);
   const npx = Bun.which("npx");
   if (npx) {
-    const asked = Bun.spawnSync([npx, "--no-install", "storefront", "--version"], { cwd: root });
+    const asked = Bun.spawnSync([npx, "--no", "--", "storefront", "--version"], { cwd: root });
     expect(asked.stdout.toString()).toBe(versionLine);
   }
 });

@@ -29,7 +29,7 @@ async function paste({ stdout }: Pick<Served, "stdout">) {
     .split("\n")
     .filter((line) => line.startsWith("  "));
   const ours = (file: string) => `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL(file, import.meta.url)))}`;
-  const npx = `npx() { shift; ${ours("../../src/main.ts")} "$@"; }`;
+  const npx = `npx() { shift 2; ${ours("../../src/main.ts")} "$@"; }`;
   const curl = Bun.which("curl")
     ? 'curl() { command curl -sS "$@"; }'
     : `curl() { ${ours("../support/curl.ts")} "$@"; }`;
@@ -156,7 +156,7 @@ describe("serve --demo", () => {
     const server = await shop.serve(["--demo", "--admin", "127.0.0.1:0"]);
     const url = server.adminUrl ?? "";
     await waitFor(() => server.stdout().includes(`${url}/#sign-in=`), "the link", server.stderr);
-    expect(server.stderr()).toContain(`For another: npx storefront operator link demo --url ${url}\n`);
+    expect(server.stderr()).toContain(`For another: npx --no storefront operator link demo --url ${url}\n`);
   });
 
   test("on an empty database makes a site, and the printed line works when pasted", async () => {

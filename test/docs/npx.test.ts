@@ -1,0 +1,53 @@
+// Where there is no checkout, a bare `npx storefront` downloads and runs a package of another project that has this name.
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { commandName } from "../../src/build.ts";
+
+const root = join(import.meta.dir, "../..");
+
+/** What is printed or published: the texts of the program, its pages, files to copy and scripts. */
+const published = [
+  "*.{md,json}",
+  "{src,bin,docs,examples,deploy,scripts,bench}/**/*.{md,ts,tsx,js,mjs,html,json,yml,yaml,http,sh,service,timer,conf,Caddyfile,py,rb,php,cs,go,java}",
+  "{deploy,docs,examples}/**/{Dockerfile,Caddyfile,*.txt}",
+];
+
+/** Lines of all published files, with their place. */
+async function* lines(): AsyncGenerator<{ place: string; line: string }> {
+  for (const pattern of published)
+    for (const file of new Glob(pattern).scanSync(root)) {
+      const text = await Bun.file(join(root, file)).text();
+      for (const [index, line] of text.split("\n").entries()) yield { place: `${file}:${index + 1}`, line };
+    }
+}
+
+const calls = /\bnpx\b(?<options>(?: +-[^ ]*)*) +(?:@[\w-]+\/)?storefront\b/g;
+
+test("no published text calls npx without --no", async () => {
+  const bare: string[] = [];
+  let checked = 0;
+  for await (const { place, line } of lines())
+    for (const { groups } of line.matchAll(calls)) {
+      checked++;
+      if (!/ --no\b/.test(groups?.options ?? "")) bare.push(`${place}: ${line.trim()}`);
+    }
+  expect(bare).toEqual([]);
+  expect(checked).toBeGreaterThan(5);
+  expect(commandName).toBe("npx --no storefront");
+});
+
+test("crontabs and units name the program by its absolute path", async () => {
+  const relative: string[] = [];
+  let checked = 0;
+  for await (const { place, line } of lines()) {
+    if (!/^\s*(?:(?:[\d*][\d*/,-]*\s+){5}|Exec\w+=)\S/.test(line)) continue;
+    for (const [program = ""] of line.matchAll(/[^\s=]*\bstorefront(?= [a-z])/g)) {
+      checked++;
+      if (!program.startsWith("/")) relative.push(`${place}: ${line.trim()}`);
+    }
+  }
+  expect(relative).toEqual([]);
+  expect(checked).toBeGreaterThan(4);
+});
