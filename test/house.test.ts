@@ -80,9 +80,7 @@ const listExceptions: Record<string, string> = {
 };
 
 /** Functions of more than 40 lines, with the lines they may have. Lower a number when you can; add none. */
-const longFunctions: Record<string, number> = {
-  "store/postgres/primary.ts createPrimary": 66,
-};
+const longFunctions: Record<string, number> = {};
 
 /** Files of more than 400 lines, with the lines they may have. Lower a number when you can; add none. */
 const longFiles: Record<string, number> = {

@@ -7,9 +7,11 @@ import { allResources } from "../src/resources/all.ts";
 import { loadSite } from "../src/store/load-site.ts";
 import { openEngine } from "../src/store/open.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
+import { failureOf } from "./support/failure.ts";
 import { createIntent } from "./support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "./support/postgres.ts";
 import { loadFresh } from "./support/snapshots.ts";
+import { startTcpProxy } from "./support/tcp-proxy.ts";
 
 setDefaultTimeout(60_000);
 
@@ -29,8 +31,8 @@ afterEach(async () => {
 });
 
 /** @param timeout in milliseconds; by default one that a busy machine keeps, and that a test can wait for */
-async function open(timeout = 1500): Promise<Engine> {
-  const one = await openEngine(`${pair.url}?pool_size=${poolSize}&statement_timeout=${timeout}`, allResources);
+async function open(timeout = 1500, url = pair.url): Promise<Engine> {
+  const one = await openEngine(`${url}?pool_size=${poolSize}&statement_timeout=${timeout}`, allResources);
   opened.push(one);
   return one;
 }
@@ -70,9 +72,7 @@ test("no read comes from a primary that was replaced, although connections to it
   expect((await loadFresh(snapshots, 1)).revision).toBe(1);
   await fillPool(engine);
   await failOver();
-  // The query for the head of the site reaches the new primary.
-  expect(await codeOf(engine.heads([1]))).toBe("unavailable");
-  expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(2);
+  await until(async () => (await revision()) === 2);
   await pair.primary.signal("SIGCONT");
   for (let i = 0; i < poolSize; i++) {
     expect((await engine.since(1, 1))?.map(({ revision }) => revision)).toEqual([2]);
@@ -93,8 +93,7 @@ test("of two hosts that act as primary, the one that was promoted is used", asyn
 
 test("a primary that was replaced is refused, although it is the only one that is left", async () => {
   await failOver();
-  expect(await codeOf(engine.heads([1]))).toBe("unavailable");
-  expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(2);
+  await until(async () => (await revision()) === 2);
   await pair.primary.signal("SIGCONT");
   await pair.standby.signal("SIGKILL");
   for (let i = 0; i < 3; i++) {
@@ -104,6 +103,57 @@ test("a primary that was replaced is refused, although it is the only one that i
   const error = await Promise.resolve(engine.heads([1])).catch((reason) => reason);
   expect(error.message).toContain(`127.0.0.1:${pair.primary.port}: it is on timeline 1`);
   expect(error.message).toContain(`127.0.0.1:${pair.standby.port}: `);
+});
+
+test("whatever a process does on a primary that was replaced and lives on, it leaves it, before anything there times out", async () => {
+  await pair.primary.run("alter system set synchronous_standby_names = 'nobody'");
+  await pair.primary.run("select pg_reload_conf()");
+  const [waiting, locked, listening] = [await open(30_000), await open(30_000), await open(30_000)];
+  const proxy = await startTcpProxy(pair.primary.port);
+  // The database of the address exists on both.
+  const database = /[^/]+$/.exec(pair.url)?.[0] as string;
+  const behindName = await open(1500, pair.primary.url(database, `127.0.0.1:${proxy.port}`));
+  await fillPool(behindName);
+  listening.watchCommits(() => {});
+  const waits = (event: string) => pair.primary.run(`select 1 from pg_stat_activity where wait_event = '${event}'`);
+  const commit = failureOf(waiting.commit([create(1, "lost")]));
+  await until(async () => (await waits("SyncRep")).length === 1);
+  const write = failureOf(locked.commit([create(1, "never done")]));
+  await until(async () => (await waits("transactionid")).length === 1);
+  const trial = failureOf(waiting.tryWrite());
+  await pair.standby.run("select pg_promote()");
+  expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
+  expect((await trial).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
+  expect((await write).message).toMatch(/is no longer the primary$/);
+  // The standby had received the first write.
+  expect(await locked.commit([create(1, "third")])).toMatchObject([{ kind: "done", revision: 3 }]);
+  // One that only reads.
+  await until(async () => (await revision()) === 3);
+  // One that knows a single name, which leads to the new primary by now, meets the lock of the commit that was given up.
+  proxy.lead(pair.standby.port);
+  expect((await failureOf(behindName.commit([create(1, "never done")]))).message).toContain("lock timeout");
+  await until(async () => ((await behindName.heads([1])) as Head[])[0]?.revision === 3);
+  expect(await codeOf(behindName.commit([create(1, "fourth")]))).toBe("done");
+  const isIdle = `datname = '${database}' and state = 'idle' and query not like '%pg_is_in_recovery%'`;
+  const left = () => pair.primary.run(`select 1 from pg_stat_activity where ${isIdle}`);
+  await until(async () => (await left()).length === 0);
+  await proxy.stop();
+});
+
+test("a process that is not used asks no other host", async () => {
+  const ours = "application_name = 'storefront'";
+  const asked = () => pair.standby.run(`select 1 from pg_stat_activity where ${ours}`);
+  const use = async () => {
+    await engine.heads([1]);
+    return (await asked()).length > 0;
+  };
+  await until(use);
+  // Two comparisons, of which the first one follows on the use.
+  await Bun.sleep(1600);
+  await pair.standby.run(`select pg_terminate_backend(pid) from pg_stat_activity where ${ours}`);
+  await Bun.sleep(1600);
+  expect(await asked()).toHaveLength(0);
+  await until(use);
 });
 
 test("commits that wait for a standby hold no more connections than the pool has, and reads go on", async () => {
@@ -132,6 +182,14 @@ async function failOver(): Promise<void> {
   await pair.standby.run("select pg_promote()");
   const other = await open(10_000);
   expect(await codeOf(other.commit([create(1, "second")]))).toBe("done");
+}
+
+/** That of the site; undefined while there is none to be had. */
+async function revision(): Promise<number | undefined> {
+  return Promise.resolve(engine.heads([1])).then(
+    ([head]) => head?.revision,
+    () => undefined,
+  );
 }
 
 async function backEnds(): Promise<number> {

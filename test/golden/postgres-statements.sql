@@ -254,6 +254,8 @@ select at, status, milliseconds, fault from webhook_attempts where site_id = <nu
 
 select c.relname as name, a.privilege_type as privilege, a.is_grantable, case when a.grantee = <number> then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role from pg_class c, aclexplode(c.relacl) a where c.oid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) and a.grantee <> c.relowner;
 
+select case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as name;
+
 select coalesce(max(number), <number>) as number from webhook_attempts where site_id = <number> and webhook_id = <number>;
 
 select distinct v.oid, v.oid::regclass::text as name, pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in ('sites'::regclass, 'records'::regclass, 'journal'::regclass, 'idempotency'::regclass, 'key_uses'::regclass, 'webhook_state'::regclass, 'webhook_secrets'::regclass, 'webhook_attempts'::regclass, 'credentials'::regclass) order by v.oid;
@@ -285,8 +287,6 @@ select key_id, at from key_uses;
 select name from this_database where id = <number>;
 
 select pg_notify('storefront_commits', '<changed>');
-
-select pg_walfile_name(pg_current_wal_lsn()) as name;
 
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 

@@ -6,11 +6,14 @@ export interface TcpProxy {
   readonly port: number;
   /** How often the text `word` has been sent to the server, as it was before the change. */
   count(word: string): number;
+  /** From now on, new connections lead to another server. */
+  lead(target: number): void;
   stop(): Promise<void>;
 }
 
 /** @param words each is replaced by the other, which has the same length */
-export async function startTcpProxy(target: number, words: Readonly<Record<string, string>>): Promise<TcpProxy> {
+export async function startTcpProxy(target: number, words: Readonly<Record<string, string>> = {}): Promise<TcpProxy> {
+  let port = target;
   const counts = new Map<string, number>();
   const sockets = new Set<Socket>();
   const change = (part: Buffer) => {
@@ -22,7 +25,7 @@ export async function startTcpProxy(target: number, words: Readonly<Record<strin
     return Buffer.from(text, "latin1");
   };
   const server = createServer((client) => {
-    const upstream = connect(target, "127.0.0.1");
+    const upstream = connect(port, "127.0.0.1");
     for (const [one, other] of [
       [client, upstream],
       [upstream, client],
@@ -40,6 +43,9 @@ export async function startTcpProxy(target: number, words: Readonly<Record<strin
   return {
     port: (server.address() as { port: number }).port,
     count: (word) => counts.get(word) ?? 0,
+    lead: (other) => {
+      port = other;
+    },
     async stop() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

@@ -43,6 +43,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
   const watches = new CommitWatches(primary, notices);
   const close = async () => {
     watches.close();
+    primary.close();
     await Promise.all([notices, ...used, trials].map((one) => one.close()));
   };
   const isNew = await migrate(pool, primary, resources).catch(async (error) => {

@@ -15,6 +15,11 @@ export function isDatabaseError(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^(57P|08|E)/.test(code);
 }
 
+/** Whether the database ended a statement that waited for a lock, or took too long. */
+export function isTimeout(error: unknown): boolean {
+  return ["55P03", "57014"].includes(codeOf((error instanceof Refusal && error.cause) || error));
+}
+
 /** Whether the transaction conflicted with another one, so that it may succeed when it is repeated. */
 export function isCollision(error: unknown): boolean {
   return codeOf(error) === "40001" || codeOf(error) === "40P01";

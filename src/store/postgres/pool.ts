@@ -2,7 +2,7 @@
 
 import { outdated } from "../since.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
-import { codeOf, fromPostgres, isDatabaseError, unavailable, unknownOutcome } from "./errors.ts";
+import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailable, unknownOutcome } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 import { createTimeLimit } from "./time-limit.ts";
@@ -131,7 +131,10 @@ export class Pool {
     const { connection, isCommitting } = loan;
     const isUnknown = isCommitting && !isDatabaseError(error);
     if (connection) {
-      if (!isDatabaseError(error)) this.#primary.distrust(connection);
+      const isLost = !isDatabaseError(error);
+      if (isLost) this.#primary.distrust(connection);
+      // Locks that are never released, too, are those of a host on which commits wait for a standby in vain.
+      if (isLost || isTimeout(error)) this.#primary.compare();
       if (isUnknown) this.#connections.abandon(connection);
       void connection.close();
       this.#connections.giveBack(undefined);

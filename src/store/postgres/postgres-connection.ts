@@ -1,4 +1,5 @@
 import postgres from "postgres";
+import { outdated } from "../since.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { codeOf, unavailable } from "./errors.ts";
 
@@ -8,9 +9,23 @@ export type ResultRow = Record<string, any>;
 /** Milliseconds that a host has at most to accept a connection. A command may give a call more time than that, but a host that is down stays down. */
 const maxConnectTime = 10_000;
 
-/** Connects to a host that is a primary. @throws what went wrong, or Refusal `unavailable` when it is none or does not respond in time */
-export async function connect(host: Host, address: DatabaseAddress): Promise<PostgresConnection> {
-  const connection = new PostgresConnection(host, address);
+interface ConnectionOptions {
+  /** Whether the host may be a standby. */
+  readonly mayBeStandby?: boolean;
+  /** Called whenever someone begins to use the connection. */
+  readonly onUse?: () => void;
+}
+
+/**
+ * Connects to a host that is a primary, unless `mayBeStandby`.
+ * @throws what went wrong, or Refusal `unavailable` when it is no primary or does not respond in time
+ */
+export async function connect(
+  host: Host,
+  address: DatabaseAddress,
+  options: ConnectionOptions = {},
+): Promise<PostgresConnection> {
+  const connection = new PostgresConnection(host, address, options);
   await connection.begin(Math.min(address.timeout, maxConnectTime));
   return connection;
 }
@@ -34,15 +49,18 @@ export class PostgresConnection {
   #warning: string | undefined;
   #onLost: ((error: Error) => void) | undefined;
   #onNotify: ((payload: string) => void) | undefined;
+  readonly #onUse: (() => void) | undefined;
 
   /** Nothing is sent before `begin`. */
-  constructor(host: Host, address: DatabaseAddress) {
+  constructor(host: Host, address: DatabaseAddress, { mayBeStandby = false, onUse }: ConnectionOptions = {}) {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     this.host = nameOf(host);
     this.ended = ended;
     this.#prepare = address.prepare;
+    this.#onUse = onUse;
     this.#driver = postgres({
       ...driverOptions(host, address),
+      ...(mayBeStandby ? {} : { target_session_attrs: "primary" as const }),
       // The types of postgres.js have this option only in its own `listen`, which opens another connection and reconnects by itself.
       ...{ onnotify: (_channel: string, payload: string) => this.#onNotify?.(payload) },
       onnotice: ({ severity, message }) => {
@@ -81,8 +99,19 @@ export class PostgresConnection {
     return this.#isOpen;
   }
 
-  /** The number of promotions in the host's history, counted from 1; 0 for an engine that does not report it. */
+  /** Whether someone uses it, and is to be told when it is lost. */
+  get isUsed(): boolean {
+    return this.#onLost !== undefined && this.#isOpen;
+  }
+
+  /** The number of promotions in the host's history, counted from 1, when it was last read; 0 for a standby, and for an engine that does not report it. */
   get timeline(): number {
+    return this.#timeline;
+  }
+
+  /** Reads it again: that of a standby changes when it is promoted. */
+  async readTimeline(): Promise<number> {
+    this.#timeline = await readTimeline(this.#openSession());
     return this.#timeline;
   }
 
@@ -119,12 +148,20 @@ export class PostgresConnection {
   /** Calls `listener`, in place of the one before, when the connection is lost; undefined to call none. */
   onLost(listener: ((error: Error) => void) | undefined): void {
     this.#onLost = listener;
+    if (listener) this.#onUse?.();
     if (!this.#isOpen) listener?.(this.#lostError());
   }
 
   /** Calls `listener`, in place of the one before, with each notification that the session listens for; undefined to call none. */
   onNotify(listener: ((payload: string) => void) | undefined): void {
     this.#onNotify = listener;
+  }
+
+  /** Closes it at once, also while it is used: its host was replaced. */
+  leave(): void {
+    const listener = this.#onLost;
+    void this.close();
+    listener?.(unavailable(`${this.host} is no longer the primary`, { code: outdated }));
   }
 
   /** Resolves at once, also when the database hangs. */
@@ -153,7 +190,6 @@ function driverOptions(host: Host, { database, user, password, tls, prepare, tim
     max: 1,
     prepare,
     fetch_types: false,
-    target_session_attrs: "primary" as const,
     connect_timeout: Math.min(timeout, maxConnectTime) / 1000,
     // Only for a connection that was never reserved: one in use is not idle in this sense.
     idle_timeout: 60,
@@ -171,11 +207,13 @@ function rowSets(results: ResultRow): ResultRow[][] {
 
 /**
  * The timeline that the host writes to, the first statement on a connection: the first 8 digits of a WAL file's name, in
- * hexadecimal. Engines without WAL files do not have the functions.
+ * hexadecimal; 0 for a standby. Engines without WAL files do not have the functions.
  */
-async function readTimeline(driver: postgres.Sql): Promise<number> {
+async function readTimeline(driver: Pick<postgres.Sql, "unsafe">): Promise<number> {
   try {
-    const [row] = await driver.unsafe("select pg_walfile_name(pg_current_wal_lsn()) as name");
+    const [row] = await driver.unsafe(
+      "select case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as name",
+    );
     return Number.parseInt(String(row?.name).slice(0, 8), 16) || 0;
   } catch (error) {
     // The other severities are those of a connection that was refused.

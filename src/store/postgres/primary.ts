@@ -1,13 +1,11 @@
 // Finds the primary among the hosts, and decides which connections still lead to it.
-//
-// A timeline is the number of promotions in a database's history: a standby that is promoted begins the next one
-// (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both act as
-// primary, the one on the lower timeline was replaced by the other without noticing.
 
 import { messageOf } from "../../lib/thrown.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
 import { connect, type PostgresConnection } from "./postgres-connection.ts";
+import { TimelineWatch } from "./timeline-watch.ts";
+import { Timelines } from "./timelines.ts";
 
 /** How long the other hosts have to respond after the first primary was found, in milliseconds. */
 const grace = 200;
@@ -30,61 +28,22 @@ export interface Primary {
   trusts(connection: PostgresConnection): boolean;
   /** Stops trusting all connections to the same host that are open now: the host hangs, is gone, or was replaced. */
   distrust(connection: PostgresConnection): void;
+  /** Looks now whether another host has replaced the one in use. */
+  compare(): void;
+  close(): void;
 }
 
 export function createPrimary(address: DatabaseAddress): Primary {
   let current: string | undefined;
-  /** The highest timeline of any host so far. */
-  let newest = 0;
+  const timelines = new Timelines();
+  const watch = new TimelineWatch(address, timelines, () => current);
   /** By host, the time after which its connections were opened that are trusted (`performance.now()`). */
   const trustedSince = new Map<string, number>();
 
-  function isNewest({ timeline }: PostgresConnection): boolean {
-    return timeline >= newest;
-  }
-
   async function tryHost(host: Host): Promise<PostgresConnection> {
-    const connection = await connect(host, address);
-    newest = Math.max(newest, connection.timeline);
-    if (isNewest(connection)) return connection;
-    void connection.close();
-    throw unavailable(
-      `it is on timeline ${connection.timeline}, but ${newest} has been seen: it was replaced, or restored (if it was restored, restart this server)`,
-    );
-  }
-
-  /** Tries a host, repeatedly while another does not respond: a standby may be promoted in its place meanwhile. */
-  async function search(host: Host, isAnyPending: () => boolean, onResponse: () => void): Promise<PostgresConnection> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await tryHost(host);
-      } catch (error) {
-        if (attempt === 1) onResponse();
-        if (isAnyPending()) await Bun.sleep(pause);
-        if (!isAnyPending()) throw error;
-      }
-    }
-  }
-
-  async function connectTo(hosts: readonly Host[]): Promise<PostgresConnection> {
-    let pending = hosts.length;
-    let isFound = false;
-    const searches = hosts.map((host) =>
-      search(
-        host,
-        () => pending > 0 && !isFound,
-        () => void pending--,
-      ),
-    );
-    try {
-      await Promise.any(searches);
-    } catch (error) {
-      throw mostUseful((error as AggregateError).errors, hosts);
-    }
-    isFound = true;
-    const chosen = await choose(searches);
-    current = chosen.host;
-    return chosen;
+    const connection = await connect(host, address, { onUse: () => watch.noteUse() });
+    timelines.add(connection);
+    return connection;
   }
 
   return {
@@ -92,11 +51,57 @@ export function createPrimary(address: DatabaseAddress): Primary {
     get current() {
       return current;
     },
-    connect: (hosts = address.hosts) => connectTo(hosts),
-    isNewest,
-    trusts: (connection) => isNewest(connection) && connection.openedAt > (trustedSince.get(connection.host) ?? -1),
+    async connect(hosts = address.hosts) {
+      const chosen = await searchAll(hosts, tryHost);
+      current = chosen.host;
+      if (hosts.length === address.hosts.length) watch.noteCompared();
+      return chosen;
+    },
+    isNewest: (connection) => timelines.isNewest(connection),
+    trusts: (connection) =>
+      timelines.isNewest(connection) && connection.openedAt > (trustedSince.get(connection.host) ?? -1),
     distrust: ({ host }) => void trustedSince.set(host, performance.now()),
+    compare: () => watch.compare(),
+    close: () => watch.close(),
   };
+}
+
+type TryHost = (host: Host) => Promise<PostgresConnection>;
+
+async function searchAll(hosts: readonly Host[], tryHost: TryHost): Promise<PostgresConnection> {
+  let pending = hosts.length;
+  let isFound = false;
+  const searches = hosts.map((host) =>
+    search(
+      () => tryHost(host),
+      () => pending > 0 && !isFound,
+      () => void pending--,
+    ),
+  );
+  try {
+    await Promise.any(searches);
+  } catch (error) {
+    throw mostUseful((error as AggregateError).errors, hosts);
+  }
+  isFound = true;
+  return choose(searches);
+}
+
+/** Tries a host, repeatedly while another does not respond: a standby may be promoted in its place meanwhile. */
+async function search(
+  attempt: () => Promise<PostgresConnection>,
+  isAnyPending: () => boolean,
+  onResponse: () => void,
+): Promise<PostgresConnection> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (isFirst) onResponse();
+      if (isAnyPending()) await Bun.sleep(pause);
+      if (!isAnyPending()) throw error;
+    }
+  }
 }
 
 /** Returns the connection on the highest timeline, of those that are open in time. Closes the others, also those that come later. */
