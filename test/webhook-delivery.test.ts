@@ -1,15 +1,21 @@
 // Webhooks of a server, delivered to receivers on this machine.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { readConfig } from "../src/config.ts";
 import type { Intent } from "../src/model/intent.ts";
 import { systemSite } from "../src/model/system-site.ts";
 import type { WebhookState } from "../src/model/webhooks.ts";
+import { backUp, restore } from "../src/operator/backup.ts";
 import { addSite, type SiteRecord, setSite } from "../src/operator/sites.ts";
+import { addWebhook } from "../src/operator/webhook-add.ts";
 import { resumeWebhook } from "../src/operator/webhooks.ts";
 import { webhook as webhookResource } from "../src/resources/webhook.ts";
 import { start } from "../src/start.ts";
+import type { AddressPolicy } from "../src/webhooks/addresses.ts";
 import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { type ReceivedEvent, startReceiver, type TestReceiver } from "./support/receiver.ts";
@@ -38,6 +44,8 @@ async function changeRecord({ engine }: TestServer, id: number, values: Record<s
   const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
   await engine.commit([{ ...change, text: JSON.stringify(values), actor: "operator", at: Date.now() }]);
 }
+
+const policy: AddressPolicy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
 
 let sites = 0;
 
@@ -196,7 +204,6 @@ describe.each(engines)("a webhook on $name", (kind) => {
         repeated.resolve(await stateOf(key));
         response.writeHead(200).end();
       });
-      const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
       await resumeWebhook(server.engine, key.webhook, policy, Date.now());
       resumed.resolve();
       expect(await repeated.promise).toMatchObject({ resumes: 1, failures: 0, failingSince: null, nextAt: 0 });
@@ -205,7 +212,7 @@ describe.each(engines)("a webhook on $name", (kind) => {
     },
   );
 
-  test.concurrent("hears that changes are gone, and then gets those that follow", async () => {
+  test.concurrent("hears that changes are gone, also by a restore to before the first change, and then gets those that follow", async () => {
     // Of its own, because all sites get a new history.
     const server = await startTestServer({ settings: { DATABASE: await kind.newDatabase() } });
     await withScene(server, async ({ receiver, site, add, create, untilState }) => {
@@ -225,6 +232,20 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(idOf(goneAgain)).not.toBe(idOf(gone));
       await create("e");
       expect(namesIn((await receiver.received(4)).slice(3))).toEqual(["e"]);
+    });
+    await withScene(server, async ({ receiver, site, create }) => {
+      const folder = mkdtempSync(join(tmpdir(), "storefront-webhook-"));
+      const added = { url: receiver.url, resources: [], since: "now" } as const;
+      await addWebhook(server.engine, site, added, policy, Date.now());
+      await backUp(server.engine, join(folder, "empty.backup"), Date.now());
+      await create("a", "b", "c");
+      expect(namesIn(await receiver.received(1))).toEqual(["a", "b", "c"]);
+      await restore(server.engine, join(folder, "empty.backup"), join(folder, "kept"), Date.now());
+      await create("d");
+      expect(typeOf((await receiver.received(2))[1])).toBe("storefront.gone");
+      await create("e");
+      expect(namesIn((await receiver.received(3)).slice(2)).at(-1)).toBe("e");
+      rmSync(folder, { recursive: true });
     });
     await server.stop();
   });

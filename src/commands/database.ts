@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { backUp, checkBackup, type Restored, restore, verifyBackup } from "../operator/backup.ts";
 import { deleteOldBackups, isFolder, latestBackup, nameBackup } from "../operator/backup-folder.ts";
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
+import { startNewHistories } from "../operator/new-histories.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
 import {
   type CommonOptions,
@@ -97,7 +98,7 @@ function renewCommand(): Command {
       "\nNo ETag from before is accepted, for any website: a client that has one reads the record again.",
     )
     .action(async (options: CommonOptions) => {
-      const sites = await withEngine(options, async (engine) => engine.renew());
+      const sites = await withEngine(options, startNewHistories);
       printResult(options, { sites }, []);
       printMessage(`started new histories for ${counted(sites, "site")}`);
     });

@@ -54,7 +54,7 @@ async function* rowsOf(
   const hasState = !first.done && first.value.table === "sites";
   if (hasState && !hasHistory(String(first.value.row.epoch)))
     throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
-  if (hasState) yield first.value;
+  if (hasState && Number(first.value.row.revision) > 0) yield first.value;
   yield toSystemRow(siteResource, site);
   for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));
   for (const webhook of webhooks) yield toSystemRow(webhookResource, webhook);

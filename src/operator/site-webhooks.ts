@@ -1,6 +1,7 @@
 // The webhooks of a site in a file of `export-site`. They arrive paused, so that a copy of a site delivers nothing by itself, and their
 // URLs are judged as for saving, so that a forged file cannot name an address inside.
 
+import { randomText } from "../lib/base62.ts";
 import type { IpNetwork } from "../lib/networks.ts";
 import { messageOf } from "../lib/thrown.ts";
 import type { DumpedRow } from "../model/dump.ts";
@@ -111,7 +112,8 @@ export class WebhookRows {
       const secrets = this.#secrets.get(id) ?? [];
       if (!state || !secrets.some(({ until }) => until === null)) continue;
       const { cursor, epoch, rewinds } = state;
-      const carried = { cursor: String(cursor), epoch: String(epoch), rewinds: Number(rewinds) };
+      // One of a site without a history would take any for its own.
+      const carried = { cursor: String(cursor), epoch: String(epoch) || randomText(8), rewinds: Number(rewinds) };
       await engine.putWebhook(newWebhookState({ site, webhook }, { home: "", ...carried }), secrets);
     }
   }

@@ -5,6 +5,7 @@ import { randomText } from "../lib/base62.ts";
 import type { Operation } from "../model/change.ts";
 import type { RecordCounts } from "../model/engine.ts";
 import { headVersion, type Intent, type Outcome, type WriteResult } from "../model/intent.ts";
+import { siteResourceName, systemSite } from "../model/system-site.ts";
 import { refuseOutdated } from "./admitted.ts";
 import { type BatchRow, BatchRows, type JournalRow } from "./batch-rows.ts";
 import { decide } from "./decide.ts";
@@ -50,12 +51,15 @@ export interface Stored {
 
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
 
-/** The rows to store. A record that changed several times has one row. `sites` are those whose row changed. */
+/** The rows to store. A record that changed several times has one row. */
 export interface Written {
   readonly outcomes: Outcome[];
   readonly changes: JournalRow[];
   readonly rows: Set<BatchRow>;
   readonly responses: ResponseRow[];
+  /** Sites that were created: a row is added for each, before those of `sites`, unless it has one. */
+  readonly newSites: number[];
+  /** Sites whose row changed. */
   readonly sites: Set<number>;
 }
 
@@ -68,7 +72,7 @@ export function responseKey(site: number, keyId: number, name: string): string {
   return `${site}/${keyId}/${name}`;
 }
 
-/** The state of a site that was never written to. */
+/** The state of a site that was never written to: it has a history from its creation on, so that a restore to before its first change shows. */
 export function newSite(): SiteState {
   return { epoch: randomText(8), revision: 0, counters: {}, counts: {}, floor: 0, last_at: 0 };
 }
@@ -88,7 +92,7 @@ export function decideBatch(intents: readonly Intent[], stored: Stored, atomic =
 }
 
 function nothingWritten(): Written {
-  return { outcomes: [], changes: [], rows: new Set(), responses: [], sites: new Set() };
+  return { outcomes: [], changes: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
 }
 
 /** Whether an atomic batch ended with the last of `outcomes`, and nothing is stored. */
@@ -154,6 +158,8 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   written.changes.push(change);
   stored.found.apply(intent.site, change);
   const { resource, revision } = change;
+  if (intent.site === systemSite && resource === siteResourceName && operation === "create")
+    written.newSites.push(change.id);
   const isThere = operation !== "delete";
   const wasThere = row !== undefined && row.body !== null;
   site.counts = withChange(site.counts, { resource, revision, difference: +isThere - +wasThere });

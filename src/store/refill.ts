@@ -62,7 +62,7 @@ export interface Portion {
   readonly rows: readonly DumpedRow["row"][];
 }
 
-/** Cuts `rows` into portions, and gives every site a new epoch: what follows is another history. */
+/** Cuts `rows` into portions, and gives every site a new epoch: what follows is another history, for every webhook too. */
 export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerator<Portion> {
   let table: string | undefined;
   let portion: DumpedRow["row"][] = [];
@@ -72,11 +72,15 @@ export async function* inPortions(rows: AsyncIterable<DumpedRow>): AsyncGenerato
       if (table !== undefined) yield { table: table as TableName, rows: portion };
       [table, portion, text] = [next.table, [], 0];
     }
-    const isSite = next.table === "sites" && hasHistory(String(next.row.epoch));
-    portion.push(isSite ? { ...next.row, epoch: randomText(8) } : next.row);
+    portion.push(hasEpochToChange(next) ? { ...next.row, epoch: randomText(8) } : next.row);
     for (const cell of Object.values(next.row)) if (typeof cell === "string") text += cell.length;
   }
   if (table !== undefined) yield { table: table as TableName, rows: portion };
+}
+
+/** Webhooks of a site that had no epoch yet, as an older program stored them, would take any history for their own. */
+function hasEpochToChange({ table, row: { epoch } }: DumpedRow): boolean {
+  return (table === "sites" && hasHistory(String(epoch))) || (table === "webhook_state" && epoch === "");
 }
 
 /** The refusal when another refill has removed the tables of this one. */

@@ -2,6 +2,7 @@
 // `sites` has a special epoch, with which it takes no other writes, and `dropSite` can remove what is stored of it.
 
 import { randomText } from "../lib/base62.ts";
+import type { Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { removedEpoch } from "./removed-sites.ts";
 
@@ -22,9 +23,17 @@ export function hasHistory(epoch: string): boolean {
   return epoch !== removedEpoch && !isFillingEpoch(epoch);
 }
 
+/** Whether a site may be filled. @param row of `sites`; undefined if an older program created the site, which then has none */
+export function mayFill(row: Head | undefined): boolean {
+  return row === undefined || (row.revision === 0 && hasHistory(row.epoch));
+}
+
 /** The refusal to fill a site whose row is not the one that this process made. */
 export function notFilling(): Refusal {
-  return new Refusal("conflict", "the site was removed while it was filled, or the database was restored");
+  return new Refusal(
+    "conflict",
+    "the site was written to or removed while it was filled, or the database was restored",
+  );
 }
 
 /** The refusal of a row that its table does not accept. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Engine } from "../../src/model/engine.ts";
 import { systemSite } from "../../src/model/system-site.ts";
 import { isWebhookSecret } from "../../src/model/webhook-secret.ts";
+import { startNewHistories } from "../../src/operator/new-histories.ts";
 import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
 import { summarizeSite } from "../../src/operator/site-summary.ts";
 import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
@@ -60,6 +61,21 @@ describe.each(engines)("webhooks on $name", (kind) => {
     addWebhook(engine, site, { url: to, resources: [], since }, policy, now);
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
   const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
+
+  test("a webhook of a new site belongs to one history, also if an older program added it", async () => {
+    const [head] = await engine.heads([site.ID]);
+    expect(head).toEqual({ revision: 0, epoch: expect.stringMatching(/./) });
+    const { webhook } = await add();
+    expect(webhook.state).toMatchObject({ cursor: "0.0", epoch: head?.epoch });
+    const key = webhookKeyOf(webhook);
+    await engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, { epoch: "" });
+    await startNewHistories(engine);
+    const [renewed] = await engine.heads([site.ID]);
+    expect(renewed?.epoch).not.toBe(head?.epoch);
+    expect([head?.epoch, renewed?.epoch, ""]).not.toContain((await stateOf(1))?.epoch);
+    await change(now);
+    expect((await engine.heads([site.ID]))[0]).toEqual({ revision: 1, epoch: renewed?.epoch as string });
+  });
 
   test("a webhook begins with the next change, has its own secret, and belongs to this database", async () => {
     await change(now);

@@ -165,9 +165,12 @@ async function addSites(connection: PostgresConnection, missing: readonly number
 }
 
 /** Sends the rows of a batch. */
-function rowsOf(connection: PostgresConnection, stored: Stored, { changes, rows, responses, sites }: Written) {
+function rowsOf(connection: PostgresConnection, stored: Stored, written: Written) {
+  const { changes, rows, responses, newSites, sites } = written;
+  const added = newSites.map((id) => toSiteRow(id, newSite()));
   const states = [...sites].map((id) => toSiteRow(id, stored.sites.get(id) as SiteState));
   return [
+    ...(added.length === 0 ? [] : [connection.query(sql.addSites, added)]),
     ...(changes.length === 0
       ? []
       : [

@@ -1,9 +1,10 @@
 // Fills a new site, see store/site-fill.ts.
 
 import type { DumpedRow } from "../../model/dump.ts";
+import type { Head } from "../../model/engine.ts";
 import { newSite } from "../batch.ts";
 import { inPortions, type Portion } from "../refill.ts";
-import { newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
+import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
 import { commitStep, openConnection, step } from "./bulk.ts";
 import { codeOf } from "./errors.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
@@ -17,8 +18,9 @@ export async function fillSite(primary: Primary, site: number, rows: AsyncIterab
   const first: Portion = { table: "sites", rows: [toSiteRow(site, { ...newSite(), epoch }) as DumpedRow["row"]] };
   const connection = await openConnection(primary);
   try {
-    await store(connection, site, undefined, first);
-    for await (const portion of inPortions(rows)) await store(connection, site, epoch, portion);
+    await store(connection, site, mayFill, first);
+    const isOwn = (found?: Head) => found?.epoch === epoch;
+    for await (const portion of inPortions(rows)) await store(connection, site, isOwn, portion);
   } catch (error) {
     throw /^2[23]/.test(codeOf(error)) ? unfitRow(error) : error;
   } finally {
@@ -26,16 +28,16 @@ export async function fillSite(primary: Primary, site: number, rows: AsyncIterab
   }
 }
 
-/** @param epoch that the site must have; undefined if it must have no row */
+/** @param isFit whether the row of the site is the one that it must have */
 async function store(
   connection: PostgresConnection,
   site: number,
-  epoch: string | undefined,
+  isFit: (found: Head | undefined) => boolean,
   { table, rows }: Portion,
 ): Promise<void> {
   // The lock prevents that a restore replaces the tables, or `dropSite` removes rows, before the commit.
   const [[found] = []] = await step(connection, connection.script(`begin; ${sql.lockSites([site])}`));
-  if (found?.epoch !== epoch) throw notFilling();
+  if (!isFit(found as Head | undefined)) throw notFilling();
   await step(connection, connection.query(table === "sites" ? sql.putSites : sql.insert(table), rows));
   await commitStep(connection);
 }

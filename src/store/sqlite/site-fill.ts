@@ -2,8 +2,9 @@
 
 import type { Database } from "bun:sqlite";
 import type { DumpedRow } from "../../model/dump.ts";
+import type { Head } from "../../model/engine.ts";
 import { inPortions } from "../refill.ts";
-import { newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
+import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
 import { fromSqlite, inTransaction } from "./database.ts";
 import { giveWay } from "./portions.ts";
 import { insertRows } from "./refill.ts";
@@ -33,7 +34,9 @@ export async function fillSite(open: () => Database, site: number, rows: AsyncIt
 }
 
 function begin(database: Database, site: number, epoch: string): void {
-  if (database.query("select 1 from sites where id = ?").get(site)) throw notFilling();
+  const found = database.query<Head, [number]>("select revision, epoch from sites where id = ?").get(site);
+  if (!mayFill(found ?? undefined)) throw notFilling();
+  database.query("delete from sites where id = ?").run(site);
   database.query("insert into sites (id, epoch, revision, counters) values (?, ?, 0, '{}')").run(site, epoch);
 }
 

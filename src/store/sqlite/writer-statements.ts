@@ -30,6 +30,7 @@ export function writerStatements(database: Database) {
       "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
     ),
     response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
+    addSite: run(`${insert("sites")} on conflict (id) do nothing`),
     putSite: run(put("sites")),
     setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
     lastAt: database.query<{ at: number }, [SqliteRow]>(select("journal", ["at"])),

@@ -180,5 +180,6 @@ function write(sql: WriterStatements, { sites }: Stored, written: Written): void
   for (const change of written.changes) sql.addChange.run(change);
   for (const row of written.rows) sql.putRow.run(row);
   for (const response of written.responses) sql.putResponse.run(response);
+  for (const id of written.newSites) sql.addSite.run(toRow(id, newSite()));
   for (const id of written.sites) sql.putSite.run(toRow(id, sites.get(id) as SiteState));
 }
