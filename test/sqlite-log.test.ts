@@ -1,5 +1,6 @@
 // The size of SQLite's log (`-wal`).
 
+import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -43,4 +44,11 @@ test("the log that grew during a long read shrinks with the writes after it", as
   while (!reading.next().done);
   for (let i = 0; i < 3; i++) await engine.commit([create("small")]);
   expect(logSize()).toBeLessThanOrEqual(logLimit);
+});
+
+test("the SQLite of the runtime has no WAL-reset fault: a checkpoint beside a commit drops no pages (sqlite.org/wal.html#walresetbug)", () => {
+  const database = new Database(":memory:");
+  const { version } = database.query("select sqlite_version() as version").get() as { version: string };
+  database.close();
+  expect(Bun.semver.order(version, "3.51.3")).toBeGreaterThanOrEqual(0);
 });
