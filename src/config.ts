@@ -31,6 +31,8 @@ export interface Config {
   readonly idleTimeout: number;
   /** Limit of client connections per process; undefined for what the file descriptors allow. */
   readonly connections: number | undefined;
+  /** Seconds for which a server that is to stop still serves, without being ready. */
+  readonly drain: number;
   /** Days after which entries of the journal are deleted; undefined to keep them. */
   readonly journalDays: number | undefined;
   readonly logLevel: string;
@@ -68,6 +70,7 @@ const settingNames = [
   "CONNECTIONS",
   "DATABASE",
   "DEMO",
+  "DRAIN",
   "HOST",
   "IDLE_TIMEOUT",
   "JOURNAL_DAYS",
@@ -142,6 +145,7 @@ export function readConfig(settings: ConfigSources = {}): Config {
     memory: number(settings, "MEMORY", 256, 1, 1_048_576) * 1024 * 1024,
     idleTimeout: number(settings, "IDLE_TIMEOUT", 10, 1, 255),
     connections: settings.CONNECTIONS === undefined ? undefined : number(settings, "CONNECTIONS", 0, 1, 1_000_000),
+    drain: number(settings, "DRAIN", 0, 0, 3600),
     journalDays: settings.JOURNAL_DAYS === undefined ? undefined : number(settings, "JOURNAL_DAYS", 0, 1, 36_525),
     logLevel,
     accessLog: flag(settings, "ACCESS_LOG") || logLevel === "debug" || logLevel === "trace",

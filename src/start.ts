@@ -39,6 +39,8 @@ export interface Running {
   sample(): Promise<MetricsSample>;
   /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
   replaceCertificate(certificate: Certificate): Promise<void>;
+  /** Is not ready from now on, and serves for `--drain` seconds more. */
+  drain(): Promise<void>;
   /** Accepts no new connections, ends idle ones after `idleSeconds`, and then finishes the requests under way, for at most 10 seconds. */
   finish(idleSeconds: number): Promise<void>;
   /** Finishes the requests under way, and closes the database. */
@@ -81,6 +83,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     sites: await countServed(snapshots),
     sample: async () => [...(await http.sample()), ...(await webhooks.families())],
     replaceCertificate: http.replaceCertificate,
+    drain: () => http.drain(config.drain),
     async finish(idleSeconds) {
       await Promise.all([webhooks.stop(), http.stop(10, idleSeconds)]);
     },

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createReadiness } from "../src/http/readiness.ts";
+import { Readiness } from "../src/http/readiness.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
@@ -122,7 +122,8 @@ describe("the storage is asked", () => {
       count++;
       return tryWrite();
     };
-    return createReadiness({ heads: engine.heads, tryWrite: counted }, () => now);
+    const readiness = new Readiness({ heads: engine.heads, tryWrite: counted }, () => now);
+    return () => readiness.require();
   };
   beforeAll(async () => {
     engine = await openEngine(`sqlite:${join(folder, "asked.db")}`, allResources);

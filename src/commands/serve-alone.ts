@@ -38,6 +38,7 @@ export async function serveAlone(
       printMessage("storefront: reloaded the certificate");
     },
     async stop() {
+      await server.drain();
       await Promise.all([server.stop(), admin?.stop(0)]);
     },
   };

@@ -63,6 +63,10 @@ function withLimitOptions(command: Command): Command {
     .option(
       "--connections <number>",
       "maximum of open connections of each process (default: nine tenths of `ulimit -n`)",
+    )
+    .option(
+      "--drain <seconds>",
+      "serve for so long after SIGTERM or SIGINT, with /readyz at 503 already, so that proxies can notice (default: 0)",
     );
 }
 

@@ -5,7 +5,7 @@ import type { Listening } from "./messages.ts";
 
 /** Milliseconds that a process must have run for its successor to start without a delay. */
 const minUptime = 1000;
-/** Milliseconds in which a process must stop; it stops waiting for its clients after 10 seconds by itself. */
+/** Milliseconds in which a process must stop once it is drained; it stops waiting for its clients after 10 seconds by itself. */
 const stopTimeout = 15_000;
 /** Milliseconds in which a successor must listen. */
 const startTimeout = 60_000;
@@ -59,11 +59,11 @@ export class Slot {
     if (predecessor) await this.#ended([predecessor], retireTimeout);
   }
 
-  /** Ends all processes: at first gently. */
-  async stop(): Promise<void> {
+  /** Ends all processes: at first gently. @param drain seconds for which they still serve */
+  async stop(drain = 0): Promise<void> {
     this.#isStopping = true;
     for (const child of this.#running) child.kill("SIGTERM");
-    await this.#ended([...this.#running], stopTimeout);
+    await this.#ended([...this.#running], drain * 1000 + stopTimeout);
   }
 
   #start(): Child {

@@ -34,7 +34,7 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   });
   const { url, port, sites, engine } = server;
   await sendToParent({ kind: "listening", url, port, sites, isNew: engine.isNew });
-  await untilEnd(server.finish, retired, Promise.race([end, orphaned]));
+  await untilEnd(server.finish, retired, Promise.race([end.then(server.drain), orphaned]));
   await sendSample(0);
   await server.stop();
   process.disconnect?.();
@@ -57,7 +57,9 @@ export async function serveAsAdmin(config: Config, admin: AdminAddress, end: Pro
   const parts = { engine, snapshots, samples, publicUrl: toPublicUrl(config) };
   const listener = await withListenErrors(admin, () => startAdmin(config, admin, certificate, parts));
   await sendToParent({ kind: "listening", url: listener.url, port: listener.port });
-  await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([end, orphaned]));
+  // It has the metrics of the workers, which serve for so long.
+  const drained = end.then(() => Bun.sleep(config.drain * 1000));
+  await untilEnd((idleSeconds) => listener.stop(10, idleSeconds), retired, Promise.race([drained, orphaned]));
   await engine.close();
   process.disconnect?.();
 }

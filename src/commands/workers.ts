@@ -39,7 +39,7 @@ export async function runWorkers(
     return {
       ...first,
       adminUrl: (await adminProcess)?.url,
-      stop: () => processes.stop(),
+      stop: () => processes.stop(config.drain),
       reload: () => processes.replaceAll(reloadCertificate(config)),
     };
   } catch (error) {
@@ -90,9 +90,10 @@ class Processes {
     printMessage(`storefront: replaced ${all} processes`);
   }
 
-  async stop(): Promise<void> {
+  /** @param drain seconds for which they still serve */
+  async stop(drain = 0): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.all(this.#slots.map((slot) => slot.stop()));
+    await Promise.all(this.#slots.map((slot) => slot.stop(drain)));
   }
 
   #open(name: string, port: number, start: (port: number) => Child): Promise<Listening> {

@@ -14,33 +14,48 @@ interface CheckResult {
   readonly result: Promise<void>;
 }
 
-/**
- * Checks whether the storage can be read and written, at most once a second for all callers: this needs no key, and must not
- * become a load.
- * @param now milliseconds since 1970
- * @returns a function that rejects with a Refusal `unavailable` when it cannot
- */
-export function createReadiness(engine: Pick<Engine, "heads" | "tryWrite">, now: () => number): () => Promise<void> {
-  let last: CheckResult | undefined;
-  let running: Promise<void> | undefined;
+/** Whether a server can be sent requests: its storage can be read and written, and it is not about to stop. */
+export class Readiness {
+  readonly #engine: Pick<Engine, "heads" | "tryWrite">;
+  readonly #now: () => number;
+  #last: CheckResult | undefined;
+  #running: Promise<void> | undefined;
+  #isDraining = false;
 
-  /** One check at a time. Otherwise a storage that does not respond would get one more each second. */
-  function check(): Promise<void> {
-    running ??= readAndWrite(engine).finally(() => {
-      running = undefined;
-    });
-    return inTime(running);
+  /** @param now milliseconds since 1970 */
+  constructor(engine: Pick<Engine, "heads" | "tryWrite">, now: () => number) {
+    this.#engine = engine;
+    this.#now = now;
   }
 
-  return () => {
-    const at = now();
-    if (last === undefined || Math.abs(at - last.at) >= lifetime) {
-      last = { at, result: check() };
+  /**
+   * Checks the storage at most once a second for all callers: this needs no key, and must not become a load.
+   * @throws Refusal `unavailable`, or what the storage failed of
+   */
+  async require(): Promise<void> {
+    if (this.#isDraining) throw new Refusal("unavailable", "the server is about to stop");
+    const at = this.#now();
+    if (this.#last === undefined || Math.abs(at - this.#last.at) >= lifetime) {
+      this.#last = { at, result: this.#check() };
       // The callers handle a failure. Without this, one that no caller waits for would end the process.
-      last.result.catch(() => {});
+      this.#last.result.catch(() => {});
     }
-    return last.result;
-  };
+    await this.#last.result;
+  }
+
+  /** Is not ready from now on. Resolves after so many seconds, in which whoever sends requests should begin to send them elsewhere. */
+  async drain(seconds: number): Promise<void> {
+    this.#isDraining = true;
+    await Bun.sleep(seconds * 1000);
+  }
+
+  /** One check at a time. Otherwise a storage that does not respond would get one more each second. */
+  #check(): Promise<void> {
+    this.#running ??= readAndWrite(this.#engine).finally(() => {
+      this.#running = undefined;
+    });
+    return inTime(this.#running);
+  }
 }
 
 async function readAndWrite(engine: Pick<Engine, "heads" | "tryWrite">): Promise<void> {

@@ -10,6 +10,7 @@ import { healthRoutes } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 import { hintFor } from "./path-hints.ts";
 import type { Polls } from "./poll.ts";
+import type { Readiness } from "./readiness.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import { idIn, type Route } from "./route.ts";
 import { type RequestTarget, toTarget } from "./target.ts";
@@ -19,6 +20,7 @@ export interface RouteDependencies extends HttpDependencies {
   readonly metrics: Metrics;
   readonly documentation: Documentation;
   readonly polls: Polls;
+  readonly readiness: Readiness;
 }
 
 /** What a request target names. */

@@ -8,6 +8,7 @@ import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
 import { createMetrics } from "./metrics.ts";
 import { Polls } from "./poll.ts";
+import { Readiness } from "./readiness.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -15,6 +16,8 @@ import { serverFamilies } from "./server-metrics.ts";
 export interface HttpServer extends Listener {
   /** The metrics of this process. */
   sample(): Promise<MetricsSample>;
+  /** Is not ready from now on, and serves for so many seconds more: whoever sends requests should send them elsewhere before the server stops. */
+  drain(seconds: number): Promise<void>;
 }
 
 interface HttpOptions
@@ -33,13 +36,15 @@ const unsent = 1024 * 1024;
 
 /** Serves the interface. Throws when the port is taken or the certificate cannot be read. */
 export function serveHttp(options: HttpOptions, dependencies: HttpDependencies): HttpServer {
-  const { log } = dependencies;
+  const { engine, log, now } = dependencies;
   const admission = new Admission(options, dependencies);
   const polls = new Polls(options.connections, { ...dependencies, admission });
   const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage(), polls.size));
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
-  const handler = new HttpHandler({ ...dependencies, admission, metrics, documentation, requestLog, polls });
+  const readiness = new Readiness(engine, now);
+  const own = { admission, metrics, documentation, requestLog, polls, readiness };
+  const handler = new HttpHandler({ ...dependencies, ...own });
   const listener = listen({ ...options, maxBodyBytes, receiveBuffer, unsent }, handler);
 
   // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
@@ -56,6 +61,7 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   return {
     ...listener,
     sample: metrics.sample,
+    drain: (seconds) => readiness.drain(seconds),
     async stop(seconds, idleSeconds) {
       clearTimeout(loading);
       // First, so that the responses of the polls end their connections.

@@ -261,6 +261,26 @@ describe("SIGTERM and SIGINT", () => {
   });
 });
 
+test.each([
+  "1",
+  "2",
+])("with --drain and %s workers, a server that is to stop serves, and is not ready", async (workers) => {
+  const key = await newKey();
+  const server = await shop.serve(["--workers", workers, "--drain", "4", "--admin", "127.0.0.1:0"]);
+  const ready = async () => (await fetch(`${server.url}/readyz`)).status;
+  expect(await ready()).toBe(200);
+  const begun = performance.now();
+  server.kill();
+  await waitFor(async () => (await ready()) === 503, "not ready");
+  const write = { method: "POST", body: '{"Name":"Late"}', headers: { Connection: "close" } };
+  const written = await fetchWithKey(`${server.url}/restapi/brands.json`, key, write);
+  expect([written.status, written.headers.get("connection")]).toEqual([201, "close"]);
+  expect((await fetch(`${server.adminUrl}/metrics`)).status).toBe(200);
+  expect(await server.exited).toBe(0);
+  expect(performance.now() - begun).toBeGreaterThan(3900);
+  expect(server.stderr()).toBe("");
+});
+
 describe("SIGUSR1 and SIGUSR2", () => {
   const others = ["SIGUSR1", "SIGUSR2"] as const;
 
