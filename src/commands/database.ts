@@ -16,6 +16,7 @@ import {
   withNewEngine,
 } from "./common.ts";
 import { countRows, showingRows, whileShowing } from "./progress.ts";
+import { restrictionLines } from "./restrictions.ts";
 
 export function databaseCommands(): Command[] {
   return [backupCommand(), restoreCommand(), renewCommand(), copyCommand(), checkCommand()];
@@ -54,15 +55,20 @@ function readKeep(text: string): number {
   throw new InvalidArgumentError("It is a whole number from 1 to 99999.");
 }
 
+interface RestoreFlags extends CommonOptions {
+  readonly asOfBackup?: true;
+}
+
 function restoreCommand(): Command {
   return withCommonOptions(new Command("restore"))
     .description("replace the whole database with a backup; servers may keep running")
     .argument("<file>", "backup to read, or - for standard input")
+    .option("--as-of-backup", "revive what was revoked or removed since the backup, too")
     .addHelpText(
       "after",
-      "\nThe present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).",
+      "\nThe present content, up to the last change, is saved as <file>.before-<time> (with -, as restore.before-<time>).\nWhat was revoked, removed, suspended or rotated since the backup stays so: keys, operators, webhooks, sites.\nIt is listed.",
     )
-    .action(async (file: string, options: CommonOptions) => {
+    .action(async (file: string, { asOfBackup: isAsOfBackup, ...options }: RestoreFlags) => {
       const now = Date.now();
       const base = isStandardInput(file) ? "restore" : file;
       const keep = `${base}.before-${new Date(now).toISOString().replaceAll(":", "-")}`;
@@ -71,10 +77,13 @@ function restoreCommand(): Command {
           file,
           countRows((rows) => progress.show("verifying", rows)),
         );
-        return withNewEngine(options, (engine) => restore(showingRows(engine, progress, total), file, keep, now));
+        return withNewEngine(options, (engine) =>
+          restore(showingRows(engine, progress, total), file, keep, now, { isAsOfBackup }),
+        );
       });
       printResult(options, { file, ...restored }, []);
       printMessage([`restored ${restored.rows} rows from ${file}`, ...consequences(restored)].join("; "));
+      for (const line of restrictionLines(restored)) printMessage(line);
     });
 }
 

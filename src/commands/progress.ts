@@ -51,10 +51,11 @@ export function showingRows(engine: Engine, { show }: Progress, total?: number):
   return {
     ...engine,
     dump: (site) => countedRows(engine.dump(site), (rows) => show("reading", rows)),
-    refill: (rows, save) =>
+    refill: (rows, save, amend) =>
       engine.refill(
         countedRows(rows, (count) => show("storing", count, total)),
         save && ((replaced) => save(countedRows(replaced, (count) => show("saving the previous content", count)))),
+        amend,
       ),
     check: () => engine.check(countRows((count) => show("checking", count))),
   };

@@ -1,6 +1,7 @@
 // One site as a file: to move it, to copy it, or to restore it alone.
 
 import { Command } from "commander";
+import type { RestrictedKey } from "../operator/removed-keys.ts";
 import { exportSite } from "../operator/site-export.ts";
 import { importSite } from "../operator/site-import.ts";
 import { isStandardOutput } from "../operator/standard-streams.ts";
@@ -58,17 +59,23 @@ function importSiteCommand(): Command {
           () => printMessage("a command that runs in a minute or later removes what is left of the site"),
         ),
       );
-      const { site, takenHostnames, takenKeys, takenDefault, omittedWebhooks, ...counts } = imported;
-      const omitted = { takenHostnames, takenKeys, takenDefault, omittedWebhooks };
+      const { site, takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks, ...counts } = imported;
+      const omitted = { takenHostnames, takenKeys, takenDefault, restrictedKeys, omittedWebhooks };
       printResult(options, { ...site, ...counts, ...omitted }, [`${site.ID}`]);
       printMessage(`imported the site ${site.Name} (ID ${site.ID}): ${toText(counts)}`);
       for (const host of takenHostnames) printMessage(`left out the hostname ${host}: another site has it`);
       for (const key of takenKeys) printMessage(`left out the key ${key}: the database has it already`);
+      for (const key of restrictedKeys) printMessage(toRestrictedKey(key));
       for (const { url, reason } of omittedWebhooks) printMessage(`left out the webhook ${url}: ${reason}`);
       if (counts.webhooks > 0)
         printMessage(`its webhooks are paused: \`webhook list --site ${site.Name}\`, then \`webhook resume\``);
       if (takenDefault) printMessage("it is not the default site: there is one already");
     });
+}
+
+function toRestrictedKey({ name, change }: RestrictedKey): string {
+  const stays = change === "revoked" ? "stays revoked" : "keeps the narrower rights that it had";
+  return `the key ${name} ${stays}: it was so before its site was removed from here`;
 }
 
 interface Counts {

@@ -1,4 +1,5 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import type { Amend } from "./amend.ts";
 import type { DumpedRow, SaveReplaced } from "./dump.ts";
 import type { Head } from "./engine.ts";
 
@@ -22,9 +23,10 @@ export interface EngineMaintenance {
    * moment, which delays them briefly. When `rows` throws, nothing is changed.
    * @param save gets all that was stored at that moment, after it. Rows that an earlier refill had replaced before it was killed
    * come first, in a separate call. When `save` throws, so does this, and the replaced rows stay in the database for the next refill
+   * @param amend decides at that moment what is changed in the system site of `rows`. It may be asked more than once
    * @returns the heads of the sites at that moment
    */
-  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced): Promise<ReadonlyMap<number, Head>>;
+  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
 
   /**
    * Stores `rows` as those of a site that was never written to, in portions that delay others no longer than a commit does. They are rows

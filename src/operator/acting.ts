@@ -1,3 +1,4 @@
+import type { Amend } from "../model/amend.ts";
 import type { Engine } from "../model/engine.ts";
 import type { Intent } from "../model/intent.ts";
 
@@ -8,10 +9,18 @@ import type { Intent } from "../model/intent.ts";
  */
 export function actingAs(engine: Engine, actor: string, run: string): Engine {
   const signed = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
+  const signing = (amend: Amend): Amend => ({
+    ...amend,
+    decide(swap) {
+      const { intents, webhooks } = amend.decide(swap);
+      return { intents: signed(intents), webhooks };
+    },
+  });
   return {
     ...engine,
     commit: (intents, atomic) => engine.commit(signed(intents), atomic),
     commitTogether: (batches, onOutcomes) => engine.commitTogether(signAll(batches, signed), onOutcomes),
+    refill: (rows, save, amend) => engine.refill(rows, save, amend && signing(amend)),
   };
 }
 

@@ -8,6 +8,7 @@ import { Checker } from "../store/check.ts";
 import { removedEpoch } from "../store/removed-sites.ts";
 import { readBackup, toBackupLines, writeBackupFile } from "./backup-format.ts";
 import { requireFolder } from "./output.ts";
+import { keepRestrictions, type Restriction, type Restrictions } from "./restrictions.ts";
 import { isStandardInput } from "./standard-streams.ts";
 
 interface BackedUp {
@@ -67,15 +68,33 @@ export interface Restored {
   readonly discarded: number;
   /** Sites with another history than in the backup: their discarded changes cannot be counted. */
   readonly otherHistories: number;
+  /** What was restricted since the backup and stays so, or with `isAsOfBackup` does not. */
+  readonly stays: readonly Restriction[];
+  readonly revived: readonly Restriction[];
+  /** Whether the target knew nothing of what the backup has, so that neither list can have anything. */
+  readonly isUnknown: boolean;
+}
+
+interface RestoreOptions {
+  /** Whether keys, operators, webhooks and sites become as they were at the time of the backup, whatever was revoked or removed since. */
+  readonly isAsOfBackup?: boolean | undefined;
 }
 
 /**
  * Replaces everything that is stored with the backup in `file` (`-` for standard input), atomically: readers see the
- * previous content or the new one. The previous content, up to the last write, is saved to the file `keep`.
+ * previous content or the new one. The previous content, up to the last write, is saved to the file `keep`. What was restricted since the
+ * backup stays so (restrictions.ts).
  * @throws Refusal `bad-request` when the backup is damaged or incomplete; then nothing is changed
  */
-export async function restore(engine: Engine, file: string, keep: string, now: number): Promise<Restored> {
+export async function restore(
+  engine: Engine,
+  file: string,
+  keep: string,
+  now: number,
+  { isAsOfBackup = false }: RestoreOptions = {},
+): Promise<Restored> {
   const kept: string[] = [];
+  let restrictions: Restrictions = { found: [], isUnknown: false };
   const heads = new Map<number, Head>();
   let count = 0;
   let isRestored = false;
@@ -88,15 +107,22 @@ export async function restore(engine: Engine, file: string, keep: string, now: n
     isRestored = true;
   }
   if (!(await isEmpty(engine))) requireFolder(keep);
-  const before = await engine.refill(rows(), async (replaced) => {
+  const save: SaveReplaced = async (replaced) => {
     const target = kept.length === 0 ? keep : `${keep}-${kept.length + 1}`;
     try {
       if (await writeUnlessEmpty(replaced, target, now)) kept.push(target);
     } catch (error) {
       throw previousNotSaved(error, isRestored);
     }
-  });
-  return { rows: count, kept, ...countDiscarded(before, heads) };
+  };
+  const onFound = (found: Restrictions) => {
+    restrictions = found;
+  };
+  const amend = keepRestrictions({ backupHead: (site) => heads.get(site), isAsOfBackup, now, onFound });
+  const before = await engine.refill(rows(), save, amend);
+  const { found, isUnknown } = restrictions;
+  const [stays, revived] = isAsOfBackup ? [[], found] : [found, []];
+  return { rows: count, kept, ...countDiscarded(before, heads), stays, revived, isUnknown };
 }
 
 /** Whether nothing is stored. */

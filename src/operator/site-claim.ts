@@ -31,7 +31,7 @@ interface ImportedSettings {
 }
 
 /** A key's record in a file, validated. */
-interface ImportedKey {
+export interface ImportedKey {
   /** Its ID in the file. */
   readonly id: number;
   readonly values: Values;

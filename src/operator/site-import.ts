@@ -3,6 +3,7 @@ import type { DumpedRow } from "../model/dump.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { readBackup } from "./backup-format.ts";
+import { type RestrictedKey, restrictKeys } from "./removed-keys.ts";
 import { type ClaimedSite, claimSite, publishSite, readKey, readSettings, whileClaimed } from "./site-claim.ts";
 import { removeImport } from "./site-removal.ts";
 import { readSiteFile, type SiteFile, toSiteRows } from "./site-rows.ts";
@@ -33,6 +34,8 @@ interface ImportedSite {
   readonly takenHostnames: readonly string[];
   readonly takenKeys: readonly string[];
   readonly takenDefault: boolean;
+  /** Keys that had been restricted here before their site was removed, and stay so. */
+  readonly restrictedKeys: readonly RestrictedKey[];
   /** Webhooks that are left out, since their URLs are not allowed here. */
   readonly omittedWebhooks: readonly OmittedWebhook[];
 }
@@ -48,14 +51,15 @@ export async function importSite(engine: Engine, file: string, options: ImportSi
   try {
     const found = await readSiteFile(rows);
     const settings = readSettings(found.site, name);
-    const keys = withoutKeys ? [] : found.keys.map(readKey);
+    const { keys, restricted } = await restrictKeys(engine, withoutKeys ? [] : found.keys.map(readKey));
     const { webhooks, omitted: omittedWebhooks } = await readWebhooks(found.webhooks, webhookAllow, now());
     const claimed = await claimSite(engine, settings.name, { keys, webhooks }, now());
     try {
       const stored = await whileClaimed(engine, claimed.id, now, () => fill(engine, found, claimed, signal));
       const published = await publishSite(engine, claimed.id, settings, now());
       const owned = { keys: claimed.keyIds.size, webhooks: claimed.webhookIds.size };
-      return { ...published, ...stored, ...owned, takenKeys: claimed.takenKeys, omittedWebhooks };
+      const restrictedKeys = restricted.filter(({ name: prefix }) => !claimed.takenKeys.includes(prefix));
+      return { ...published, ...stored, ...owned, takenKeys: claimed.takenKeys, restrictedKeys, omittedWebhooks };
     } catch (error) {
       // If it cannot be removed now, `finishRemovals` does that later.
       await removeImport(engine, claimed.id, now()).catch(() => {});

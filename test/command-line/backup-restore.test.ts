@@ -66,6 +66,29 @@ describe.each(engines.map((kind) => [kind.name, kind] as const))("%s", (name, ki
     expect((await run(["restore", file])).stderr).toContain("; 2 changes made since the backup are discarded;");
   });
 
+  test("a key that was revoked since the backup stays refused, unless everything is to be as of the backup", async () => {
+    const key = await shop.data.addKey("main");
+    const file = await backUp();
+    const server = await shop.serve([]);
+    const status = async () => (await fetchWithKey(`${server.url}/restapi/brands.json`, key)).status;
+    await must(["key", "revoke", key]);
+    expect(await status()).toBe(401);
+    const { stderr, stdout } = await run(["restore", file, "--json"]);
+    const Prefix = key.slice(0, 12);
+    expect(stderr).toContain(`\nthe key ${Prefix} of main stays revoked\n`);
+    const restriction = { kind: "key", name: Prefix, site: "main", change: "revoked" };
+    expect(JSON.parse(stdout)).toMatchObject({ stays: [restriction], revived: [], isUnknown: false });
+    expect([await status(), await names()]).toEqual([401, ["Acme"]]);
+    const old = await run(["restore", file, "--as-of-backup", "--json"]);
+    expect(old.stderr).toContain(`\nthe key ${Prefix} of main is valid again: it was revoked since the backup\n`);
+    expect(JSON.parse(old.stdout)).toMatchObject({ stays: [], revived: [restriction] });
+    expect(await status()).toBe(200);
+    server.kill();
+    await server.exited;
+    const empty = await run(["restore", file, "--database", await kind.newDatabase()]);
+    expect(empty.stderr).toContain("it cannot be known what was revoked, removed or suspended since the backup");
+  });
+
   test("backup - and restore - go through pipes; what was there is kept in the current folder", async () => {
     const file = newFile();
     const wrap = (command: string) => `(${command.replace("exec ", "")}) | cat > '${file}'`;

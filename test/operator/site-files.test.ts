@@ -102,6 +102,7 @@ describe.each(engines)("a site on $name", (kind) => {
       takenHostnames: [],
       takenKeys: [],
       takenDefault: false,
+      restrictedKeys: [],
       omittedWebhooks: [],
     });
     expect(site).toMatchObject({ ID: 2, Name: "shop", Default: "yes", Importing: "" });

@@ -55,15 +55,29 @@ export function commitTogether(
     await connection.script(sql.beginByKeys(timeout));
     const found = new FoundRecords();
     for (const intents of batches) {
-      const stored = await fetch(connection, intents, found);
-      const written = decideBatch(intents, stored, true);
-      await onOutcomes(written.outcomes);
-      if (isStopped(written.outcomes, intents)) return void (await connection.script("rollback"));
-      await together(rowsOf(connection, stored, written));
+      const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
+      if (isStopped(outcomes, intents)) return void (await connection.script("rollback"));
       lease.more();
     }
     await commitTransaction(connection, lease);
   });
+}
+
+/**
+ * Decides an atomic batch and stores the results, in a transaction that has begun.
+ * @param onOutcomes gets the outcomes before anything is stored
+ */
+export async function decideAndWrite(
+  connection: PostgresConnection,
+  intents: readonly Intent[],
+  found = new FoundRecords(),
+  onOutcomes?: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+): Promise<readonly Outcome[]> {
+  const stored = await fetch(connection, intents, found);
+  const written = decideBatch(intents, stored, true);
+  await onOutcomes?.(written.outcomes);
+  await together(rowsOf(connection, stored, written));
+  return written.outcomes;
 }
 
 /** See `Engine.tryWrite`. */

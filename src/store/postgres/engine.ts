@@ -122,7 +122,7 @@ function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotices)
     dump: (site) => dumpRows(primary, { site }),
     fillSite: (site, rows) => notices.noting(fillSite(primary, site, rows)),
     renew: () => notices.noting(renewHistories(primary)),
-    refill: (rows, save) => notices.noting(refillTables(primary, rows, save)),
+    refill: (rows, save, amend) => notices.noting(refillTables(primary, rows, save, amend)),
     check: async (onRow) => [...(await checkRowsOf(primary, onRow)), ...leftovers(await pool.read(readTableNames))],
   };
 }

@@ -1,5 +1,6 @@
 // Replaces everything that is stored, while others write; see store/refill.ts.
 
+import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplaced } from "../../model/dump.ts";
 import type { Head } from "../../model/engine.ts";
 import {
@@ -15,6 +16,7 @@ import {
   upgradedMeanwhile,
 } from "../refill.ts";
 import { type TableName, tableNames } from "../tables.ts";
+import { amendSystem } from "./amend.ts";
 import { commitStep, dumpRows, openConnection, step } from "./bulk.ts";
 import { readDependents, requireOwnViews, restoreDependents } from "./dependents.ts";
 import { codeOf, isCollision, unavailable } from "./errors.ts";
@@ -35,6 +37,7 @@ export async function refillTables(
   primary: Primary,
   rows: AsyncIterable<DumpedRow>,
   save?: SaveReplaced,
+  amend?: Amend,
 ): Promise<ReadonlyMap<number, Head>> {
   const connection = await openConnection(primary);
   const dumpTableSet = (set: TableSet, present: readonly TableName[]) =>
@@ -46,7 +49,7 @@ export async function refillTables(
       await save?.(dumpTableSet(left, tablesInSet(left, await readTableNames(connection))));
       await dropTables(connection, left);
     }
-    const replaced = await replace(connection, rows);
+    const replaced = await replace(connection, rows, amend);
     const heads = await headsIn(connection, replaced);
     await save?.(dumpTableSet(replaced, tableNames));
     // Tables that cannot be dropped only take space: the refill is done, `check` reports them, and the next refill drops them.
@@ -58,7 +61,11 @@ export async function refillTables(
 }
 
 /** Puts tables with `rows` in the place of those in use. Returns the replaced ones. */
-async function replace(connection: PostgresConnection, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
+async function replace(
+  connection: PostgresConnection,
+  rows: AsyncIterable<DumpedRow>,
+  amend?: Amend,
+): Promise<TableSet> {
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
   const names = tableNames.map((table) => tableNameIn(filling, table));
@@ -68,7 +75,7 @@ async function replace(connection: PostgresConnection, rows: AsyncIterable<Dumpe
   try {
     for await (const portion of inPortions(rows)) await step(connection, insert(connection, filling, portion));
     await run(connection, `analyze ${names.join(", ")}`);
-    await swapBetweenOthers(connection, filling, replaced, version);
+    await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
     return replaced;
   } catch (error) {
     // If the connection is lost, the next refill drops the tables.
@@ -92,15 +99,10 @@ function insert(connection: PostgresConnection, set: TableSet, { table, rows }: 
 }
 
 /** A long read, such as a backup, must end first. Meanwhile, an attempt delays others no longer than `lockTimeout`. */
-async function swapBetweenOthers(
-  connection: PostgresConnection,
-  from: TableSet,
-  to: TableSet,
-  version: number,
-): Promise<void> {
+async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
-      return await swap(connection, from, to, version);
+      return await swapOnce();
     } catch (error) {
       const cause = (error as Error).cause ?? {};
       const isInTheWay = codeOf(cause) === "55P03" || isCollision(cause);
@@ -117,7 +119,13 @@ async function swapBetweenOthers(
  * Renaming a table waits for transactions that have read or written it, and makes all others wait. Every transaction begins with
  * `sites`, so none sees tables of both sets.
  */
-async function swap(connection: PostgresConnection, from: TableSet, to: TableSet, version: number): Promise<void> {
+async function swap(
+  connection: PostgresConnection,
+  from: TableSet,
+  to: TableSet,
+  version: number,
+  amend?: Amend,
+): Promise<void> {
   await run(connection, `begin; set local lock_timeout = ${lockTimeout}`);
   if ((await versionOf(connection, "for share")) !== version) throw upgradedMeanwhile();
   const dependents = await readDependents(connection);
@@ -127,6 +135,7 @@ async function swap(connection: PostgresConnection, from: TableSet, to: TableSet
   ]);
   await run(connection, renames.join("; "));
   await restoreDependents(connection, dependents);
+  if (amend) await amendSystem(connection, to, amend);
   await commitStep(connection);
 }
 

@@ -79,16 +79,23 @@ function createWrites(
         await putSecrets(connection, key, withSecret(fromSecretRows(rows), ...added));
         return true;
       }),
-    removeWebhook: (key) =>
-      change(key, async ({ connection }) => {
-        const removals = [webhookSql.removeState(key), webhookSql.removeSecrets(key), webhookSql.removeAttempts(key)];
-        await connection.script(removals.join("; "));
-      }),
+    removeWebhook: (key) => change(key, ({ connection }) => setWebhookSecrets(connection, key, [])),
     addWebhookAttempt: (key, attempt) =>
       change(key, async ({ connection, state }) => {
         if (state) await addAttempt(connection, key, attempt);
       }),
   };
+}
+
+/** Stores all secrets of a webhook, in a transaction that has begun. Without any, everything that is stored of the webhook is removed. */
+export async function setWebhookSecrets(
+  connection: PostgresConnection,
+  key: WebhookKey,
+  secrets: readonly WebhookSecret[],
+): Promise<void> {
+  if (secrets.length > 0) return putSecrets(connection, key, secrets);
+  const removals = [webhookSql.removeState(key), webhookSql.removeSecrets(key), webhookSql.removeAttempts(key)];
+  await connection.script(removals.join("; "));
 }
 
 async function putSecrets(

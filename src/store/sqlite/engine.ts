@@ -132,6 +132,6 @@ function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "re
   return {
     fillSite: (site, rows) => fillSite(open, site, rows),
     renew: () => renewHistories(open),
-    refill: (rows, save) => refillTables(open, rows, save),
+    refill: (rows, save, amend) => refillTables(open, rows, save, amend),
   };
 }

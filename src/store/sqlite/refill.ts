@@ -1,6 +1,7 @@
 // Replaces all stored data while others write; see store/refill.ts.
 
 import type { Database } from "bun:sqlite";
+import type { Amend } from "../../model/amend.ts";
 import type { DumpedRow, SaveReplaced } from "../../model/dump.ts";
 import type { Head } from "../../model/engine.ts";
 import {
@@ -16,6 +17,7 @@ import {
   upgradedMeanwhile,
 } from "../refill.ts";
 import { columnsOf, type TableName, tableNames } from "../tables.ts";
+import { amendSystem } from "./amend.ts";
 import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
 import { dumpRows } from "./dump.ts";
 import { dropInPortions, giveWay } from "./portions.ts";
@@ -26,6 +28,7 @@ export async function refillTables(
   open: () => Database,
   rows: AsyncIterable<DumpedRow>,
   save?: SaveReplaced,
+  amend?: Amend,
 ): Promise<ReadonlyMap<number, Head>> {
   const database = open();
   try {
@@ -37,7 +40,7 @@ export async function refillTables(
       // Another restore may have kept and dropped it too.
       await dropTables(database, left);
     }
-    const replaced = await replace(database, rows);
+    const replaced = await replace(database, rows, amend);
     const heads = headsIn(database, replaced);
     await save?.(dumpTableSet(open, replaced, tableNames));
     // A table that cannot be dropped, as on a full disk, only takes space: `check` reports it, and the next refill drops it.
@@ -51,7 +54,7 @@ export async function refillTables(
 }
 
 /** Puts tables with `rows` in the place of those in use. Returns the latter. */
-async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Promise<TableSet> {
+async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend?: Amend): Promise<TableSet> {
   const filling: TableSet = { kind: "unused", id: newTableSetId() };
   const replaced: TableSet = { ...filling, kind: "replaced" };
   const schema = version(database);
@@ -67,6 +70,7 @@ async function replace(database: Database, rows: AsyncIterable<DumpedRow>): Prom
         database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
         database.run(`alter table ${tableNameIn(filling, table)} rename to ${table}`);
       }
+      if (amend) amendSystem(database, replaced, amend);
     });
     return replaced;
   } catch (error) {

@@ -120,6 +120,12 @@ function removeAll(database: Database, key: WebhookKey): void {
   for (const table of webhookTables) remove(database, table, key);
 }
 
+/** Stores all secrets of a webhook. Without any, everything that is stored of the webhook is removed. */
+export function setWebhookSecrets(database: Database, key: WebhookKey, secrets: readonly WebhookSecret[]): void {
+  if (secrets.length === 0) removeAll(database, key);
+  else putSecrets(database, key, secrets);
+}
+
 function secretsOf(database: Database, { site, webhook }: WebhookKey): WebhookSecret[] {
   return fromSecretRows(database.query<Row, [number, number]>(selectSecrets).all(site, webhook));
 }

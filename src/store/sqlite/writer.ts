@@ -43,7 +43,7 @@ export class Writer {
   }
 
   commit(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
-    return this.#transact(() => this.#decide(intents, new FoundRecords(), atomic));
+    return this.#transact(() => decideAndWrite(this.#sql, intents, new FoundRecords(), atomic));
   }
 
   /** Begins a transaction of several batches; nothing but `addBatch` and `endBatches` may follow. */
@@ -55,7 +55,7 @@ export class Writer {
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
     this.#requireTransaction();
-    return translated(() => this.#decide(intents, this.#found, true));
+    return translated(() => decideAndWrite(this.#sql, intents, this.#found, true));
   }
 
   endBatches(isCommitted: boolean): void {
@@ -124,13 +124,6 @@ export class Writer {
     });
   }
 
-  #decide(intents: readonly Intent[], found: FoundRecords, atomic?: boolean): readonly Outcome[] {
-    const stored = fetch(this.#sql, intents, found);
-    const written = decideBatch(intents, stored, atomic);
-    write(this.#sql, stored, written);
-    return written.outcomes;
-  }
-
   /** The second check decides: a write is confirmed only if the files still existed after its commit. */
   #transact<T>(work: () => T): T {
     requireSameFiles(this.#files);
@@ -138,6 +131,19 @@ export class Writer {
     requireSameFiles(this.#files);
     return result;
   }
+}
+
+/** Decides intents and stores the results, in a transaction that has begun. */
+export function decideAndWrite(
+  sql: WriterStatements,
+  intents: readonly Intent[],
+  found: FoundRecords,
+  atomic?: boolean,
+): readonly Outcome[] {
+  const stored = fetch(sql, intents, found);
+  const written = decideBatch(intents, stored, atomic);
+  write(sql, stored, written);
+  return written.outcomes;
 }
 
 function fetch(sql: WriterStatements, intents: readonly Intent[], found: FoundRecords): Stored {

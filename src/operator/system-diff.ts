@@ -1,0 +1,66 @@
+// What is known of the system site that a restore replaces: its records, and those that were deleted, as they were then.
+
+import type { StoredSystem, StoredSystemRecord } from "../model/amend.ts";
+import { toDeclared } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { key as keyResource } from "../resources/key.ts";
+import { operator as operatorResource } from "../resources/operator.ts";
+import { site as siteResource } from "../resources/site.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { KeyRecord } from "./keys.ts";
+import type { OperatorRecord } from "./operators.ts";
+import type { SiteRecord } from "./sites.ts";
+import type { WebhookRecord } from "./webhook-list.ts";
+
+/** A record of one set of tables. */
+interface Known<T> {
+  readonly record: T;
+  readonly revision: number;
+  /** When and by which run it was deleted; undefined if it was not. */
+  readonly deleted: { readonly at: number; readonly run: string | null } | undefined;
+}
+
+/** The records of a system site by resource, those that were deleted included as far as its journal has them. */
+export class KnownSystem {
+  readonly keys: readonly Known<KeyRecord>[];
+  readonly operators: readonly Known<OperatorRecord>[];
+  readonly webhooks: readonly Known<WebhookRecord>[];
+  readonly sites: readonly Known<SiteRecord>[];
+  readonly #sitesById: ReadonlyMap<number, Known<SiteRecord>>;
+
+  constructor({ records }: StoredSystem) {
+    const byResource = Map.groupBy(records, ({ resource }) => resource);
+    const known = <T>(resource: Resource) =>
+      (byResource.get(resource.name) ?? []).flatMap((row) => toKnown<T>(resource, row));
+    this.keys = known(keyResource);
+    this.operators = known(operatorResource);
+    this.webhooks = known(webhookResource);
+    this.sites = known<SiteRecord>(siteResource);
+    this.#sitesById = new Map(this.sites.map((site) => [site.record.ID, site]));
+  }
+
+  /** Whether a webhook was deleted together with its site, or is a rest of it that was deleted later. */
+  wasRemovedWithSite({ record: { Site }, revision, deleted }: Known<WebhookRecord>): boolean {
+    const site = this.#sitesById.get(Number(Site));
+    if (!site?.deleted || !deleted) return false;
+    return revision > site.revision || (deleted.at === site.deleted.at && deleted.run === site.deleted.run);
+  }
+}
+
+/** Those that were not deleted. */
+export function present<T>(known: readonly Known<T>[]): T[] {
+  return known.flatMap(({ record, deleted }) => (deleted ? [] : [record]));
+}
+
+/** The last record for each name: one that was not deleted, or otherwise the one that was deleted last. */
+export function latestBy<T>(known: readonly Known<T>[], nameOf: (record: T) => string): ReadonlyMap<string, Known<T>> {
+  const inOrder = known.toSorted((a, b) => Number(!a.deleted) - Number(!b.deleted) || a.revision - b.revision);
+  return new Map(inOrder.map((one) => [nameOf(one.record), one]));
+}
+
+function toKnown<T>(resource: Resource, { body, revision, deleted }: StoredSystemRecord): Known<T>[] {
+  const text = body ?? deleted?.body;
+  if (text === undefined) return [];
+  const record = JSON.parse(toDeclared(resource, text)) as T;
+  return [{ record, revision, deleted: body === null && deleted ? deleted : undefined }];
+}

@@ -1,0 +1,314 @@
+// What was revoked, removed, suspended, narrowed or rotated since a backup stays so when the backup is restored.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "../../src/model/engine.ts";
+import { backUp, restore } from "../../src/operator/backup.ts";
+import { createKey, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
+import { setOperatorSites } from "../../src/operator/operator-sites.ts";
+import { addOperator, listOperators, removeOperator } from "../../src/operator/operators.ts";
+import { pruneJournals } from "../../src/operator/prune.ts";
+import { exportSite } from "../../src/operator/site-export.ts";
+import { importSite } from "../../src/operator/site-import.ts";
+import { removeSite } from "../../src/operator/site-removal.ts";
+import { addSite, findSite, setSite } from "../../src/operator/sites.ts";
+import { addWebhook } from "../../src/operator/webhook-add.ts";
+import { listWebhooks } from "../../src/operator/webhook-list.ts";
+import { pauseWebhook, removeWebhook, rotateWebhook } from "../../src/operator/webhooks.ts";
+import { allResources } from "../../src/resources/all.ts";
+import { openEngine } from "../../src/store/open.ts";
+import { engines } from "../support/engines.ts";
+
+const day = 24 * 60 * 60_000;
+const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+const folder = mkdtempSync(join(tmpdir(), "storefront-restrictions-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each(engines)("$name", (kind) => {
+  let url: string;
+  let engine: Engine;
+  let file: string;
+  /** Milliseconds since 1970; each change has a time of its own, as changes of people have. */
+  let now = 1_700_000_000_000;
+  let count = 0;
+  const opened: Engine[] = [];
+  const next = () => (now += 1000);
+  beforeAll(() => kind.open());
+  beforeEach(async () => {
+    url = await kind.newDatabase();
+    engine = await open();
+    file = join(folder, `${kind.name}-${++count}.backup`);
+    await addSite(engine, "garden", {}, next());
+    await addSite(engine, "toys", {}, next());
+  });
+  afterAll(async () => {
+    for (const one of opened) await one.close();
+    await kind.close();
+  });
+
+  async function open(at = url): Promise<Engine> {
+    const one = await openEngine(at, allResources);
+    opened.push(one);
+    return one;
+  }
+  const backUpNow = () => backUp(engine, file, next());
+  const restoreIt = (options = {}) => restore(engine, file, `${file}.kept-${now}`, next(), options);
+  const addKey = async (label: string, settings = {}, site = "garden") =>
+    (await createKey(engine, await findSite(engine, site), { label, ...settings }, next())).key;
+  const hook = async (path: string) =>
+    (
+      await addWebhook(
+        engine,
+        await findSite(engine, "garden"),
+        { url: `http://localhost/${path}`, resources: [], since: { at: next() } },
+        policy,
+        now,
+      )
+    ).webhook.ID;
+  const keys = async (one = engine) =>
+    (await listKeys(one)).map(({ Label, Revoked, Expires, Rate, siteName }) => ({
+      Label,
+      siteName,
+      state: Revoked ? "revoked" : Expires ? "ends" : "valid",
+      Rate,
+    }));
+  const operators = async () => (await listOperators(engine)).map(({ Name, siteNames }) => [Name, siteNames ?? "all"]);
+  const webhooks = async () => (await listWebhooks(engine)).map(({ URL: to, status }) => [to, status]);
+
+  test("keys that were revoked, narrowed or rotated stay so, and what replaced them is valid", async () => {
+    const [revoked, ends, slow, old, twice] = await Promise.all(
+      ["revoked", "ends", "slow", "old", "twice"].map((label) => addKey(label, { rate: 50 })),
+    );
+    const same = await addKey("same", { rate: 50 });
+    await backUpNow();
+    await revokeKey(engine, revoked as string, next());
+    await setKey(engine, ends as string, { expiresAt: now + day }, next());
+    await setKey(engine, slow as string, { rate: 5 }, next());
+    const rotated = await rotateKey(engine, old as string, 0, next());
+    const once = await rotateKey(engine, twice as string, day, next());
+    const last = await rotateKey(engine, once.key, 0, next());
+    await revokeKey(engine, twice as string, next());
+    await setKey(engine, same, { rate: 1000, label: "faster" }, next());
+    await addKey("later");
+    const { stays, revived, isUnknown } = await restoreIt();
+    expect([revived, isUnknown]).toEqual([[], false]);
+    expect(stays.map(({ name, change, site }) => [name, change, site]).sort()).toEqual(
+      [
+        [revoked, "revoked", "garden"],
+        [ends, "narrowed", "garden"],
+        [slow, "narrowed", "garden"],
+        [old, "rotated", "garden"],
+        [twice, "rotated", "garden"],
+      ]
+        .map(([key, ...rest]) => [key?.slice(0, 12), ...rest])
+        .sort(),
+    );
+    const found = await listKeys(engine);
+    const stateOf = (key: string) => {
+      const { Revoked, Expires, Rate } = found.find(({ Prefix }) => key.startsWith(Prefix)) ?? {};
+      return [Revoked === undefined ? "gone" : Revoked ? "revoked" : Expires ? "ends" : "valid", Rate];
+    };
+    expect([revoked, ends, slow, old, twice].map((key) => stateOf(key as string))).toEqual([
+      ["revoked", "50"],
+      ["ends", "50"],
+      ["valid", "5"],
+      ["revoked", "50"],
+      ["revoked", "50"],
+    ]);
+    expect([rotated.key, once.key, last.key, same].map(stateOf)).toEqual([
+      ["valid", "50"],
+      ["gone", undefined],
+      ["valid", "50"],
+      ["valid", "50"],
+    ]);
+    expect(found.some(({ Label }) => Label === "later")).toBe(false);
+    expect(await engine.check()).toEqual([]);
+    // Its history is another one now, and nothing is lost when it is restored again.
+    const again = await restoreIt();
+    expect(again.stays).toEqual(stays);
+    expect((await listKeys(engine)).map(({ Prefix, endsAt }) => [Prefix, endsAt])).toEqual(
+      found.map(({ Prefix, endsAt }) => [Prefix, endsAt]),
+    );
+  });
+
+  test("operators that were removed or limited stay so, and none gets all sites by it", async () => {
+    await addOperator(engine, "all", [], next());
+    for (const name of ["removed", "fewer", "again"]) await addOperator(engine, name, [], next());
+    for (const name of ["some", "more", "moved"]) await addOperator(engine, name, ["garden", "toys"], next());
+    await backUpNow();
+    await addSite(engine, "later", {}, next());
+    await removeOperator(engine, "removed", next());
+    await setOperatorSites(engine, "fewer", ["toys", "later"], next());
+    await setOperatorSites(engine, "some", ["garden"], next());
+    await setOperatorSites(engine, "more", [], next());
+    await setOperatorSites(engine, "moved", ["later"], next());
+    await removeOperator(engine, "again", next());
+    await addOperator(engine, "again", ["garden"], next());
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change }) => [name, change])).toEqual([
+      ["removed", "removed"],
+      ["fewer", "narrowed"],
+      ["again", "narrowed"],
+      ["some", "narrowed"],
+      ["moved", "removed"],
+    ]);
+    const after = [
+      ["all", "all"],
+      ["fewer", ["toys"]],
+      ["again", ["garden"]],
+      ["some", ["garden"]],
+      ["more", ["garden", "toys"]],
+    ];
+    expect(await operators()).toEqual(after);
+    await restoreIt();
+    expect(await operators()).toEqual(after);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("webhooks that were removed or paused stay so, their new secrets are valid, and suspended sites stay suspended", async () => {
+    const [gone, paused, rotated] = [await hook("gone"), await hook("paused"), await hook("rotated")];
+    await backUpNow();
+    await removeWebhook(engine, gone, next());
+    await pauseWebhook(engine, paused, next());
+    const { secret } = await rotateWebhook(engine, rotated, next());
+    await setSite(engine, "toys", { isSuspended: true }, next());
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change, site }) => [name, change, site])).toEqual([
+      ["http://localhost/gone", "removed", "garden"],
+      ["http://localhost/paused", "paused", "garden"],
+      ["http://localhost/rotated", "rotated", "garden"],
+      ["toys", "suspended", undefined],
+    ]);
+    expect(await webhooks()).toEqual([
+      ["http://localhost/paused", "paused"],
+      ["http://localhost/rotated", "active"],
+    ]);
+    const secrets = await engine.webhookSecrets({ site: 1, webhook: rotated });
+    expect([secrets.length, secrets[0]?.secret]).toEqual([2, secret]);
+    expect(await engine.webhookSecrets({ site: 1, webhook: gone })).toEqual([]);
+    expect((await engine.webhookStates()).map(({ webhook }) => webhook)).toEqual([paused, rotated]);
+    expect((await findSite(engine, "toys")).Suspended).not.toBe("");
+    expect(await engine.check()).toEqual([]);
+    expect((await restoreIt()).stays).toHaveLength(4);
+  });
+
+  test("as of the backup, everything is as it was, and is listed", async () => {
+    const key = await addKey("till");
+    await addOperator(engine, "anna", [], next());
+    const id = await hook("gone");
+    await backUpNow();
+    await revokeKey(engine, key, next());
+    await removeOperator(engine, "anna", next(), { isLast: true });
+    await removeWebhook(engine, id, next());
+    await setSite(engine, "toys", { isSuspended: true }, next());
+    const { stays, revived } = await restoreIt({ isAsOfBackup: true });
+    expect([stays, revived.map(({ kind: of, change }) => [of, change])]).toEqual([
+      [],
+      [
+        ["key", "revoked"],
+        ["operator", "removed"],
+        ["webhook", "removed"],
+        ["site", "suspended"],
+      ],
+    ]);
+    expect([await keys(), await operators(), await webhooks()]).toMatchObject([
+      [{ state: "valid" }],
+      [["anna", "all"]],
+      [["http://localhost/gone", "active"]],
+    ]);
+    expect((await findSite(engine, "toys")).Suspended).toBe("");
+  });
+
+  test("what is revoked until the very moment stays revoked", async () => {
+    const key = await addKey("till");
+    await backUpNow();
+    const other = await open();
+    const late: Engine = {
+      ...engine,
+      refill: (rows, save, amend) =>
+        engine.refill(
+          (async function* () {
+            yield* rows;
+            await revokeKey(other, key, next());
+          })(),
+          save,
+          amend,
+        ),
+    };
+    const { stays } = await restore(late, file, `${file}.kept`, next());
+    expect([stays.length, await keys()]).toMatchObject([1, [{ state: "revoked" }]]);
+  });
+
+  test("a site that was removed comes back with its keys and webhooks, but for those that were revoked or removed before", async () => {
+    const [valid, revoked] = [await addKey("valid"), await addKey("revoked")];
+    const [kept, removed] = [await hook("kept"), await hook("removed")];
+    await backUpNow();
+    await revokeKey(engine, revoked, next());
+    await removeWebhook(engine, removed, next());
+    await removeSite(engine, "garden", next());
+    const { stays } = await restoreIt();
+    expect(stays.map(({ name, change }) => [name, change])).toEqual([
+      [revoked.slice(0, 12), "revoked"],
+      ["http://localhost/removed", "removed"],
+    ]);
+    expect([valid !== "", kept, await keys(), await webhooks()]).toMatchObject([
+      true,
+      1,
+      [
+        { Label: "valid", state: "valid" },
+        { Label: "revoked", state: "revoked" },
+      ],
+      [["http://localhost/kept", "active"]],
+    ]);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("a target that knows nothing of the backup says so; one whose journal was pruned keeps what it has", async () => {
+    const key = await addKey("till");
+    await addOperator(engine, "anna", [], next());
+    await backUpNow();
+    await revokeKey(engine, key, next());
+    await removeOperator(engine, "anna", next(), { isLast: true });
+    await pruneJournals(engine, [0], { revision: 1000 });
+    const { stays, isUnknown } = await restoreIt();
+    expect([isUnknown, stays.map(({ change }) => change)]).toEqual([false, ["revoked", "removed"]]);
+    const empty = await open(await kind.newDatabase());
+    expect(await restore(empty, file, `${file}.none`, next())).toMatchObject({
+      isUnknown: true,
+      stays: [],
+      revived: [],
+    });
+    const strange = await open(await kind.newDatabase());
+    await addSite(strange, "elsewhere", {}, next());
+    expect(await restore(strange, file, `${file}.else`, next())).toMatchObject({ isUnknown: true, stays: [] });
+    expect(await keys(strange)).toMatchObject([{ state: "valid" }]);
+  });
+
+  test("import-site brings back the keys of a removed site, and keeps those revoked that were revoked here", async () => {
+    const [, revoked, ended] = [await addKey("valid"), await addKey("revoked"), await addKey("ended")];
+    await exportSite(engine, "garden", `${file}.site`, next());
+    await revokeKey(engine, revoked, next());
+    await setKey(engine, ended, { expiresAt: now + day }, next());
+    await removeSite(engine, "garden", next());
+    for (let n = 0; n < 3; n++) {
+      const { keys: imported, restrictedKeys } = await importSite(engine, `${file}.site`, { now: next });
+      expect([imported, restrictedKeys]).toEqual([
+        3,
+        [
+          { name: revoked.slice(0, 12), change: "revoked" },
+          { name: ended.slice(0, 12), change: "narrowed" },
+        ],
+      ]);
+      expect((await keys()).map(({ Label, state }) => [Label, state])).toEqual([
+        ["valid", "valid"],
+        ["revoked", "revoked"],
+        ["ended", "ends"],
+      ]);
+      await removeSite(engine, "garden", next());
+    }
+    const elsewhere = await open(await kind.newDatabase());
+    expect(await importSite(elsewhere, `${file}.site`, { now: next })).toMatchObject({ keys: 3, restrictedKeys: [] });
+  });
+});
