@@ -1,7 +1,7 @@
 // How a process delivers webhooks, by a clock that the tests set: when it looks at all of them, how long its leases last, and what becomes of
 // a pause while an operator resumes the webhook.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ import { putTestWebhook } from "./support/test-webhook.ts";
 /** The one clock of the database and of the process, and what waits for it. */
 class TestClock implements Clock {
   at = Date.UTC(2030, 0, 1);
-  /** Milliseconds of the timers that were set and not cancelled, by their callbacks. */
+  /** Milliseconds of the timers that were set and have not ended, by their callbacks. */
   readonly timers = new Map<() => void, number>();
 
   now = () => this.at;
@@ -34,12 +34,11 @@ class TestClock implements Clock {
     return () => void this.timers.delete(callback);
   };
 
-  /** Lets the only timer end. */
+  /** Lets all timers end. */
   end(): void {
-    const [[callback, milliseconds] = [() => {}, 0]] = this.timers;
+    const ended = [...this.timers];
     this.timers.clear();
-    this.at += milliseconds;
-    callback();
+    for (const [callback] of ended) callback();
   }
 }
 
@@ -47,11 +46,11 @@ let folder: string;
 let engine: Engine;
 let clock: TestClock;
 let sites = 0;
-beforeAll(async () => {
+beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "storefront-runner-"));
   engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources, { clock: () => clock.at });
 });
-afterAll(async () => {
+afterEach(async () => {
   await engine.close();
   rmSync(folder, { recursive: true });
 });
@@ -59,16 +58,24 @@ afterAll(async () => {
 /** A webhook of a new site, which has one brand. */
 async function addWebhook() {
   clock = new TestClock();
+  return addToNewSite();
+}
+
+async function addToNewSite() {
   const { ID: site } = await addSite(engine, `shop${++sites}`, {}, clock.at);
-  const brand = { site, resource: "brand", operation: "create", actor: "sfk_x", at: clock.at } as const;
-  await engine.commit([{ ...brand, text: '{"Name":"A"}' }]);
+  await change(site);
   return putTestWebhook(engine, site, "https://erp.example/");
+}
+
+function change(...ids: number[]) {
+  const brand = { resource: "brand", operation: "create", actor: "sfk_x", at: clock.at, text: '{"Name":"A"}' } as const;
+  return engine.commit(ids.map((site) => ({ ...brand, site })));
 }
 
 interface RunnerOptions {
   readonly engine?: Engine;
   readonly onRefresh?: () => void | Promise<void>;
-  readonly received?: Received;
+  readonly received?: Received | (() => Promise<Received>);
   readonly onPause?: () => void;
 }
 
@@ -85,7 +92,7 @@ function startRunner({ onRefresh = () => {}, received, onPause = () => {}, ...op
       if (received) await snapshots.fresh(systemSite);
     },
     resources: new Map(allResources.map((resource) => [resource.name, resource])),
-    send: async () => received as Received,
+    send: async () => (typeof received === "function" ? received() : (received as Received)),
     holder: "test",
     clock,
     random: () => 0.5,
@@ -163,6 +170,39 @@ describe("a lease", () => {
     expect(renewedUntil).toBeGreaterThan(until);
     expect(renewedEnd).toBe(renewedUntil - before - 1000);
   });
+});
+
+test("receivers whose last attempt was slow have half of the turns, until they are quick again", async () => {
+  const responses: ((received: Received) => void)[] = [];
+  const received = () => new Promise<Received>((resolve) => responses.push(resolve));
+  const respond = () => {
+    for (const resolve of responses.splice(0)) resolve({ status: 200, retryAfter: undefined, fault: null });
+  };
+  const { site } = await addWebhook();
+  const ids = [site];
+  while (ids.length < 40) ids.push((await addToNewSite()).site);
+  const runner = startRunner({ received });
+  const untilSent = (count: number) => waitFor(() => responses.length >= count, `${count} requests`);
+  /** All sites change, the runner looks, and each request takes so long. */
+  const deliver = async (first: number, milliseconds: number) => {
+    clock.end();
+    await untilSent(first);
+    // Others would come now.
+    await Bun.sleep(20);
+    expect(responses).toHaveLength(first);
+    clock.at += milliseconds;
+    respond();
+    await untilSent(ids.length - first);
+    respond();
+    const isDone = async () =>
+      (await engine.webhookStates()).every(({ holder, last }) => holder === null && last === 0);
+    await waitFor(isDone, "the deliveries");
+    await change(...ids);
+  };
+  await deliver(40, 1000);
+  await deliver(32, 10);
+  await deliver(40, 10);
+  await runner.stop();
 });
 
 test("a pause that comes after a resume is taken back", async () => {

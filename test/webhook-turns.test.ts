@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { TurnQueue } from "../src/webhooks/turn-queue.ts";
 
-/** A queue, the turns under way, and all turns so far. */
+/** A queue, the turns under way, and all turns so far. Each webhook is of a site of its own, unless the test says otherwise. */
 function openQueue() {
   const running = new Set<number>();
   const taken: number[] = [];
@@ -13,14 +13,16 @@ function openQueue() {
     running.delete(webhook);
     return queue.done(webhook);
   };
-  return { queue, running, taken, end };
+  const add = (webhook: number, speed: "quick" | "slow" = "quick", site = webhook) =>
+    queue.add(webhook, { site, speed });
+  return { queue, running, taken, add, end };
 }
 
 const range = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 
 test("64 webhooks have a turn at once, and the others wait in order", () => {
-  const { queue, running, taken, end } = openQueue();
-  for (const webhook of range(1, 100)) queue.add(webhook, false);
+  const { running, taken, add, end } = openQueue();
+  for (const webhook of range(1, 100)) add(webhook);
   expect([...running]).toEqual(range(1, 64));
   for (const webhook of range(1, 36)) end(webhook);
   expect(taken).toEqual(range(1, 100));
@@ -28,28 +30,28 @@ test("64 webhooks have a turn at once, and the others wait in order", () => {
 });
 
 test("a webhook that always has more takes turns with the others", () => {
-  const { queue, taken, end } = openQueue();
-  for (const webhook of range(1, 65)) queue.add(webhook, false);
+  const { taken, add, end } = openQueue();
+  for (const webhook of range(1, 65)) add(webhook);
   end(1);
-  queue.add(1, false);
+  add(1);
   end(2);
   expect(taken.slice(64)).toEqual([65, 1]);
 });
 
 test("a webhook has one turn at a time, which says at its end whether it was added meanwhile", () => {
-  const { queue, taken, end } = openQueue();
-  for (let i = 0; i < 5; i++) queue.add(1, false);
+  const { taken, add, end } = openQueue();
+  for (let i = 0; i < 5; i++) add(1);
   expect(end(1)).toBe(true);
-  queue.add(1, false);
+  add(1);
   expect(end(1)).toBe(false);
   expect(taken).toEqual([1, 1]);
 });
 
 test("1,000 receivers that do not respond leave half of the turns to the others", () => {
-  const { queue, running, taken, end } = openQueue();
-  for (const webhook of range(1, 1000)) queue.add(webhook, true);
+  const { running, taken, add, end } = openQueue();
+  for (const webhook of range(1, 1000)) add(webhook, "slow");
   expect(running.size).toBe(32);
-  for (const webhook of range(2001, 100)) queue.add(webhook, false);
+  for (const webhook of range(2001, 100)) add(webhook);
   expect(running.size).toBe(64);
   for (const webhook of range(2001, 100)) end(webhook);
   expect(taken.filter((webhook) => webhook > 2000)).toEqual(range(2001, 100));
@@ -58,19 +60,30 @@ test("1,000 receivers that do not respond leave half of the turns to the others"
   expect(running).toEqual(new Set(range(33, 32)));
 });
 
-test("a webhook whose attempt succeeded is no retry any more", () => {
-  const { queue, running } = openQueue();
-  for (const webhook of range(1, 40)) queue.add(webhook, true);
+test("a webhook whose attempt was quick has a turn with the others again", () => {
+  const { running, add } = openQueue();
+  for (const webhook of range(1, 40)) add(webhook, "slow");
   expect(running.size).toBe(32);
-  queue.add(40, false);
+  add(40);
   expect(running.has(40)).toBe(true);
 });
 
+test("webhooks of one site have 8 turns at once, and delay those of no other", () => {
+  const { running, add, end } = openQueue();
+  for (const webhook of range(1, 20)) add(webhook, "quick", 1000);
+  for (const webhook of [21, 22]) add(webhook);
+  expect(running).toEqual(new Set([...range(1, 8), 21, 22]));
+  end(3);
+  expect(running.has(9)).toBe(true);
+  for (const webhook of range(101, 80)) add(webhook, "slow", 2000 + (webhook % 4));
+  expect([...running].filter((webhook) => webhook > 100)).toEqual(range(101, 32));
+});
+
 test("no turn begins after the end", () => {
-  const { queue, taken, end } = openQueue();
-  for (const webhook of range(1, 70)) queue.add(webhook, false);
+  const { queue, taken, add, end } = openQueue();
+  for (const webhook of range(1, 70)) add(webhook);
   queue.end();
   end(1);
-  queue.add(100, false);
+  add(100);
   expect(taken).toHaveLength(64);
 });

@@ -29,7 +29,7 @@ export interface AttemptDependencies {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
-  readonly onAttempt: (outcome: AttemptOutcome) => void;
+  readonly onAttempt: (outcome: AttemptOutcome, webhook: ActiveWebhook, milliseconds: number) => void;
   readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
 }
 
@@ -59,10 +59,11 @@ export async function attempt(
   aborting.cancel();
   if (!received) return giveUp();
   const outcome = outcomeOf(received, aborting.signal);
-  onAttempt(outcome);
+  const milliseconds = Math.round(clock.elapsed() - begun);
+  onAttempt(outcome, webhook, milliseconds);
   if (outcome === "interrupted") return giveUp();
   const { status, fault } = received;
-  const noting = note(engine, webhook, { at, status, milliseconds: Math.round(clock.elapsed() - begun), fault });
+  const noting = note(engine, webhook, { at, status, milliseconds, fault });
   const result = await store(received, { event, isMore }, webhook, held, dependencies);
   await noting;
   return result;

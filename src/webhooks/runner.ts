@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
 import { messageOf } from "../lib/thrown.ts";
 import type { Head } from "../model/engine.ts";
-import type { WebhookState } from "../model/webhooks.ts";
+import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
 import { isWaiting } from "./decide.ts";
 import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
 import { isDue, lookAt, type SeenWebhook } from "./look.ts";
@@ -19,6 +19,9 @@ const [shortestPause, longestPause] = [2000, 4000];
 const pausesPerLook = 20;
 /** Milliseconds in which changes of the site give a webhook no turn, after one that ended with `later`. */
 const restTime = 2000;
+
+/** Milliseconds from which on an attempt was slow. */
+const slowTime = 1000;
 
 /** Milliseconds in which changes gather after a request that left nothing to deliver, and how many more for each webhook that does so. */
 const gatherTime = 250;
@@ -35,11 +38,13 @@ interface RunnerDependencies extends TurnDependencies {
 export class WebhookRunner {
   readonly #dependencies: RunnerDependencies;
   readonly #stop = new AbortController();
-  readonly #turns = new TurnQueue((webhook) => void this.#takeTurn(webhook));
+  readonly #turns = new TurnQueue((webhook, site) => void this.#takeTurn(webhook, site));
   readonly #leases = new Map<number, HeldLease>();
   readonly #running = new Set<Promise<void>>();
   /** Until when, by the clock's `elapsed`, changes of the site give a webhook no turn. */
   readonly #resting = new Map<number, number>();
+  /** Webhooks whose last attempt by this process was slow. */
+  readonly #slow = new Set<number>();
   /** Webhooks that let changes gather, and whether there are any. */
   readonly #gathering = new Map<number, boolean>();
   readonly #watches = new Map<number, () => void>();
@@ -49,7 +54,14 @@ export class WebhookRunner {
   #cancelLook: () => void = () => {};
 
   constructor(dependencies: RunnerDependencies) {
-    this.#dependencies = dependencies;
+    const { onAttempt } = dependencies;
+    this.#dependencies = {
+      ...dependencies,
+      onAttempt: (outcome, webhook, milliseconds) => {
+        this.#noteTime(webhook, milliseconds);
+        onAttempt(outcome, webhook, milliseconds);
+      },
+    };
     this.#logLimit = createLogLimit(dependencies.clock.now);
     this.#lookAfter(0);
   }
@@ -94,7 +106,9 @@ export class WebhookRunner {
     this.#seen = await lookAt(active, engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#watch(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
-    for (const [id, seen] of this.#seen) if (isDue(seen, clock.now())) this.#turns.add(id, seen.state.failures > 0);
+    for (const seen of this.#seen.values())
+      if (isDue(seen, clock.now())) this.#addTurn(seen.state, seen.state.failures);
+    for (const id of this.#slow) if (!this.#seen.has(id)) this.#slow.delete(id);
     for (const [id, until] of this.#resting) if (until <= clock.elapsed()) this.#resting.delete(id);
   }
 
@@ -123,7 +137,17 @@ export class WebhookRunner {
   #addChanged(webhook: number): void {
     const seen = this.#seen.get(webhook);
     if (this.#gathering.has(webhook)) this.#gathering.set(webhook, true);
-    else if (seen && this.#mayTakeTurn(seen.state)) this.#turns.add(webhook, seen.state.failures > 0);
+    else if (seen && this.#mayTakeTurn(seen.state)) this.#addTurn(seen.state, seen.state.failures);
+  }
+
+  /** @param failures its failed attempts since the last success */
+  #addTurn({ webhook, site }: WebhookKey, failures = 0): void {
+    this.#turns.add(webhook, { site, speed: failures > 0 || this.#slow.has(webhook) ? "slow" : "quick" });
+  }
+
+  #noteTime({ webhook }: ActiveWebhook, milliseconds: number): void {
+    if (milliseconds >= slowTime) this.#slow.add(webhook);
+    else this.#slow.delete(webhook);
   }
 
   #mayTakeTurn(state: WebhookState): boolean {
@@ -131,7 +155,7 @@ export class WebhookRunner {
     return !isWaiting(state, now()) && (this.#resting.get(state.webhook) ?? 0) <= elapsed();
   }
 
-  #takeTurn(webhook: number): void {
+  #takeTurn(webhook: number, site: number): void {
     const held = this.#leases.get(webhook) ?? {};
     this.#leases.set(webhook, held);
     this.#run(
@@ -142,15 +166,16 @@ export class WebhookRunner {
           this.#logError(error);
           return "later";
         })
-        .then((result) => this.#afterTurn(webhook, held, result)),
+        .then((result) => this.#afterTurn({ webhook, site }, held, result)),
     );
   }
 
-  #afterTurn(webhook: number, held: HeldLease, result: TurnResult): void {
+  #afterTurn(key: WebhookKey, held: HeldLease, result: TurnResult): void {
+    const { webhook } = key;
     if (!held.lease) this.#leases.delete(webhook);
     const { elapsed } = this.#dependencies.clock;
     const isChanged = this.#turns.done(webhook);
-    if (result === "more") this.#turns.add(webhook, false);
+    if (result === "more") this.#addTurn(key);
     else if (result === "later") this.#resting.set(webhook, elapsed() + restTime);
     else this.#gather(webhook, isChanged);
   }

@@ -1,31 +1,37 @@
-// Which webhook has the next turn. Webhooks whose last attempt failed get half of the turns at most, so that receivers that do not respond
-// delay no others.
+// Which webhook has the next turn. Webhooks whose last attempt failed or was slow get half of the turns at most, and those of one site an
+// eighth, so that receivers that do not respond, or take long, delay no others.
 
-/** Deliveries at once (contract section 12), and how many of them may be retries. */
+/** Deliveries at once (contract section 12), how many of them may be to receivers that are probably slow, and how many of one site. */
 const maxRunning = 64;
-const maxRetries = maxRunning / 2;
+const maxSlow = maxRunning / 2;
+const maxOfSite = 8;
 
-type Queue = "first" | "retry";
+type Speed = "quick" | "slow";
+
+interface Turn {
+  readonly site: number;
+  readonly speed: Speed;
+}
 
 export class TurnQueue {
-  readonly #queues: Record<Queue, Set<number>> = { first: new Set(), retry: new Set() };
-  readonly #running = new Map<number, Queue>();
+  /** The sites of the webhooks that wait. */
+  readonly #waiting: Record<Speed, Map<number, number>> = { quick: new Map(), slow: new Map() };
+  readonly #running = new Map<number, Turn>();
   /** Those that were added again during their turn. */
   readonly #again = new Set<number>();
-  readonly #start: (webhook: number) => void;
+  readonly #start: (webhook: number, site: number) => void;
   #isEnded = false;
 
   /** @param start takes a turn, and calls `done` at its end */
-  constructor(start: (webhook: number) => void) {
+  constructor(start: (webhook: number, site: number) => void) {
     this.#start = start;
   }
 
   /** Gives the webhook a turn after those that wait. If it has one at the moment, `done` says that it was added again. */
-  add(webhook: number, isRetry: boolean): void {
-    const queue = isRetry ? "retry" : "first";
+  add(webhook: number, { site, speed }: Turn): void {
     if (this.#running.has(webhook)) return void this.#again.add(webhook);
-    this.#queues[isRetry ? "first" : "retry"].delete(webhook);
-    this.#queues[queue].add(webhook);
+    this.#waiting[speed === "slow" ? "quick" : "slow"].delete(webhook);
+    this.#waiting[speed].set(webhook, site);
     this.#fill();
   }
 
@@ -43,18 +49,25 @@ export class TurnQueue {
 
   #fill(): void {
     while (!this.#isEnded && this.#running.size < maxRunning) {
-      const queue = this.#nextQueue();
-      if (!queue) return;
-      const [webhook] = this.#queues[queue] as Set<number> & [number];
-      this.#queues[queue].delete(webhook as number);
-      this.#running.set(webhook as number, queue);
-      this.#start(webhook as number);
+      const isSlowFull = this.#count(({ speed }) => speed === "slow") >= maxSlow;
+      const isStarted = (!isSlowFull && this.#startNext("slow")) || this.#startNext("quick");
+      if (!isStarted) return;
     }
   }
 
-  #nextQueue(): Queue | undefined {
-    const retries = [...this.#running.values()].filter((queue) => queue === "retry").length;
-    if (this.#queues.retry.size > 0 && retries < maxRetries) return "retry";
-    return this.#queues.first.size > 0 ? "first" : undefined;
+  /** Starts the first turn that may. It passes over a few webhooks at most: those of the sites that have all their turns. */
+  #startNext(speed: Speed): boolean {
+    for (const [webhook, site] of this.#waiting[speed]) {
+      if (this.#count((turn) => turn.site === site) >= maxOfSite) continue;
+      this.#waiting[speed].delete(webhook);
+      this.#running.set(webhook, { site, speed });
+      this.#start(webhook, site);
+      return true;
+    }
+    return false;
+  }
+
+  #count(isMeant: (turn: Turn) => boolean): number {
+    return [...this.#running.values()].filter(isMeant).length;
   }
 }
