@@ -225,26 +225,101 @@ describe.each(engines)("a poll on $name", (kind) => {
     });
   });
 
-  test("more than half of the connections cannot be polls of one key", async () => {
-    await start({ CONNECTIONS: "8" });
-    const [since, key] = [await now(), await server.issueKey()];
-    const abort = new AbortController();
-    const options = { signal: abort.signal };
-    const polls = Array.from({ length: 4 }, () => get(`since=${since}&wait=20`, options).catch(() => undefined));
-    await waiting(4);
-    const refused = await get(`since=${since}&wait=20`);
-    expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
-    expect((await get(`since=${since}`)).status).toBe(200);
-    const another = get(`since=${since}&wait=20`, { key });
-    await waiting(5);
-    abort.abort();
-    await Promise.all(polls);
-    await waiting(1);
-    const again = get(`since=${since}&wait=20`);
-    await waiting(2);
-    await write(other, "a");
-    expect((await Promise.all([again, another])).map(({ status }) => status)).toEqual([200, 200]);
-    await stop();
+  describe("with eight connections", () => {
+    beforeEach(() => start({ CONNECTIONS: "8" }));
+    afterEach(stop);
+
+    /** Begins to wait, and returns once that is so. The response becomes null when it is aborted. */
+    async function wait(since: string, options: Options, count: number) {
+      const poll = get(`since=${since}&wait=50`, options).catch(() => null);
+      await waiting(count);
+      return { poll };
+    }
+    const empty = (since: string) => ({ status: 200, json: { Changes: [], Next: since, More: false } });
+
+    test("more than half of the connections cannot be polls of one key", async () => {
+      const [since, key] = [await now(), await server.issueKey()];
+      const abort = new AbortController();
+      for (const count of [1, 2, 3, 4]) await wait(since, { signal: abort.signal }, count);
+      const refused = await get(`since=${since}&wait=20`);
+      expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+      expect((await get(`since=${since}`)).status).toBe(200);
+      abort.abort();
+      await waiting(0);
+      const { poll: again } = await wait(since, {}, 1);
+      const { poll: another } = await wait(since, { key }, 2);
+      await write(other, "a");
+      expect((await Promise.all([again, another])).map((page) => page?.status)).toEqual([200, 200]);
+    });
+
+    test("of all keys together, they take half: the longest waiting of the key with the most ends with an empty page", async () => {
+      const [since, key] = [await now(), await server.issueKey()];
+      const first: ReturnType<typeof get>[] = [];
+      for (const count of [1, 2, 3, 4]) first.push((await wait(since, {}, count)).poll as ReturnType<typeof get>);
+      const second = [get(`since=${since}&wait=50`, { key })];
+      expect(await first[0]).toMatchObject(empty(since));
+      await waiting(4);
+      second.push(get(`since=${since}&wait=50`, { key }));
+      expect(await first[1]).toMatchObject(empty(since));
+      await waiting(4);
+      // Both have two.
+      second.push(get(`since=${since}&wait=50`, { key }));
+      expect(await second[0]).toMatchObject(empty(since));
+      await waiting(4);
+      const third = get(`since=${since}&wait=50`, { key: await server.issueKey() });
+      await Promise.race([first[2], second[1]]);
+      await waiting(4);
+      await write(other, "a");
+      const pages = await Promise.all([...first.slice(2), ...second.slice(1), third]);
+      expect(pages.map(({ json }) => json.Changes.length).sort()).toEqual([0, 1, 1, 1, 1]);
+    });
+
+    test("clients of several keys that ask again at once do not displace each other all the time", async () => {
+      const since = await now();
+      const keys = [server.key, await server.issueKey(), await server.issueKey(), await server.issueKey()];
+      const all: Promise<unknown>[] = [];
+      for (const [index, key] of keys.entries()) all.push((await wait(since, { key }, index + 1)).poll);
+      keys.push(await server.issueKey());
+      let refused: Awaited<ReturnType<typeof get>> | undefined;
+      const more: unknown[] = [];
+      for (let i = 0; i < 100 && !refused; i++) {
+        const poll = get(`since=${since}&wait=50`, { key: keys[i % 5] as string });
+        more.push(poll);
+        refused = await Promise.race([
+          poll.then((page) => (page.status === 429 ? page : undefined)),
+          Bun.sleep(50).then(() => undefined),
+        ]);
+      }
+      expect(refused?.text).toContain("4 requests of all API keys wait already");
+      expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+      await write(other, "a");
+      await Promise.all([...all, ...more]);
+    });
+
+    test("when requests take all other connections, the longest waiting makes room for a new one", async () => {
+      const since = await now();
+      const poll = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
+        `X-API-AUTH: ${server.key}`,
+      ]);
+      const [longest, last] = [await openClient(server.port), await openClient(server.port)];
+      longest.send(poll);
+      await waiting(1);
+      last.send(poll);
+      await waiting(2);
+      // Their bodies are awaited, but not for long enough yet to make room themselves.
+      const busy = await Promise.all(Array.from({ length: 6 }, () => openClient(server.port)));
+      const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 9", "Expect: 100-continue"];
+      for (const client of busy) client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
+      await Promise.all(busy.map((client) => client.until((received) => received.includes("100 Continue"))));
+      const client = await openClient(server.port);
+      client.send(toRequest("GET /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${server.key}`]));
+      const [[response], [ended]] = await Promise.all([client.responses(1), longest.responses(1)]);
+      expect(response?.status).toBe(200);
+      expect(ended).toMatchObject({ status: 200, headers: { connection: "close" } });
+      expect(JSON.parse(ended?.body ?? "")).toEqual({ Changes: [], Next: since, More: false });
+      await waiting(1);
+      for (const { socket } of [longest, last, client, ...busy]) socket.destroy();
+    });
   });
 
   test("ends with an empty page when the server stops, and its connection with it", async () => {

@@ -73,6 +73,10 @@ export class HttpHandler implements Handler {
     return this.#finish(exchange, performance.now(), this.#toProblem(exchange, error));
   }
 
+  makeRoom(): boolean {
+    return this.#dependencies.polls.makeRoom();
+  }
+
   note(incident: Incident, reason?: string): void {
     this.#logLimit(incident, (suppressed) =>
       this.#dependencies.log.warn({ reason, suppressed }, `${incident}: ${explanations[incident]}`),

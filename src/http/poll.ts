@@ -3,12 +3,12 @@
 
 import { FairQueue, type FairWork } from "../lib/fair-queue.ts";
 import type { Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 import type { SiteWatch } from "../store/site-watch.ts";
 import type { Admission } from "./admission.ts";
 import type { Key } from "./directory.ts";
 import type { Exchange } from "./exchange.ts";
+import { PollPlaces } from "./poll-places.ts";
 
 /** What a request has read of its site. */
 export interface Reading {
@@ -44,21 +44,17 @@ interface Waiting extends FairWork {
   readonly site: number;
 }
 
-/** Seconds after which a client that may not wait now should ask again. */
-const retryAfter = 5;
-
 export class Polls {
-  readonly #maxPerKey: number;
+  readonly #places: PollPlaces;
   readonly #dependencies: PollDependencies;
   readonly #waiting = new Set<Waiting>();
-  readonly #perKey = new Map<number, number>();
   /** Those that end without a change, by site. Clients that came together also end or go away together. */
   readonly #ends = new FairQueue<number>();
   #isStopped = false;
 
-  /** @param connections that this process accepts; the polls of one key may have half of them */
+  /** @param connections that this process accepts; the polls of all keys together have half of them at most */
   constructor(connections: number, dependencies: PollDependencies) {
-    this.#maxPerKey = Math.max(1, Math.floor(connections / 2));
+    this.#places = new PollPlaces(Math.max(1, Math.floor(connections / 2)));
     this.#dependencies = dependencies;
   }
 
@@ -68,18 +64,18 @@ export class Polls {
   }
 
   /**
-   * Waits until a reading is enough, the time is over, the client has ended its side of the connection, or the server stops. Returns the
-   * last reading.
-   * @throws Refusal `too-many-requests` when too many requests of the key wait already, those of the checks, or what `read` throws
+   * Waits until a reading is enough, the time is over, the client has ended its side of the connection, its place is needed, or the server
+   * stops. Returns the last reading.
+   * @throws Refusal `too-many-requests` when too many requests wait already, those of the checks, or what `read` throws
    */
   async wait<R extends Reading>(exchange: Exchange, options: PollOptions<R>): Promise<R> {
     const { key, wait, first } = options;
     if (this.#isStopped) return first;
-    this.#take(key);
-    const started = performance.now();
     const { siteWatch, admission } = this.#dependencies;
-    exchange.request.dropBody();
     const poll = new Poll(exchange, options, admission);
+    const place = this.#places.take(key, poll);
+    const started = performance.now();
+    exchange.request.dropBody();
     this.#waiting.add(poll);
     const timer = setTimeout(() => this.#ends.add(first.site, poll), wait);
     const stops: (() => void)[] = [];
@@ -92,30 +88,20 @@ export class Polls {
       clearTimeout(timer);
       for (const stop of stops) stop();
       this.#waiting.delete(poll);
-      this.#giveBack(key);
+      this.#places.release(place);
       exchange.waited += performance.now() - started;
     }
+  }
+
+  /** Ends the longest waiting request of the key that has the most, to make room for a new connection. Returns whether there was one. */
+  makeRoom(): boolean {
+    return this.#places.endOne();
   }
 
   /** Ends all that wait, some in each turn of the event loop. From now on, no request waits. */
   stop(): void {
     this.#isStopped = true;
     for (const poll of this.#waiting) this.#ends.add(poll.site, poll);
-  }
-
-  #take({ id, prefix }: Key): void {
-    const count = this.#perKey.get(id) ?? 0;
-    if (count >= this.#maxPerKey) {
-      const detail = `${count} requests with the API key ${prefix}... wait already; use fewer connections, or a key for each client`;
-      throw new Refusal("too-many-requests", detail, { retryAfter });
-    }
-    this.#perKey.set(id, count + 1);
-  }
-
-  #giveBack({ id }: Key): void {
-    const count = (this.#perKey.get(id) ?? 1) - 1;
-    if (count > 0) this.#perKey.set(id, count);
-    else this.#perKey.delete(id);
   }
 }
 
