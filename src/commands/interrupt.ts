@@ -16,10 +16,10 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     const now = performance.now();
     if (!controller.signal.aborted) {
       first = now;
-      printMessage("stopping after the rows that are being stored; press Ctrl-C again to stop at once");
+      printMessage("stopping after what is being stored; press Ctrl-C again to stop at once");
       controller.abort();
     } else if (now - first > repeatTime) {
-      printMessage("stopped; the rows that were being stored may or may not have been stored");
+      printMessage("stopped; what was being stored may or may not have been stored");
       onStop();
       process.exit(1);
     }

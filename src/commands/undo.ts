@@ -4,9 +4,11 @@ import { Command } from "commander";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { deleteRecords } from "../operator/delete.ts";
+import type { JournalPoint } from "../operator/prune.ts";
 import type { RevisionRange } from "../operator/revisions.ts";
 import { findSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
+import type { UndoRange } from "../operator/undone-records.ts";
 import { allResources } from "../resources/all.ts";
 import {
   counted,
@@ -19,6 +21,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
+import { interruptible } from "./interrupt.ts";
 import { readPoint, revisionSince, revisionUntil } from "./points.ts";
 import { commandLine } from "./shell.ts";
 
@@ -77,36 +80,70 @@ function undoCommand(): Command {
     .addHelpText(
       "after",
       `
-All or nothing, in one transaction that can itself be taken back. Records that others
-have changed later are left alone and listed.`,
+All or nothing, in one transaction that can itself be taken back; more than 50,000 records in
+portions: if it is stopped, it says how to go on. Records that others have changed
+later are left alone and listed.`,
     )
     .action(async (options: UndoFlags) => {
       const from = readPoint("--since", options.since);
       const to = options.until === undefined ? undefined : readPoint("--until", options.until);
-      const { summary, run } = await withEngine(options, async (engine, run) => {
-        const site = await findSite(engine, options.site);
-        const since = await revisionSince(engine, site.ID, from);
-        const until = to && (await revisionUntil(engine, site.ID, to));
-        if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");
-        const range = { since, until, run: options.run };
-        return { run, summary: await undo(engine, site.ID, range, { ...options, at: Date.now() }) };
-      });
-      report(options, summary, run);
+      await takeBack(from, to, options);
     });
 }
 
+async function takeBack(from: JournalPoint, to: JournalPoint | undefined, options: UndoFlags): Promise<void> {
+  let stored: string | undefined;
+  const printStored = () => {
+    if (stored) printMessage(`to take back what may have been stored: ${stored}`);
+  };
+  const work = (signal: AbortSignal) =>
+    withEngine(options, async (engine, run) => {
+      const site = await findSite(engine, options.site);
+      const since = await revisionSince(engine, site.ID, from);
+      const until = to && (await revisionUntil(engine, site.ID, to));
+      if (until !== undefined && until <= since) throw new UsageError("--until must be after --since");
+      const range = { since, until, run: options.run };
+      const onStore = (revision: number) => {
+        stored = undoLine(options, revision, run);
+      };
+      const summary = await undo(engine, site.ID, range, { ...options, signal, onStore, at: Date.now() });
+      return { run, summary, rest: restLine(options, range) };
+    });
+  const { summary, run, rest } = await interruptible(work, printStored).catch((error) => {
+    printStored();
+    throw error;
+  });
+  report(options, summary, run);
+  if (!summary.interrupted) return;
+  process.exitCode = 1;
+  const { deleted, restored, unchanged, leftCount, records } = summary;
+  const done = deleted + restored + unchanged + leftCount;
+  printMessage(
+    done > 0
+      ? `interrupted after ${done} of ${records} records; the rest: ${rest}`
+      : "interrupted: nothing was changed",
+  );
+}
+
+/** The command that does what an interrupted one has left. Its revisions are the same whenever it runs. */
+function restLine({ site, database, force }: UndoFlags, { since, until, run }: UndoRange): string {
+  const more = [until === undefined ? [] : ["--until", `${until}`], run === undefined ? [] : ["--run", run]].flat();
+  return commandLine(["undo", "--site", site, "--since", `${since}`, ...more, ...(force ? ["--force"] : [])], database);
+}
+
 function report(options: UndoFlags, summary: UndoSummary, run: string): void {
-  const { deleted, restored, unchanged, left } = summary;
+  const { deleted, restored, unchanged, left, leftCount } = summary;
   for (const { resource, id, changed } of left) {
     const why = changed
       ? `${changed.actor} changed it at revision ${changed.revision}`
       : "the journal no longer has its earlier contents";
     printMessage(`left alone: ${pathOf(resource)} ${id}: ${why}`);
   }
+  if (leftCount > left.length) printMessage(`left alone: ${leftCount - left.length} more`);
   const back = undoOf(options, summary.revisions, run);
-  const total = deleted + restored + unchanged + left.length;
+  const total = deleted + restored + unchanged + leftCount;
   const would = options.dryRun ? "would be " : "";
-  const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${left.length} left alone`;
+  const line = `${total} records: ${deleted} ${would}deleted, ${restored} ${would}restored, ${unchanged} unchanged, ${leftCount} left alone`;
   printUndoable(options, { ...summary, ...back }, [line]);
   printUndo(back);
 }

@@ -1,9 +1,10 @@
-// The records that an undo is about: what they were before the changes in a range, and what they are now.
+// The records that an undo is about: what they were before the changes in a range, and what has become of them. They are in a temporary file, since
+// a run may have changed millions.
 
+import type { Database } from "bun:sqlite";
+import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
-import type { Engine, Head } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
-import { journal } from "./history.ts";
+import { accessing } from "./file-access.ts";
 
 /** Which changes to take back. */
 export interface UndoRange {
@@ -15,65 +16,139 @@ export interface UndoRange {
   readonly run?: string | undefined;
 }
 
-/** Records that one undo changes at most: all of them in one transaction, for which other writers wait about a second. */
-const maxUndone = 50_000;
-
 /** A record with changes in the range. */
-interface UndoneRecord {
+export interface UndoneRecord {
   readonly resource: string;
   readonly id: number;
-  /** The first change in the range. */
-  readonly first: number;
-  /** What it was before that change: a JSON text, or null if it did not exist; undefined if the journal does not say. */
-  before: string | null | undefined;
-  /** What it is now. */
-  now: string | null;
+  /** What it was before the first change in the range: a JSON text, or null if it did not exist; undefined if the journal does not say. */
+  readonly before: string | null | undefined;
+  /** Whether it is that again. */
+  readonly isSame: boolean;
   /** The revision of its last change. */
-  last: number;
+  readonly last: number;
   /** The last change by others after the first one in the range. */
-  other: JournalEntry | undefined;
+  readonly other: { readonly revision: number; readonly actor: string } | undefined;
 }
 
-/** By resource and ID. */
-export type UndoneRecords = ReadonlyMap<string, UndoneRecord>;
+/** Records that are read at once. */
+const pageSize = 500;
 
-/**
- * The records with changes in `range`, at most `maxUndone`.
- * @throws Refusal `not-found` when there are none or some entries were pruned, `bad-request` when there are too many, `conflict` when the
- * site has another history than `head`
- */
-export async function findRecords(engine: Engine, site: number, head: Head, range: UndoRange): Promise<UndoneRecords> {
-  const records = new Map<string, UndoneRecord>();
-  for await (const entry of journal(engine, site, range.since, head.epoch)) note(records, entry, range);
-  if (records.size === 0) throw nothingToUndo(range);
-  if ([...records.values()].some(({ before }) => before === undefined)) await findBefore(engine, site, head, records);
-  return records;
-}
+/** All methods throw Refusal `unavailable` when there is no space for the temporary file. */
+export class UndoneRecords {
+  readonly #range: UndoRange;
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof statements>;
+  #size = 0;
 
-/** Takes an entry after the beginning of the range into account. */
-function note(records: Map<string, UndoneRecord>, entry: JournalEntry, { until, run }: UndoRange): void {
-  const { resource, id, revision, operation, body } = entry;
-  const isInRange = revision <= (until ?? revision) && (run === undefined || entry.run === run);
-  const key = keyOf(entry);
-  const known = records.get(key);
-  if (!known && !isInRange) return;
-  const now = operation === "delete" ? null : body;
-  if (!known) {
-    if (records.size === maxUndone) throw tooMany();
-    records.set(key, {
-      resource,
-      id,
-      first: revision,
-      before: stateBefore(entry),
-      now,
-      last: revision,
-      other: undefined,
-    });
-    return;
+  constructor(range: UndoRange) {
+    this.#range = range;
+    this.#database = storing(() => openScratch(tables));
+    this.#statements = statements(this.#database);
   }
-  known.now = now;
-  known.last = revision;
-  if (!isInRange) known.other = entry;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The revision of the last first change of a record whose state before it is not known; undefined if all are. */
+  get lastUnknown(): number | undefined {
+    return storing(() => this.#statements.lastUnknown.get()?.first ?? undefined);
+  }
+
+  /** Takes an entry after the beginning of the range into account. */
+  add(entry: JournalEntry): void {
+    const { resource, id, revision, operation, body, actor, run } = entry;
+    const isInRange = revision <= (this.#range.until ?? revision) && [undefined, run].includes(this.#range.run);
+    const now = operation === "delete" ? null : body;
+    storing(() => {
+      const known = this.#statements.find.get(resource, id);
+      if (known) {
+        const other = isInRange ? [known.other_revision, known.other_actor] : [revision, actor];
+        this.#statements.update.run(now, revision, ...(other as [number | null, string | null]), known.n);
+      } else if (isInRange) {
+        const before = stateBefore(entry);
+        this.#statements.insert.run(
+          resource,
+          id,
+          revision,
+          revision,
+          before === undefined ? 0 : 1,
+          before ?? null,
+          now,
+        );
+        this.#size++;
+      }
+    });
+  }
+
+  /** Takes an entry before that into account: it has the state of a record whose first entry in the range does not say it. */
+  addEarlier({ resource, id, revision, operation, body }: JournalEntry): void {
+    storing(() => this.#statements.setBefore.run(operation === "delete" ? null : body, resource, id, revision));
+  }
+
+  /** In the order of their first changes. */
+  *records(): Generator<UndoneRecord> {
+    for (let after = 0; ; ) {
+      const rows = storing(() => this.#statements.page.all(after, pageSize));
+      for (const row of rows) yield toRecord(row);
+      after = rows.at(-1)?.n ?? 0;
+      if (rows.length < pageSize) return;
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+interface Row {
+  readonly n: number;
+  readonly resource: string;
+  readonly id: number;
+  readonly last: number;
+  readonly is_known: number;
+  readonly before: string | null;
+  readonly is_same: number;
+  readonly other_revision: number | null;
+  readonly other_actor: string | null;
+}
+
+const tables = `create table scratch.records (
+  n integer primary key, resource text not null, id integer not null, first integer not null, last integer not null,
+  is_known integer not null, before text, now text, other_revision integer, other_actor text
+) strict;
+create unique index scratch.by_id on records (resource, id)`;
+
+function statements(database: Database) {
+  return {
+    find: database.query<Pick<Row, "n" | "other_revision" | "other_actor">, [string, number]>(
+      "select n, other_revision, other_actor from scratch.records where resource = ? and id = ?",
+    ),
+    insert: database.query<never, [string, number, number, number, number, string | null, string | null]>(
+      "insert into scratch.records (resource, id, first, last, is_known, before, now) values (?, ?, ?, ?, ?, ?, ?)",
+    ),
+    update: database.query<never, [string | null, number, number | null, string | null, number]>(
+      "update scratch.records set now = ?, last = ?, other_revision = ?, other_actor = ? where n = ?",
+    ),
+    lastUnknown: database.query<{ first: number | null }, []>(
+      "select max(first) as first from scratch.records where is_known = 0",
+    ),
+    // The last entry before the first one in the range comes last.
+    setBefore: database.query<never, [string | null, string, number, number]>(
+      "update scratch.records set is_known = 2, before = ? where resource = ? and id = ? and is_known <> 1 and first > ?",
+    ),
+    page: database.query<Row, [number, number]>(
+      `select n, resource, id, last, is_known, before, before is now as is_same, other_revision, other_actor
+from scratch.records where n > ? order by n limit ?`,
+    ),
+  };
+}
+
+function toRecord(row: Row): UndoneRecord {
+  const { resource, id, last, other_revision: revision, other_actor: actor } = row;
+  const before = row.is_known ? row.before : undefined;
+  const other = revision === null || actor === null ? undefined : { revision, actor };
+  return { resource, id, before, isSame: before !== undefined && row.is_same === 1, last, other };
 }
 
 function stateBefore({ operation, body, before }: JournalEntry): string | null | undefined {
@@ -81,33 +156,6 @@ function stateBefore({ operation, body, before }: JournalEntry): string | null |
   return operation === "delete" ? body : (before ?? undefined);
 }
 
-/** Finds the states that are not in the entries themselves, which an older program wrote: the entries before have them. */
-async function findBefore(engine: Engine, site: number, { epoch }: Head, records: UndoneRecords): Promise<void> {
-  const wanted = new Map([...records].filter(([, { before }]) => before === undefined));
-  const end = Math.max(...[...wanted.values()].map(({ first }) => first));
-  for await (const entry of journal(engine, site, undefined, epoch)) {
-    if (entry.revision >= end) return;
-    const record = wanted.get(keyOf(entry));
-    if (record && entry.revision < record.first) record.before = entry.operation === "delete" ? null : entry.body;
-  }
-}
-
-/** The key of a record in `UndoneRecords`. */
-export function keyOf({ resource, id }: { readonly resource: string; readonly id?: number | undefined }): string {
-  return `${resource}/${id}`;
-}
-
-function nothingToUndo({ since, until, run }: UndoRange): Refusal {
-  const end = until === undefined ? "" : ` up to ${until}`;
-  return new Refusal(
-    "not-found",
-    `there are no changes after revision ${since}${end}${run ? ` of the run ${run}` : ""}`,
-  );
-}
-
-function tooMany(): Refusal {
-  return new Refusal(
-    "bad-request",
-    `the range has changes to more than ${maxUndone} records; take them back in portions, the latest first: add --until, and a later --since`,
-  );
+function storing<T>(access: () => T): T {
+  return accessing("the changed records cannot be kept in a temporary file (set TMPDIR for another folder)", access);
 }

@@ -34,7 +34,10 @@ describe.each(engines)("undo on $name", (kind) => {
       deleted: 1,
       restored: 2,
       unchanged: 0,
+      leftCount: 0,
       left: [],
+      records: 3,
+      interrupted: false,
       revisions: { first: 8, last: 10 },
     });
     expect(await stored()).toEqual({ 1: "A", 2: "B" });
@@ -146,6 +149,9 @@ describe.each(engines)("undo on $name", (kind) => {
       deleted: 0,
       restored: 1,
       unchanged: 0,
+      records: 3,
+      interrupted: false,
+      leftCount: 2,
       left: [
         { resource: "brand", id: 1, changed: { revision: 7, actor: "test" } },
         { resource: "brand", id: 4, changed: { revision: 8, actor: "test" } },
@@ -194,19 +200,37 @@ describe.each(engines)("undo on $name", (kind) => {
     expect(await stored()).toEqual({ 1: "bad" });
   });
 
-  test("of too many records is refused, and can be done in portions", async () => {
+  test("of more records than one transaction may change is done in portions, and goes on where it was stopped", async () => {
     site++;
     const batches = Array.from({ length: 101 }, (_, n) =>
-      Array.from({ length: n < 100 ? 500 : 1 }, () => create("bad")),
+      Array.from({ length: n < 100 ? 500 : 1 }, () => create("bad", "r")),
     );
     await engine.commitTogether(batches, () => {});
-    expect(await takeBack({ since: 0 }).catch((error) => error)).toMatchObject({
-      code: "bad-request",
-      message: expect.stringContaining("more than 50000 records; take them back in portions, the latest first"),
-    });
-    expect(await takeBack({ since: 40_000 })).toMatchObject({ deleted: 10_001 });
-    expect(await takeBack({ since: 1, until: 40_000 })).toMatchObject({ deleted: 39_999 });
-    expect(await stored()).toEqual({ 1: "bad" });
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    const counting: Engine = {
+      ...engine,
+      commitTogether: async (parts, onOutcomes) => {
+        sizes.push(0);
+        if (sizes.length === 2) stop.abort();
+        await engine.commitTogether(parts, (outcomes) => {
+          sizes[sizes.length - 1] = (sizes.at(-1) ?? 0) + outcomes.length;
+          return onOutcomes(outcomes);
+        });
+      },
+    };
+    const acting = actingAs(counting, "operator:test", "undo");
+    const stopped = await undo(acting, site, { since: 0, run: "r" }, { at: 1, signal: stop.signal });
+    expect(stopped).toMatchObject({ deleted: 10_000, records: 50_001, interrupted: true });
+    expect(sizes).toEqual([5000, 5000]);
+    const rest = await undo(acting, site, { since: 0, run: "r" }, { at: 1 });
+    expect(rest).toMatchObject({ deleted: 40_001, unchanged: 10_000, leftCount: 0, interrupted: false });
+    expect(rest.revisions).toEqual({ first: 60_002, last: 100_002 });
+    expect(await stored()).toEqual({});
+    // All but one: in one transaction.
+    sizes.length = 0;
+    const back = await undo(acting, site, { since: 50_001, until: 100_001 }, { at: 1 });
+    expect([back.restored, sizes]).toEqual([50_000, [50_000]]);
   });
 
   test("is refused when there is nothing in the range", async () => {

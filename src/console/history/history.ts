@@ -48,6 +48,7 @@ export interface UndoResult {
   readonly deleted: number;
   readonly restored: number;
   readonly unchanged: number;
+  readonly leftCount: number;
   readonly left: readonly {
     readonly resource: string;
     readonly id: number;

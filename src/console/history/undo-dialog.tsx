@@ -52,7 +52,7 @@ function LeftRecords({ plan }: { readonly plan: UndoResult }) {
   const translate = useTranslate();
   return (
     <Alert severity="warning">
-      {translate("history.undo_left", { smart_count: plan.left.length })}
+      {translate("history.undo_left", { smart_count: plan.leftCount })}
       <List dense disablePadding>
         {plan.left.slice(0, shownRecords).map(({ resource, id, changed }) => (
           <ListItem key={`${resource} ${id}`} disableGutters>
