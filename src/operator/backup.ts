@@ -50,7 +50,7 @@ export async function verifyBackup(file: string, onRow: () => void = () => {}): 
  * @throws Refusal `bad-request` when it is damaged or incomplete
  */
 export async function checkBackup(file: string, onRow: () => void): Promise<readonly string[]> {
-  const checker = new Checker();
+  using checker = new Checker();
   for await (const row of readBackup("storefront", file)) {
     checker.add(row);
     onRow();

@@ -1,7 +1,6 @@
 import { csvHeader, csvLines } from "../formats/csv.ts";
 import { json } from "../formats/json.ts";
 import { xml } from "../formats/xml.ts";
-import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { createPace } from "../lib/pace.ts";
 import type { Engine } from "../model/engine.ts";
 import { toDeclared } from "../model/record.ts";
@@ -10,38 +9,34 @@ import type { FileFormat } from "./rows.ts";
 
 const chunkSize = 500;
 
-/** The file with all records of a resource, in chunks. `importRecords` reads it back unchanged. */
+/** The file with all records of a resource as of one moment, in chunks. `importRecords` reads it back unchanged. */
 export async function* exportRecords(
-  engine: Engine,
+  engine: Pick<Engine, "dump">,
   site: number,
   resource: Resource,
   format: FileFormat,
 ): AsyncGenerator<string> {
-  const bodies = await bodiesOf(engine, site, resource);
+  const chunks = inChunks(bodiesOf(engine, site, resource));
   const pace = createPace();
-  const chunked = format === "csv" ? toCsv(resource, bodies) : toList(resource, bodies, format === "json" ? json : xml);
-  for (const chunk of chunked) {
-    yield chunk;
+  const texts = format === "csv" ? toCsv(resource, chunks) : toList(resource, chunks, format === "json" ? json : xml);
+  for await (const text of texts) {
+    yield text;
     await pace();
   }
 }
 
-/** The records as JSON text, in the order of their IDs. */
-function bodiesOf(engine: Pick<Engine, "readSite">, site: number, resource: Resource): MaybePromise<string[]> {
-  return engine.readSite(site, async ({ portions }) => {
-    const bodies: string[] = [];
-    const pace = createPace();
-    for await (const rows of portions) {
-      await pace();
-      for (const { resource: name, body } of rows) if (name === resource.name && body !== null) bodies.push(body);
-    }
-    return bodies;
-  });
+/** The records as JSON text, in the order of their IDs, which a dump has within a resource. */
+async function* bodiesOf(engine: Pick<Engine, "dump">, site: number, { name }: Resource): AsyncGenerator<string> {
+  for await (const { table, row } of engine.dump(site)) {
+    if (table === "records" && row.resource === name && row.body !== null) yield row.body as string;
+    // The journal, which is longer than the records, comes after them.
+    else if (table !== "records" && table !== "sites") return;
+  }
 }
 
-function* toCsv(resource: Resource, bodies: readonly string[]): Generator<string> {
+async function* toCsv(resource: Resource, chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
   yield csvHeader(resource);
-  for (const chunk of chunks(bodies)) {
+  for await (const chunk of chunks) {
     yield csvLines(
       resource,
       chunk.map((body) => JSON.parse(body)),
@@ -50,19 +45,27 @@ function* toCsv(resource: Resource, bodies: readonly string[]): Generator<string
 }
 
 /** One record per line, so that two exports can be compared line by line. */
-function* toList(resource: Resource, bodies: readonly string[], format: typeof json): Generator<string> {
-  yield `${format.listStart}\n`;
-  let written = 0;
-  for (const chunk of chunks(bodies)) {
-    const lines = chunk.map((body) => {
-      const separator = ++written < bodies.length ? format.separator : "";
-      return `${format.item(resource, toDeclared(resource, body))}${separator}\n`;
-    });
-    yield lines.join("");
+async function* toList(
+  resource: Resource,
+  chunks: AsyncIterable<readonly string[]>,
+  { listStart, listEnd, separator, item }: typeof json,
+): AsyncGenerator<string> {
+  yield `${listStart}\n`;
+  let before = "";
+  for await (const chunk of chunks) {
+    yield before + chunk.map((body) => item(resource, toDeclared(resource, body))).join(`${separator}\n`);
+    before = `${separator}\n`;
   }
-  yield `${format.listEnd}\n`;
+  yield `${before === "" ? "" : "\n"}${listEnd}\n`;
 }
 
-function* chunks(bodies: readonly string[]): Generator<readonly string[]> {
-  for (let start = 0; start < bodies.length; start += chunkSize) yield bodies.slice(start, start + chunkSize);
+async function* inChunks(bodies: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
+  let chunk: string[] = [];
+  for await (const body of bodies) {
+    chunk.push(body);
+    if (chunk.length < chunkSize) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
 }

@@ -22,7 +22,7 @@ import { revisionsOf } from "./revisions.ts";
 import { RowBatch } from "./row-batch.ts";
 import { readInput, toIntent } from "./row-intent.ts";
 import type { NumberedRow } from "./rows.ts";
-import { type CommitEngine, simulatedEngine } from "./simulated-engine.ts";
+import { type CommitEngine, SimulatedEngine } from "./simulated-engine.ts";
 import { type PendingRow, SpooledRows } from "./spooled-rows.ts";
 
 export interface ImportOptions {
@@ -62,15 +62,17 @@ export async function importRecords(
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const summary = emptySummary();
+  let simulated: SimulatedEngine | undefined;
   try {
-    const target = dryRun ? await simulatedEngine(engine, site, system.epoch) : engine;
-    const context = { site, resource, matcher, engine: target, spooled, options, summary };
+    if (dryRun) simulated = await SimulatedEngine.open(engine, site, system.epoch);
+    const context = { site, resource, matcher, engine: simulated ?? engine, spooled, options, summary };
     await new ImportRun(context, system.epoch, head.revision).addAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
   } finally {
     matcher.close();
+    simulated?.close();
     spooled.close();
   }
   const isNothingStored = atomic && (summary.rejected > 0 || summary.interrupted);

@@ -76,7 +76,7 @@ export async function* toSiteRows(
   keyIds: ReadonlyMap<number, number>,
   onBeside: (row: DumpedRow) => void,
 ): AsyncGenerator<DumpedRow> {
-  const checker = new Checker();
+  using checker = new Checker();
   if (state) checker.add({ table: "sites", row: toState(state, id) });
   for await (const { table, row } of rows) {
     if (isOfWebhook(table)) {

@@ -1,6 +1,7 @@
 import type { DumpedRow } from "../model/dump.ts";
 import type { RecordCount, RecordCounts } from "../model/engine.ts";
 import { systemSite, webhookResourceName } from "../model/system-site.ts";
+import { CheckedRecords } from "./checked-records.ts";
 import { readCounts } from "./record-counts.ts";
 import { hasHistory, isFillingEpoch } from "./site-fill.ts";
 import { WebhookChecker } from "./webhook-check.ts";
@@ -10,7 +11,7 @@ import { WebhookChecker } from "./webhook-check.ts";
  * that differ from the journal, gaps in a journal, counters lower than their records.
  */
 export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
-  const checker = new Checker();
+  using checker = new Checker();
   for (const row of rows) {
     checker.add(row);
     onRow();
@@ -22,7 +23,7 @@ export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {
 export class Checker {
   readonly #faults: string[] = [];
   readonly #sites = new Map<number, CheckedSite>();
-  readonly #records = new Map<string, CheckedRecord>();
+  readonly #records = new CheckedRecords();
   readonly #webhooks = new WebhookChecker();
 
   add({ table, row }: DumpedRow): void {
@@ -52,12 +53,17 @@ export class Checker {
       else if (journalEnd > revision)
         this.#faults.push(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
     }
-    for (const [name, { site, revision, journalEnd }] of this.#records) {
-      const isPruned = journalEnd === 0 && revision <= (site.floor ?? 0);
-      if (journalEnd !== revision && !isPruned)
-        this.#faults.push(`${name} is at revision ${revision} and its journal ends at ${journalEnd}`);
+    for (const record of this.#records.different()) {
+      const { site_id, revision, journal_end } = record;
+      const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
+      if (!isPruned)
+        this.#faults.push(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
     }
     return [...this.#faults, ...this.#webhooks.end()];
+  }
+
+  [Symbol.dispose](): void {
+    this.#records.close();
   }
 
   #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
@@ -89,7 +95,8 @@ export class Checker {
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
       this.#faults.push(`${name} is damaged: its text is not that record's`);
-    this.#records.set(name, { site, revision: row.revision, hash: hashOf(row.body), journalEnd: 0 });
+    const { site_id, resource, id } = row;
+    this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
     site.found[row.resource] = {
       count: count + (row.body === null ? 0 : 1),
@@ -105,7 +112,7 @@ export class Checker {
   }
 
   #addChange(row: Cells): void {
-    const { site_id, revision } = row;
+    const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
     if (!site) return void this.#faults.push(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
@@ -116,9 +123,8 @@ export class Checker {
     if (revision !== site.journalEnd + 1) this.#faults.push(gap(site_id, site.journalEnd + 1, revision - 1));
     site.journalEnd = revision;
     const name = nameOf(row);
-    const record = this.#records.get(name);
+    const record = this.#records.addEntry({ site_id, resource, id, revision });
     if (!record) return void this.#faults.push(`${name} is in the journal and nowhere else`);
-    record.journalEnd = revision;
     if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
       this.#faults.push(`${name} differs from its entry ${revision} in the journal`);
   }
@@ -140,14 +146,6 @@ interface CheckedSite {
   journalEnd: number;
   /** The number of rows of a removed site so far. */
   rowsLeft: number;
-}
-
-interface CheckedRecord {
-  readonly site: CheckedSite;
-  readonly revision: number;
-  readonly hash: number;
-  /** The revision of its last journal entry so far. */
-  journalEnd: number;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of several tables; the name of the table decides

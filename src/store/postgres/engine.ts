@@ -176,7 +176,7 @@ async function readUndroppedSites(connection: PostgresConnection): Promise<reado
 }
 
 async function checkRowsOf(primary: Primary, onRow: () => void = () => {}): Promise<readonly string[]> {
-  const checker = new Checker();
+  using checker = new Checker();
   for await (const row of dumpRows(primary)) {
     checker.add(row);
     onRow();

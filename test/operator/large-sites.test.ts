@@ -1,0 +1,113 @@
+// What a command keeps in memory does not grow with the records of a site.
+
+import { heapStats } from "bun:jsc";
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { DumpedRow } from "../../src/model/dump.ts";
+import type { Engine } from "../../src/model/engine.ts";
+import { exportRecords } from "../../src/operator/export.ts";
+import { importRecords } from "../../src/operator/import.ts";
+import { readRows } from "../../src/operator/rows.ts";
+import { undo } from "../../src/operator/undo.ts";
+import { brand } from "../../src/resources/brand.ts";
+import { checkRows } from "../../src/store/check.ts";
+import { engines, useEngine } from "../support/engines.ts";
+import { createIntent } from "../support/intents.ts";
+
+const site = 1;
+/** Records of the site, each of about 0.9 kB. */
+const count = 20_000;
+const line = "x".repeat(250);
+const values = (n: number) => ({
+  Name: `Brand ${n}`,
+  AccountNumber: `A-${n}`,
+  Address: { AddressLine1: line, AddressLine2: line, Town: line.slice(0, 128), County: line.slice(0, 128) },
+});
+
+/** What is in memory, in bytes, besides what nobody uses any more. */
+async function heldBytes(): Promise<number> {
+  await Bun.sleep(1);
+  Bun.gc(true);
+  const { heapSize, extraMemorySize } = heapStats();
+  return heapSize + extraMemorySize;
+}
+
+/** Half of what the records are as text. */
+const allowed = 8_000_000;
+
+for (const kind of engines) {
+  describe(`of a large site on ${kind.name}`, () => {
+    let engine: Engine;
+    useEngine(kind, (opened) => {
+      engine = opened;
+    });
+    beforeAll(async () => {
+      const batches = function* () {
+        for (let from = 0; from < count; from += 500)
+          yield Array.from({ length: 500 }, (_, n) => createIntent({ site, values: values(from + n), run: "all" }));
+      };
+      await engine.commitTogether(batches(), () => {});
+    });
+
+    test.each(["csv", "json"] as const)("an export as %s holds some records at a time", async (format) => {
+      const before = await heldBytes();
+      let most = 0;
+      let length = 0;
+      let chunks = 0;
+      for await (const text of exportRecords(engine, site, brand, format)) {
+        length += text.length;
+        if (++chunks % 15 === 2) most = Math.max(most, await heldBytes());
+      }
+      expect(length).toBeGreaterThan(count * 700);
+      expect(most - before).toBeLessThan(allowed);
+    });
+
+    test.each([undefined, "Name"])("a dry run of an import does too (match: %p)", async (match) => {
+      const before = await heldBytes();
+      let after = 0;
+      const rows = async function* () {
+        const text = `ID,Name\n${Array.from({ length: 1200 }, (_, n) => `${n + 1},Brand ${n}`).join("\n")}`;
+        yield* readRows(brand, new Blob([text]).stream(), "csv");
+        after = await heldBytes();
+      };
+      const summary = await importRecords(engine, site, brand, rows(), { now: () => 1, match, dryRun: true });
+      expect(summary).toMatchObject({ unchanged: 1200, rejected: 0 });
+      expect(after - before).toBeLessThan(allowed);
+    });
+
+    test("a look at what an undo would do does too", async () => {
+      const before = await heldBytes();
+      let most = 0;
+      const watched: Engine = {
+        ...engine,
+        journal: async (...args) => {
+          if (args[1] % 5000 === 0) most = Math.max(most, await heldBytes());
+          return engine.journal(...args);
+        },
+      };
+      const summary = await undo(watched, site, { since: 0, run: "all" }, { at: 1, dryRun: true });
+      expect(summary).toMatchObject({ deleted: count });
+      expect(most).toBeGreaterThan(0);
+      expect(most - before).toBeLessThan(allowed);
+    });
+  });
+}
+
+test("a check of stored rows, also of a file of `export-site`, holds none of them", async () => {
+  const before = await heldBytes();
+  let after = 0;
+  const rows = function* (): Generator<DumpedRow> {
+    yield { table: "sites", row: { id: 1, epoch: "e", revision: 60_000, counters: '{"brand":60000}', floor: 0 } };
+    const body = (id: number) => `{"ID":${id},"Name":"Brand"}`;
+    const common = { site_id: 1, resource: "brand" };
+    for (let id = 1; id <= 60_000; id++)
+      yield { table: "records", row: { ...common, id, revision: id, body: body(id) } };
+    for (let id = 1; id <= 60_000; id++) {
+      const change = { revision: id, at: 1, actor: "test", operation: "create", body: body(id) };
+      yield { table: "journal", row: { ...common, id, ...change, run: null, before: null } };
+    }
+    Bun.gc(true);
+    after = heapStats().heapSize + heapStats().extraMemorySize;
+  };
+  expect(checkRows(rows())).toEqual([]);
+  expect(after - before).toBeLessThan(allowed);
+});
