@@ -2,8 +2,8 @@
 
 import { randomText } from "../lib/base62.ts";
 import { once } from "../lib/once.ts";
+import { preferredCoding } from "../wire/accept.ts";
 import type { WireRequest } from "../wire/request.ts";
-import { acceptsCoding } from "./accepted-codings.ts";
 import { noticesPath } from "./console-notices.ts";
 import { type ConsoleScript, loadScript } from "./console-script.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
@@ -73,7 +73,7 @@ function toPage(digest: string | undefined): AdminContent {
 
 /** @param isNamed whether the address has the digest, so that a browser may keep the script for ever */
 async function toScript({ headers }: WireRequest, script: ConsoleScript, isNamed: boolean): Promise<AdminContent> {
-  const coding = ["br", "gzip"].find((name) => acceptsCoding(headers, name));
+  const coding = preferredCoding(headers.get("accept-encoding"), ["br", "gzip"]);
   const body = coding === "br" ? await script.brotli() : coding === "gzip" ? await script.gzip() : await script.plain();
   return {
     body,

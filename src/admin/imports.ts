@@ -10,6 +10,11 @@ import type { Resource } from "../model/resource.ts";
 import { accessing } from "../operator/file-access.ts";
 import { ImportJob } from "../operator/import-job.ts";
 
+interface UndoneImport {
+  readonly restored: number;
+  readonly left: number;
+}
+
 /** An import of an operator into a site. */
 export interface BegunImport {
   readonly id: string;
@@ -21,6 +26,8 @@ export interface BegunImport {
   readonly job: ImportJob;
   /** The ID in the journal of what it stores, once it was run. */
   run: string | undefined;
+  /** What an undo of it did: the records that are as before, and those that others have changed later. Undefined if it was not undone. */
+  undone: UndoneImport | undefined;
   /** Whether it goes on although the session in which it was started has ended. */
   outlivesSession: boolean;
   /** When the operator last asked for it, in milliseconds since 1970. */
@@ -68,6 +75,7 @@ export class Imports {
       name,
       job,
       run: undefined,
+      undone: undefined,
       outlivesSession: false,
       usedAt: this.#now(),
     };
@@ -110,6 +118,11 @@ export class Imports {
       throw new Refusal("conflict", "another import into this shop is running; wait until it has ended");
     if (busy.length < maxBusy) return;
     throw new Refusal("too-many-requests", "other imports are running; try again in a moment", { retryAfter: 5 });
+  }
+
+  /** Notes that what an import has stored was undone. @param run its ID in the journal */
+  noteUndone(site: number, run: string, undone: UndoneImport): void {
+    for (const one of this.#imports.values()) if (one.site === site && one.run === run) one.undone = undone;
   }
 
   /** Stops an import and removes its files. */

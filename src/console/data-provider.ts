@@ -2,6 +2,7 @@
 
 import type { DataProvider, Identifier } from "react-admin";
 import { callApi } from "./api.ts";
+import { texts } from "./texts.ts";
 import type { WriteNote } from "./undo-offer.tsx";
 
 /** A record as the console has it: `id` is its ID, and `version` identifies this state of it. */
@@ -15,6 +16,9 @@ interface VersionedRecord {
   readonly record: { readonly ID: number };
   readonly version: string;
 }
+
+/** Characters of a search at most. An address may have more. */
+export const maxSearch = 255;
 
 type Written = Pick<WriteNote, "run" | "revisions">;
 
@@ -51,7 +55,7 @@ function createReads(site: string) {
       const found = await Promise.all(ids.map((id) => getOne(resource, { id })));
       return { data: found.map(({ data }) => data) };
     },
-    getManyReference: async () => ({ data: [], total: 0 }),
+    getManyReference: notOffered,
   };
 }
 
@@ -82,8 +86,13 @@ function createWrites(site: string, onWrite: (note: WriteNote) => void) {
       await remove(resource, ids);
       return { data: [...ids] };
     },
-    updateMany: async () => ({ data: [] }),
+    updateMany: notOffered,
   };
+}
+
+/** React-admin asks for more than the console has. An empty success would say that something was done. */
+async function notOffered(): Promise<never> {
+  throw new Error(texts.app.not_offered);
 }
 
 function pathOf(site: string, resource: string): string {
@@ -97,7 +106,7 @@ function toQuery({ pagination, sort, filter }: ListParameters): URLSearchParams 
     query.set("sort", sort.field === "id" ? "ID" : sort.field);
     query.set("order", sort.order.toLowerCase());
   }
-  if (filter?.q) query.set("search", filter.q);
+  if (filter?.q) query.set("search", filter.q.slice(0, maxSearch));
   return query;
 }
 

@@ -13,6 +13,7 @@ import { KeysPage } from "./keys/keys-page.tsx";
 import { ConsoleLayout, Notices } from "./layout.tsx";
 import { OperatorsPage } from "./operators/operators-page.tsx";
 import { OverviewPage } from "./overview/overview-page.tsx";
+import { createQueryClient } from "./queries.ts";
 import { RecordTable } from "./records/record-table.tsx";
 import { UnknownPage, UnknownSite } from "./shell/unknown.tsx";
 import { SiteContext } from "./site-context.ts";
@@ -51,6 +52,8 @@ function OneSite({ session, declared, reload }: SitesProps) {
   const { site = "" } = useParams();
   const known = declared.sites.find(({ name }) => name === site);
   const dataProvider = useMemo(() => createDataProvider(site, noteWrite), [site]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another site begins without what was read of this one
+  const queryClient = useMemo(createQueryClient, [session.id, site]);
   const siteId = known?.id ?? 0;
   const store = useMemo(() => createSiteStore(session.id, siteId), [session.id, siteId]);
   const authProvider = useMemo(() => createAuthProvider(session), [session]);
@@ -64,6 +67,7 @@ function OneSite({ session, declared, reload }: SitesProps) {
         title={texts.app.title}
         dataProvider={dataProvider}
         store={store}
+        queryClient={queryClient}
         authProvider={authProvider}
         i18nProvider={i18nProvider}
         theme={lightTheme}

@@ -6,7 +6,7 @@ import { constants, deflateRawSync, gzip } from "node:zlib";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 import { inSlices, type Steps } from "../lib/slices.ts";
 import type { EncodedList } from "../store/memory/encoded-list.ts";
-import { preferredCoding } from "./accept.ts";
+import { preferredCoding } from "../wire/accept.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {

@@ -3,8 +3,8 @@
 
 import { once } from "../lib/once.ts";
 import { Refusal } from "../model/errors.ts";
+import { acceptsHtml } from "../wire/accept.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { acceptsHtml } from "./accept.ts";
 import { sentHost } from "./auth.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import type { Exchange } from "./exchange.ts";

@@ -86,7 +86,7 @@ test.each([
     const hidden = page.getByRole("menuitemcheckbox", { checked: false });
     while ((await hidden.count()) > 0) await hidden.first().click();
     await page.keyboard.press("Escape");
-    await page.getByRole("columnheader", { name: /postcode/ }).waitFor();
+    await page.getByRole("columnheader", { name: /Postcode/ }).waitFor();
     expect(await isTooWide()).toBe(false);
     await page.setViewportSize({ width: 1280, height: 800 });
   },

@@ -1,9 +1,11 @@
 // Pages of the console whose reads fail: they say so, never that there is nothing, and offer to try again.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { openBrowser, openPage } from "../support/browser.ts";
+import { type ConsolePage, openConsole } from "../support/console-page.ts";
 import { startShop } from "../support/console-shop.ts";
+import { putTestWebhook } from "../support/test-webhook.ts";
 
 let server: Awaited<ReturnType<typeof startShop>>;
 let browser: Browser;
@@ -71,5 +73,126 @@ describe("signing in", () => {
     await page.getByRole("alert").getByText(detail).waitFor();
     expect(await page.getByText("cannot be reached").count()).toBe(0);
     await page.context().close();
+  });
+});
+
+describe("what cannot be read", () => {
+  let view: ConsolePage;
+  let page: Page;
+  beforeAll(async () => {
+    await putTestWebhook(server.engine, server.site.ID, "https://203.0.113.9/hooks", {});
+    view = await openConsole(browser, server);
+    page = view.page;
+  });
+  afterAll(() => view.finish(/404|500|503/));
+
+  const alert = () => page.getByRole("alert").filter({ hasText: "it cannot be read" }).last();
+  const click = (name: string | RegExp) => () => view.button(name).first().click();
+
+  const reads: [
+    what: string,
+    request: RegExp,
+    status: number,
+    path: string,
+    open: () => Promise<void>,
+    content: () => Locator,
+  ][] = [
+    ["a list of records", /records\/brands\?/, 503, "shop/brands", async () => {}, () => page.getByText("Fernhill")],
+    ["a record", /records\/brands[/?]/, 500, "shop/brands/3", async () => {}, () => view.field(/^Name/)],
+    [
+      "the history",
+      /history\?/,
+      404,
+      "shop/history",
+      async () => {},
+      () => view.button(/^Created the location/).first(),
+    ],
+    ["the keys", /shop\/keys$/, 404, "shop/keys", async () => {}, () => page.getByText("warehouse till")],
+    ["the webhooks", /webhooks$/, 404, "shop/webhooks", async () => {}, () => view.button("Send a test")],
+    [
+      "deliveries",
+      /deliveries$/,
+      404,
+      "shop/webhooks",
+      click("Deliveries"),
+      () => page.getByText("Nothing was sent yet.").or(page.getByRole("list", { name: "Deliveries" })),
+    ],
+    ["the operators", /operators$/, 404, "shop/operators", async () => {}, () => view.button("Remove: anna")],
+    [
+      "the overview",
+      /overview$/,
+      404,
+      "shop",
+      async () => {},
+      () => page.getByText("last backup").or(page.getByText("No backup")),
+    ],
+    [
+      "the figures of the server",
+      /traffic$/,
+      404,
+      "shop",
+      async () => {},
+      () => page.getByText("The server in the last hour"),
+    ],
+    [
+      "the imports that were begun",
+      /imports$/,
+      404,
+      "shop/import",
+      async () => {},
+      () => page.getByText("Drop a file here"),
+    ],
+    [
+      "what a shop has",
+      /sites\/outlet$/,
+      404,
+      "shop/sites",
+      click("Remove outlet"),
+      () => page.getByText("0 webhooks"),
+    ],
+    [
+      "what an undo would do",
+      /undo$/,
+      404,
+      "shop/history",
+      async () => {
+        await click(/^Created the location/)();
+        await click("Undo")();
+      },
+      () => page.getByText("1 record that was created is deleted."),
+    ],
+    [
+      "what was searched for in all shops",
+      /find\?/,
+      404,
+      "shop",
+      async () => {
+        await page.getByRole("heading", { name: "Latest changes" }).waitFor();
+        await page.keyboard.press("Control+k");
+        await page.getByLabel("Name, account number, code or ID").fill("Fernhill");
+      },
+      () => page.getByText("Name").last(),
+    ],
+  ];
+  test.each(reads)("is told for %s, and is read again on request", async (_, request, status, path, open, content) => {
+    await page.route(request, (route) => route.fulfill(problem(status, "it cannot be read")));
+    await page.goto(`${server.adminUrl}/#/${path}`);
+    // What was read before would be shown.
+    await page.reload();
+    await open();
+    await alert().waitFor();
+    expect(await page.getByText(/^No .* yet|Nothing was found|does not exist/).count()).toBe(0);
+    await page.unroute(request);
+    await alert().getByRole("button", { name: "Try again" }).click();
+    await content().waitFor();
+    await alert().waitFor({ state: "hidden" });
+    while ((await page.getByRole("dialog").count()) > 0) await page.keyboard.press("Escape");
+  });
+
+  test("because it does not exist is not called a failure", async () => {
+    await view.show("shop/brands/99");
+    await page.getByText("There is no brand with the ID 99.").waitFor();
+    expect(await page.getByText("Element").count()).toBe(0);
+    await view.button("Close").click();
   });
 });

@@ -77,8 +77,11 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole("button", { name: "Undo this import" }).click();
     await page.getByRole("button", { name: "Undo", exact: true }).click();
-    await page.getByText("2 records are as before").waitFor();
+    await page.getByRole("alert").getByText("The import was undone").waitFor();
     expect(await names()).toEqual(["Acme"]);
+    await page.reload();
+    await page.getByRole("alert").getByText("2 records are as before").waitFor();
+    expect(await page.getByText("The import is done").or(page.getByText("Undo this import")).count()).toBe(0);
 
     await page.getByRole("button", { name: "Another file" }).click();
     await page.locator("input[type=file]").setInputFiles(file);

@@ -28,8 +28,22 @@ describe.each(engines)("the console on $name", (kind) => {
       );
     const { headers, json } = await anna.call("GET", "/sites");
     expect([headers.get("Content-Encoding"), json.sites.length]).toEqual(["gzip", 301]);
-    const plain = await anna.call("GET", "/sites", undefined, { "Accept-Encoding": "identity" });
-    expect([plain.headers.get("Content-Encoding"), plain.json.sites.length]).toEqual([null, 301]);
+    // RFC 9110 section 12.5.3: only the weight 0 refuses a coding.
+    for (const [accepted, coding] of [
+      ["identity", null],
+      ["gzip;q=0", null],
+      ["gzip;q=0.000, br", null],
+      ["gzip;q=0.5", "gzip"],
+      ["br, gzip; q=0.001", "gzip"],
+      ["*", "gzip"],
+    ] as const) {
+      const listed = await anna.call("GET", "/sites", undefined, { "Accept-Encoding": accepted });
+      expect([accepted, listed.headers.get("Content-Encoding"), listed.json.sites.length]).toEqual([
+        accepted,
+        coding,
+        301,
+      ]);
+    }
   });
 
   test("adds a site with a key that works at once", async () => {

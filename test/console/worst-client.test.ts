@@ -104,8 +104,8 @@ describe("a search", () => {
     ["two characters for it", "cafe\u0301", ["Cafe\u0301 two", "Caf\u00e9 one"]],
     ["another case", "UNDER", ["under_score"]],
     ["NUL", "\0", []],
-    ["a long text", "x".repeat(2000), []],
-    ["many words", "a ".repeat(500), ["Cafe\u0301 two", "Caf\u00e9 one"]],
+    ["a long text", "x".repeat(255), []],
+    ["many words", "a ".repeat(127), ["Cafe\u0301 two", "Caf\u00e9 one"]],
   ];
   beforeAll(async () => {
     for (const Name of ["100% Wool", "under_score", "Caf\u00e9 one", "Cafe\u0301 two"])
@@ -120,6 +120,8 @@ describe("a search", () => {
   });
 
   test("longer than a header section may be is refused", async () => {
+    expect((await anna.call("GET", `${brands}?search=${"x".repeat(255)}`)).status).toBe(200);
+    expect((await anna.call("GET", `${brands}?search=${"x".repeat(256)}`)).status).toBe(400);
     expect((await anna.call("GET", `${brands}?search=${"x".repeat(20_000)}`)).status).toBe(431);
   });
 });

@@ -22,7 +22,7 @@ export function allActions(traffic: TrafficHistory, imports: Imports): readonly 
     ...recordActions,
     ...importActions(imports),
     ...keyActions,
-    ...historyActions,
+    ...historyActions(imports),
     ...webhookActions,
     ...operatorActions(imports),
     ...findActions,

@@ -9,15 +9,18 @@ import { revisionsOf } from "../../operator/revisions.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, Call } from "../actions.ts";
+import type { Imports } from "../imports.ts";
 import { readBoolean } from "../json-body.ts";
 import { readWholeNumber } from "../parameters.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
 
-export const historyActions: readonly Action[] = [
-  ["GET", "/operator/sites/{site}/history", listEntries],
-  ["POST", "/operator/sites/{site}/undo", takeBack],
-  ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
-];
+export function historyActions(imports: Imports): readonly Action[] {
+  return [
+    ["GET", "/operator/sites/{site}/history", listEntries],
+    ["POST", "/operator/sites/{site}/undo", (call) => takeBack(call, imports)],
+    ["POST", "/operator/sites/{site}/records/{resource}/{id}/restore", restore],
+  ];
+}
 
 /** `?before=&limit=&resource=brands&id=&actor=&run=&single=1` */
 async function listEntries(call: Call) {
@@ -42,7 +45,7 @@ async function listEntries(call: Call) {
 const slots = new Slots(2);
 
 /** The body has `since`, and may have `until`, `run`, `dryRun` and `force`. */
-async function takeBack(call: Call) {
+async function takeBack(call: Call, imports: Imports) {
   const site = await call.site();
   const input = await call.input();
   const { since, until, run } = Object(input);
@@ -54,6 +57,9 @@ async function takeBack(call: Call) {
   const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
   const summary = await slots.run(() => undo(call.engine, site.ID, { since, until, run }, options));
+  const restored = summary.deleted + summary.restored;
+  if (run !== undefined && !dryRun && restored > 0)
+    imports.noteUndone(site.ID, run, { restored, left: summary.left.length });
   return {
     ...summary,
     left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),

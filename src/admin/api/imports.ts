@@ -183,7 +183,7 @@ function readDialect(input: unknown): Pick<JobOptions, "delimiter" | "encoding">
   return { delimiter, encoding };
 }
 
-function toShown({ id, name, run, job }: BegunImport) {
+function toShown({ id, name, run, undone, job }: BegunImport) {
   const { error, counts, revisions, ...progress } = job.progress;
   return {
     id,
@@ -195,5 +195,6 @@ function toShown({ id, name, run, job }: BegunImport) {
     error: error ? { detail: error.message, faults: error.faults } : null,
     revisions: revisions ?? null,
     run: run ?? null,
+    undone: undone ?? null,
   };
 }

@@ -24,6 +24,8 @@ export const recordActions: readonly Action[] = [
 /** Records of a page at most, and records that one action deletes at most. */
 const maxPageSize = 1000;
 const maxDeleted = 1000;
+/** Characters of a search at most. */
+const maxSearch = 255;
 
 /** `?search=&sort=Name&order=desc&limit=25&offset=0` */
 async function listPage(call: Call) {
@@ -32,8 +34,11 @@ async function listPage(call: Call) {
   const sort = query.get("sort") ?? "ID";
   const leaf = findLeaf(resource, sort);
   if (!leaf && sort !== "ID") throw new Refusal("bad-request", `no field \`${sort.slice(0, 100)}\` to sort by`);
+  const search = query.get("search") ?? "";
+  if (search.length > maxSearch)
+    throw new Refusal("bad-request", `\`search\` must have at most ${maxSearch} characters`);
   const wanted = {
-    search: query.get("search") ?? "",
+    search,
     sort: { leaf, descending: query.get("order") === "desc" },
     limit: readWholeNumber(query, "limit", { min: 1, max: maxPageSize, byDefault: 25 }),
     offset: readWholeNumber(query, "offset", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 }),

@@ -18,8 +18,10 @@ import { useTranslate } from "react-admin";
 import { Link, useNavigate } from "react-router-dom";
 import { labelOf } from "../declarations.ts";
 import { forScreenReaders } from "../shell/for-screen-readers.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { openPanel, usePanel } from "../shell/panel.ts";
 import { useDeclared } from "../site-context.ts";
+import { visible } from "../visible.ts";
 import { type FoundRecord, useFind } from "./find.ts";
 
 /** Opens the search over all sites. */
@@ -69,7 +71,7 @@ function OpenFind() {
   const navigate = useNavigate();
   const [text, setText] = useState("");
   const wanted = useSettled(text.trim(), 250);
-  const { found, isSearching, fault, further } = useFind(wanted);
+  const { found, isSearching, error, retry, further } = useFind(wanted);
 
   function onKeyDown({ key }: KeyboardEvent) {
     const [first] = found;
@@ -78,7 +80,7 @@ function OpenFind() {
     close();
   }
 
-  const isEmpty = wanted !== "" && !isSearching && found.length === 0 && !fault;
+  const isEmpty = wanted !== "" && !isSearching && found.length === 0 && !error;
   return (
     <Dialog
       open
@@ -114,10 +116,10 @@ function OpenFind() {
             <FoundItem key={toAddress(record)} record={record} />
           ))}
         </List>
-        {fault && <Typography color="error">{fault}</Typography>}
+        {error && !isSearching && <ReadFailed error={error} onRetry={retry} />}
         {isEmpty && <Typography color="textSecondary">{translate("find.none")}</Typography>}
         {isSearching && <Typography color="textSecondary">{translate("find.searching")}</Typography>}
-        {further && !isSearching && <Button onClick={further}>{translate("find.further")}</Button>}
+        {further && !isSearching && !error && <Button onClick={further}>{translate("find.further")}</Button>}
       </DialogContent>
     </Dialog>
   );
@@ -130,7 +132,7 @@ function FoundItem({ record }: { readonly record: FoundRecord }) {
   return (
     <ListItemButton component={Link} to={toAddress(record)} onClick={close}>
       <ListItemText
-        primary={name || `#${id}`}
+        primary={visible(name) || `#${id}`}
         secondary={[site, `${singular} ${id}`, labelOf(field)].join(" · ")}
         slotProps={{ primary: { sx: { overflowWrap: "anywhere" } } }}
       />

@@ -38,7 +38,8 @@ export function useFind(text: string) {
   return {
     found: query.data?.pages.flatMap(({ found }) => found) ?? [],
     isSearching: query.isFetching,
-    fault: query.error?.message,
+    error: query.error,
+    retry: query.data ? query.fetchNextPage : query.refetch,
     further: query.hasNextPage ? () => void query.fetchNextPage() : undefined,
   };
 }

@@ -1,6 +1,7 @@
 import { Box, Table, TableBody, TableCell, TableRow, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { fullLabelOf } from "../declarations.ts";
+import { visible } from "../visible.ts";
 import { differences, type RecordValues } from "./history.ts";
 
 /** Of two values that are written from right to left, the first one stays on the left. */
@@ -31,13 +32,13 @@ export function ChangedFields({
               <TableCell>
                 {field.before && (
                   <Box component="del" sx={{ ...oldValue, overflowWrap: "anywhere" }}>
-                    {field.before}
+                    {visible(field.before)}
                   </Box>
                 )}
                 {field.before && field.after && " "}
                 {field.after && (
                   <Box component="ins" sx={{ ...newValue, overflowWrap: "anywhere" }}>
-                    {field.after}
+                    {visible(field.after)}
                   </Box>
                 )}
               </TableCell>

@@ -1,8 +1,8 @@
 import ExpandIcon from "@mui/icons-material/ExpandMore";
-import { Accordion, AccordionDetails, AccordionSummary, Alert, Button, Stack, Typography } from "@mui/material";
+import { Accordion, AccordionDetails, AccordionSummary, Button, Stack, Typography } from "@mui/material";
 import { useState } from "react";
 import { useNotify, useTranslate } from "react-admin";
-import { LoadingLines } from "../shell/loaded.tsx";
+import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { When } from "../when.tsx";
 import { ChangedFields } from "./changed-fields.tsx";
 import { type HistoryFilter, type HistoryItem, useHistory, useRestore } from "./history.ts";
@@ -21,10 +21,13 @@ interface HistoryListProps {
 export function HistoryList({ filter, isOfRecord = false, max = Number.POSITIVE_INFINITY }: HistoryListProps) {
   const translate = useTranslate();
   const notify = useNotify();
-  const { items, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error } = useHistory(filter, max);
+  const { items, hasNextPage, isCut, isSearching, more, isFetching, isSuccess, error, refetch } = useHistory(
+    filter,
+    max,
+  );
   const [undone, setUndone] = useState<HistoryItem>();
   if (!isSuccess && !error) return <LoadingLines />;
-  if (error) return <Alert severity="error">{error.message}</Alert>;
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
   return (
     <>
       {isSuccess && items.length === 0 && !hasNextPage && (

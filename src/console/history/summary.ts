@@ -2,6 +2,7 @@ import { useTranslate } from "react-admin";
 import { useKeys } from "../keys/keys.ts";
 import { toNumber } from "../locale.ts";
 import { useDeclared } from "../site-context.ts";
+import { visible } from "../visible.ts";
 import type { HistoryItem } from "./history.ts";
 
 /** An entry of the history in a few words. */
@@ -16,7 +17,7 @@ export function useSummary({ counts, resources, change, first, last }: HistoryIt
     const name = (change.after ?? change.before)?.Name;
     return translate(`history.one_${change.operation}`, {
       resource: nameOf(change.resource, false),
-      name: name === undefined ? `${change.id}` : String(name),
+      name: name === undefined ? `${change.id}` : visible(String(name)),
     });
   }
   const what = resources.map((path) => nameOf(path, true)).join(", ");
@@ -44,10 +45,12 @@ export function useActorName(): (actor: string) => string {
   const { data: keys } = useKeys();
   return (actor) => {
     const label = keys?.find(({ prefix }) => prefix === actor)?.label;
-    if (label) return translate("history.actor_key", { name: label });
+    if (label) return translate("history.actor_key", { name: visible(label) });
     const [kind = "", ...rest] = actor.split(":");
     const name = rest.join(":");
-    if (name === "") return actor;
-    return ["console", "operator"].includes(kind) ? translate(`history.actor_${kind}`, { name }) : actor;
+    if (name === "") return visible(actor);
+    return ["console", "operator"].includes(kind)
+      ? translate(`history.actor_${kind}`, { name: visible(name) })
+      : visible(actor);
   };
 }

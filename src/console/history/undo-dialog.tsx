@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { toNumber } from "../locale.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { type HistoryItem, type UndoResult, useUndo } from "./history.ts";
 
 interface UndoDialogProps {
@@ -16,11 +17,13 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
   const translate = useTranslate();
   const undo = useUndo();
   const [plan, setPlan] = useState<UndoResult>();
-  const [fault, setFault] = useState("");
+  const [error, setError] = useState<Error>();
+  const ask = () => {
+    setError(undefined);
+    undo(item, true).then(setPlan, setError);
+  };
   // biome-ignore lint/correctness/useExhaustiveDependencies: asked once for each entry
-  useEffect(() => {
-    undo(item, true).then(setPlan, (error) => setFault(error.message));
-  }, [item]);
+  useEffect(ask, [item]);
   const nothing = plan && plan.deleted + plan.restored === 0;
   return (
     <Confirm
@@ -30,7 +33,7 @@ export function UndoDialog({ item, onDone, onClose }: UndoDialogProps) {
       onConfirm={async () => onDone(await undo(item, false))}
       onClose={onClose}
     >
-      {fault && <Alert severity="error">{fault}</Alert>}
+      {error && <ReadFailed error={error} onRetry={ask} />}
       {nothing && <Typography>{translate("history.undo_nothing")}</Typography>}
       {plan && !nothing && (
         <Typography>

@@ -2,6 +2,7 @@ import { List, ListItem, ListItemButton, ListItemText, Typography } from "@mui/m
 import { useQuery } from "@tanstack/react-query";
 import { useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { useSite } from "../site-context.ts";
 import { readImports } from "./imports.ts";
 
@@ -9,7 +10,12 @@ import { readImports } from "./imports.ts";
 export function BegunImports() {
   const translate = useTranslate();
   const site = useSite();
-  const { data = [] } = useQuery({ queryKey: ["imports", site], queryFn: () => readImports(site), gcTime: 0 });
+  const {
+    data = [],
+    error,
+    refetch,
+  } = useQuery({ queryKey: ["imports", site], queryFn: () => readImports(site), gcTime: 0 });
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
   if (data.length === 0) return null;
   return (
     <div>

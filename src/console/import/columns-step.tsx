@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
 import type { ResourceDeclaration } from "../declarations.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { askToLose, useEdited, useUnsaved } from "../shell/unsaved.ts";
 import { useDeclared, useSession, useSite, useSiteInfo } from "../site-context.ts";
 import { ColumnTable } from "./column-table.tsx";
@@ -39,7 +40,11 @@ export function ColumnsStep(props: ColumnsStepProps) {
     ...(options?.encoding ? { encoding: options.encoding } : {}),
     ...(options?.delimiter ? { delimiter: options.delimiter } : {}),
   });
-  const { data: look, error } = useQuery({
+  const {
+    data: look,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ["import-look", site, state.id, dialect],
     queryFn: () => lookAtFile(site, state.id, dialect),
     retry: false,
@@ -48,7 +53,7 @@ export function ColumnsStep(props: ColumnsStepProps) {
   return (
     <Stack spacing={2}>
       <Typography sx={{ overflowWrap: "anywhere" }}>{state.name}</Typography>
-      {error && <Alert severity="error">{error.message}</Alert>}
+      {error && <ReadFailed error={error} onRetry={refetch} />}
       {state.error && <Failed error={state.error} />}
       {(look?.format === "csv" || error) && (
         <DialectChoice look={look} dialect={dialect} onChange={(change) => setDialect({ ...dialect, ...change })} />

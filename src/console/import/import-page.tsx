@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { type HttpError, useTranslate } from "react-admin";
 import { useSearchParams } from "react-router-dom";
+import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { Page } from "../shell/page.tsx";
 import { useSite } from "../site-context.ts";
 import { BegunImports } from "./begun-imports.tsx";
@@ -53,11 +54,12 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
   const { state, isGone, error, refetch } = useImport(id);
   const [isBack, setBack] = useState(false);
   const [options, setOptions] = useState<CheckOptions>();
-  if (isGone || error) {
+  if (error && !isGone) return <ReadFailed error={error} onRetry={refetch} />;
+  if (isGone) {
     return (
       <Framed step={0}>
         <Alert severity="warning" sx={{ mb: 2 }}>
-          {isGone ? translate("import.gone") : error?.message}
+          {translate("import.gone")}
         </Alert>
         <Button variant="contained" onClick={onAgain}>
           {translate("import.again")}
@@ -65,7 +67,7 @@ function BegunImport({ id, onAgain }: BegunImportProps) {
       </Framed>
     );
   }
-  if (!state) return null;
+  if (!state) return <LoadingLines />;
   const step = isBack ? 1 : stepOf(state);
   const next = async () => {
     await refetch();

@@ -23,6 +23,8 @@ export interface ImportState {
   readonly error: { readonly detail: string; readonly faults: readonly RowFault[] } | null;
   readonly revisions: { readonly first: number; readonly last: number } | null;
   readonly run: string | null;
+  /** Records that an undo has put back as they were before, and records that it left, since others have changed them later. */
+  readonly undone: { readonly restored: number; readonly left: number } | null;
   readonly hasRejects: boolean;
 }
 

@@ -3,6 +3,7 @@ import { useTranslate } from "react-admin";
 import { fullLabelOf } from "../declarations.ts";
 import { newValue, oldValue } from "../history/changed-fields.tsx";
 import { differences } from "../history/history.ts";
+import { visible } from "../visible.ts";
 import type { ImportRow } from "./imports.ts";
 
 /** Faults that are shown of a row. */
@@ -30,12 +31,12 @@ export function RowChanges({ row }: { readonly row: ImportRow }) {
           {fullLabelOf(path)}:{" "}
           {old && (
             <Box component="del" sx={oldValue}>
-              {old}
+              {visible(old)}
             </Box>
           )}{" "}
           {now && (
             <Box component="ins" sx={newValue}>
-              {now}
+              {visible(now)}
             </Box>
           )}
         </div>

@@ -1,17 +1,10 @@
-import {
-  Alert,
-  Checkbox,
-  FormControlLabel,
-  List,
-  ListItem,
-  ListItemText,
-  TablePagination,
-  Typography,
-} from "@mui/material";
+import { Checkbox, FormControlLabel, List, ListItem, ListItemText, TablePagination, Typography } from "@mui/material";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useTranslate } from "react-admin";
+import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useSite } from "../site-context.ts";
+import { visible } from "../visible.ts";
 import { type ImportKind, type ImportRow, readImportRows } from "./imports.ts";
 import { RowChanges } from "./row-changes.tsx";
 
@@ -32,7 +25,7 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
   const translate = useTranslate();
   const site = useSite();
   const [page, setPage] = useState(0);
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ["import-rows", site, id, kind, page],
     queryFn: () => readImportRows(site, id, { kind, offset: page * pageSize, limit: pageSize }),
     placeholderData: keepPreviousData,
@@ -40,8 +33,8 @@ export function RowList({ id, kind, isLeftOut, isAllLeftOut, isSomeLeftOut, onLe
     gcTime: 0,
   });
   const canChoose = kind === "created" || kind === "updated";
-  if (error) return <Alert severity="error">{error.message}</Alert>;
-  if (!data) return null;
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
+  if (!data) return <LoadingLines />;
   if (data.total === 0) return <Typography color="textSecondary">{translate("import.no_rows")}</Typography>;
   return (
     <div>
@@ -91,7 +84,7 @@ interface RowProps {
 
 function Row({ row, onLeaveOut, isLeftOut, isFixed }: RowProps) {
   const translate = useTranslate();
-  const name = (row.after?.Name ?? "") as string;
+  const name = visible((row.after?.Name ?? "") as string);
   const title = [
     translate("import.row", { row: row.row }),
     name,

@@ -1,7 +1,7 @@
 import { Alert, Button, Stack, Typography } from "@mui/material";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { useNotify, useTranslate } from "react-admin";
+import { useTranslate } from "react-admin";
 import { UndoDialog } from "../history/undo-dialog.tsx";
 import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
@@ -28,17 +28,10 @@ function Ended({ state, onAgain }: RunStepProps) {
     const isOther = ({ queryKey }: { readonly queryKey: readonly unknown[] }) => !/^import/.test(String(queryKey[0]));
     void queries.invalidateQueries({ predicate: isOther });
   }, [queries]);
-  const { counts, error, isInterrupted } = state;
-  const severity = error ? "error" : isInterrupted || (counts?.refused ?? 0) > 0 ? "warning" : "success";
-  const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
+  const { counts } = state;
   return (
     <Stack spacing={2}>
-      <Alert severity={severity}>
-        <Typography>{translate(title)}</Typography>
-        {error?.detail}
-        {counts && <div>{translate("import.done_counts", inNumbers(counts))}</div>}
-        {state.skipped > 0 && translate("import.skipped", { smart_count: state.skipped })}
-      </Alert>
+      {state.undone ? <Undone undone={state.undone} /> : <Outcome state={state} />}
       <Stack direction="row" spacing={1} useFlexGap sx={{ flexWrap: "wrap" }}>
         <UndoButton state={state} />
         {state.hasRejects && (
@@ -64,16 +57,42 @@ function Ended({ state, onAgain }: RunStepProps) {
   );
 }
 
+/** What the import has stored. */
+function Outcome({ state: { counts, error, isInterrupted, skipped } }: Pick<RunStepProps, "state">) {
+  const translate = useTranslate();
+  const severity = error ? "error" : isInterrupted || (counts?.refused ?? 0) > 0 ? "warning" : "success";
+  const title = error ? "import.failed" : isInterrupted ? "import.stopped" : "import.done";
+  return (
+    <Alert severity={severity}>
+      <Typography>{translate(title)}</Typography>
+      {error?.detail}
+      {counts && <div>{translate("import.done_counts", inNumbers(counts))}</div>}
+      {skipped > 0 && translate("import.skipped", { smart_count: skipped })}
+    </Alert>
+  );
+}
+
+/** That the import was undone, here or on the page of the history. */
+function Undone({ undone: { restored, left } }: { readonly undone: NonNullable<ImportState["undone"]> }) {
+  const translate = useTranslate();
+  return (
+    <Alert severity={left > 0 ? "warning" : "info"}>
+      <Typography>{translate("import.undone")}</Typography>
+      <div>{translate("history.undone", { smart_count: restored })}</div>
+      {left > 0 && <div>{translate("history.undo_left", { smart_count: left })}</div>}
+    </Alert>
+  );
+}
+
 function inNumbers(counts: NonNullable<ImportState["counts"]>): Record<string, string> {
   return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, toNumber(count)]));
 }
 
 /** Takes the import back; what stands in the way is told before. */
-function UndoButton({ state: { revisions, run } }: { readonly state: ImportState }) {
+function UndoButton({ state: { revisions, run, undone } }: { readonly state: ImportState }) {
   const translate = useTranslate();
-  const notify = useNotify();
   const [isOpen, setOpen] = useState(false);
-  if (!revisions) return null;
+  if (!revisions || (undone && undone.left === 0)) return null;
   return (
     <>
       <Button variant="outlined" onClick={() => setOpen(true)}>
@@ -83,7 +102,8 @@ function UndoButton({ state: { revisions, run } }: { readonly state: ImportState
         <UndoDialog
           item={{ ...revisions, run }}
           onClose={() => setOpen(false)}
-          onDone={({ deleted, restored }) => notify(translate("history.undone", { smart_count: deleted + restored }))}
+          // The page says what was undone.
+          onDone={() => {}}
         />
       )}
     </>

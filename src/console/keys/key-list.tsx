@@ -18,6 +18,7 @@ import {
 import type { ReactNode } from "react";
 import { useTranslate } from "react-admin";
 import { toDay } from "../times.ts";
+import { visible } from "../visible.ts";
 import { When } from "../when.tsx";
 import { type ApiKey, isEndingSoon, type KeyTask } from "./keys.ts";
 
@@ -86,7 +87,7 @@ function KeyName({ apiKey: { label, prefix } }: Pick<KeyProps, "apiKey">) {
     <>
       {label && (
         <Typography variant="body2" component="div" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
-          {label}
+          {visible(label)}
         </Typography>
       )}
       <Typography variant="body2" component="code" sx={{ fontFamily: "monospace", color: "text.secondary" }}>

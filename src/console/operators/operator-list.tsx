@@ -19,6 +19,7 @@ import { useTranslate } from "react-admin";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
 import { useSession } from "../site-context.ts";
 import { toDay } from "../times.ts";
+import { visible } from "../visible.ts";
 import type { Operator } from "./operators.ts";
 import type { OpenOperator } from "./operators-page.tsx";
 
@@ -92,7 +93,7 @@ function OperatorName({ operator: { name } }: { readonly operator: Operator }) {
   return (
     <Stack direction="row" useFlexGap spacing={1} sx={{ alignItems: "center", flexWrap: "wrap" }}>
       <Typography variant="body2" component="span" sx={{ fontWeight: 600, overflowWrap: "anywhere" }}>
-        {name}
+        {visible(name)}
       </Typography>
       {name === own && <Chip size="small" variant="outlined" label={translate("operators.you")} />}
     </Stack>

@@ -31,7 +31,7 @@ export function useConcerns(overview: SiteOverview): readonly Concern[] {
 
 function useFailedRequests(): Concern[] {
   const translate = useTranslate();
-  const failed = useTraffic()?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
+  const failed = useTraffic().data?.reduce((sum, { errors }) => sum + errors, 0) ?? 0;
   if (failed === 0) return [];
   const text = translate("overview.failed", { smart_count: failed, count: toNumber(failed) });
   return [{ name: "failed", text, isBad: true }];

@@ -38,16 +38,15 @@ export interface SiteOverview {
 /** Milliseconds after which it is read again. */
 const interval = 10_000;
 
-/** The last hour of the server; undefined for operators of some sites. */
-export function useTraffic(): readonly TrafficPoint[] | undefined {
+/** The last hour of the server, which is not read for operators of some sites. */
+export function useTraffic() {
   const { sites } = useSession();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["traffic"],
-    queryFn: () => callApi<{ points: TrafficPoint[] }>("GET", "/traffic"),
+    queryFn: async () => (await callApi<{ points: readonly TrafficPoint[] }>("GET", "/traffic")).points,
     refetchInterval: interval,
     enabled: sites === null,
   });
-  return data?.points;
 }
 
 export function useOverview() {

@@ -1,6 +1,7 @@
 import { Box, Typography } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { locale, toNumber } from "../locale.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { type TrafficPoint, useTraffic } from "./overview.ts";
 import { Plot } from "./plot.tsx";
 
@@ -11,7 +12,8 @@ const toMilliseconds = (value: number) =>
 /** What the server did in the last hour. */
 export function Traffic() {
   const translate = useTranslate();
-  const points = useTraffic();
+  const { data: points, error, refetch } = useTraffic();
+  if (error && !points) return <ReadFailed error={error} onRetry={refetch} />;
   if (!points) return null;
   const line = (pick: (point: TrafficPoint) => number | null) =>
     points.map((point) => ({ at: Date.parse(point.at), value: pick(point) }));

@@ -1,5 +1,6 @@
 import { Box, Link } from "@mui/material";
 import { type RaRecord, useTranslate } from "react-admin";
+import { visible } from "../visible.ts";
 
 /** The parts of an address in the order in which people write them, a line each. */
 function linesOf({ Address = {} }: RaRecord): string[] {
@@ -27,7 +28,7 @@ export function AddressBlock({ record }: { readonly record: RaRecord }) {
   if (lines.length === 0) return null;
   return (
     <Box component="address" sx={{ fontStyle: "normal", mt: 1, whiteSpace: "pre-line", overflowWrap: "anywhere" }}>
-      {lines.join("\n")}
+      {visible(lines.join("\n"))}
       {place && (
         <Box>
           <Link

@@ -1,6 +1,6 @@
 // The columns of a table of records: every field is one, of which the operator chooses some. The browser remembers the choice.
 
-import { useStore } from "react-admin";
+import { type RaRecord, useStore } from "react-admin";
 import { groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
 
 /** The paths of the fields whose columns are hidden, where react-admin's table looks for them, and a function that changes them. */
@@ -21,4 +21,10 @@ function firstColumns(paths: readonly string[]): string[] {
 
 export function columnLabel(path: string): string {
   return ["", "Address"].includes(groupOf(path)) ? labelOf(path) : `${labelOf(groupOf(path))}: ${labelOf(path)}`;
+}
+
+/** The value of a field; the empty text if the record has none. @param path dotted */
+export function textAt(record: RaRecord, path: string): string {
+  const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
+  return typeof value === "string" ? value : "";
 }

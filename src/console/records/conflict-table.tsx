@@ -1,6 +1,7 @@
 import { Box, Radio, Table, TableBody, TableCell, TableHead, TableRow } from "@mui/material";
 import { useTranslate } from "react-admin";
 import { groupOf, labelOf } from "../declarations.ts";
+import { visible } from "../visible.ts";
 import type { DifferingField, Side } from "./merge.ts";
 
 interface ConflictTableProps {
@@ -58,7 +59,7 @@ function ConflictRow({ field, chosen, onChoose }: ConflictRowProps) {
             onChange={() => onChoose(path, side)}
             slotProps={{ input: { "aria-label": `${label}: ${translate(`record.${side}`)}` } }}
           />
-          {field[side] || <em>{translate("record.empty_value")}</em>}
+          {visible(field[side]) || <em>{translate("record.empty_value")}</em>}
         </TableCell>
       ))}
     </TableRow>

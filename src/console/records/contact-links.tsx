@@ -1,6 +1,8 @@
 import { Link, Stack } from "@mui/material";
 import type { RaRecord } from "react-admin";
 import { labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { visible } from "../visible.ts";
+import { textAt } from "./columns.ts";
 
 interface ContactLinksProps {
   readonly record: RaRecord;
@@ -19,14 +21,9 @@ export function ContactLinks({ record, resource }: ContactLinksProps) {
     <Stack direction="row" sx={{ mt: 1, flexWrap: "wrap", columnGap: 2 }}>
       {links.map(({ path, text, href }) => (
         <Link key={path} href={href} title={labelOf(path)} sx={{ overflowWrap: "anywhere" }}>
-          {text}
+          {visible(text)}
         </Link>
       ))}
     </Stack>
   );
-}
-
-function textAt(record: RaRecord, path: string): string {
-  const value = path.split(".").reduce<unknown>((values, name) => Object(values)[name], record);
-  return typeof value === "string" ? value : "";
 }

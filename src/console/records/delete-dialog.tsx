@@ -5,6 +5,7 @@ import { Confirm } from "../confirm.tsx";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { toNumber } from "../locale.ts";
 import { useSite } from "../site-context.ts";
+import { visible } from "../visible.ts";
 
 /** Maximum number of records that the dialog names. */
 const maxNamed = 5;
@@ -42,7 +43,7 @@ export function DeleteDialog({ resource, ids, onDone, onClose }: DeleteDialogPro
     >
       <Box component="ul" sx={{ m: 0, pl: 3, overflowWrap: "anywhere" }}>
         {names?.map(({ id, name: text }) => (
-          <li key={id}>{[text, translate("record.id", { id })].filter(Boolean).join(" · ")}</li>
+          <li key={id}>{[visible(text), translate("record.id", { id })].filter(Boolean).join(" · ")}</li>
         ))}
         {ids.length > maxNamed && (
           <li>{translate("record.delete_more", { count: toNumber(ids.length - maxNamed) })}</li>

@@ -1,6 +1,7 @@
 import { Link } from "@mui/material";
 import { useCreatePath, useRecordContext, useResourceContext } from "react-admin";
 import { Link as RouterLink } from "react-router-dom";
+import { visible } from "../visible.ts";
 
 /** The name of a record in the table, by which people without a mouse open it. */
 export function NameLink() {
@@ -17,7 +18,7 @@ export function NameLink() {
       underline="hover"
       color="inherit"
     >
-      {record.Name || `#${record.id}`}
+      {visible(record.Name || `#${record.id}`)}
     </Link>
   );
 }

@@ -1,10 +1,12 @@
 import { Button } from "@mui/material";
 import { useListContext, useTranslate } from "react-admin";
 import { Link } from "react-router-dom";
+import { maxSearch } from "../data-provider.ts";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { iconOf } from "../icons.ts";
 import { Empty } from "../shell/empty.tsx";
 import { useSite } from "../site-context.ts";
+import { visible } from "../visible.ts";
 
 /** What a list shows that has no record, or none that matches the search. */
 export function NoRecords({ resource: { name, path, plural, singular } }: { readonly resource: ResourceDeclaration }) {
@@ -16,7 +18,7 @@ export function NoRecords({ resource: { name, path, plural, singular } }: { read
     return (
       <Empty
         icon={iconOf(name)}
-        title={translate("record.none_found", { name: plural, text })}
+        title={translate("record.none_found", { name: plural, text: visible(text.slice(0, maxSearch)) })}
         explain={translate("record.none_found_explain")}
       >
         <Button variant="outlined" onClick={() => setFilters({})}>

@@ -1,6 +1,8 @@
 import { Box, Typography } from "@mui/material";
 import { regex, required, TextInput, useTranslate } from "react-admin";
+import { useWatch } from "react-hook-form";
 import { type FieldDeclaration, groupOf, labelOf, type ResourceDeclaration } from "../declarations.ts";
+import { visible } from "../visible.ts";
 
 /** Short fields of a group are two in a line. */
 const groupStyle = {
@@ -48,12 +50,15 @@ function FieldInput({ field }: { readonly field: FieldDeclaration }) {
       [...(value ?? "")].length > max ? translate("record.too_long", { max }) : undefined,
     ...(pattern ? [regex(new RegExp(pattern.source, "u"), pattern.fault)] : []),
   ];
+  const text = String(useWatch({ name: path }) ?? "");
+  const seen = visible(text);
   return (
     <TextInput
       source={path}
       label={labelOf(path)}
       validate={checks}
-      helperText={false}
+      // An input has the characters themselves, which nobody sees.
+      helperText={seen === text ? false : translate("record.controls", { text: seen })}
       defaultValue=""
       // An input that was emptied is as one that was empty, for which react-admin would have null.
       parse={asTyped}

@@ -1,6 +1,6 @@
 import CloseIcon from "@mui/icons-material/Close";
 import DeleteIcon from "@mui/icons-material/Delete";
-import { Box, Button, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
+import { Alert, Box, Button, IconButton, Stack, Tab, Tabs, Typography } from "@mui/material";
 import { useEffect, useState } from "react";
 import {
   Create,
@@ -16,8 +16,10 @@ import {
 import { useFormState } from "react-hook-form";
 import type { ResourceDeclaration } from "../declarations.ts";
 import { HistoryList } from "../history/history-list.tsx";
+import { LoadingLines, ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { useUnsaved } from "../shell/unsaved.ts";
+import { visible } from "../visible.ts";
 import { AddressBlock } from "./address.tsx";
 import { type Conflict, ConflictDialog } from "./conflict-dialog.tsx";
 import { ContactLinks } from "./contact-links.tsx";
@@ -71,19 +73,26 @@ export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
     setAttempt(attempt + 1);
   };
   return (
-    <Edit
-      id={id}
-      key={`${id} ${attempt}`}
-      resource={resource.path}
-      mutationMode="pessimistic"
-      title=" "
-      component={Box}
-      actions={false}
-      mutationOptions={{ onSuccess: onClose, onError }}
-      // The record is not read again under what is typed.
-      queryOptions={{ refetchOnWindowFocus: false, enabled: !isEdited }}
-    >
-      <RecordTabs {...props} onEdited={setEdited} onDelete={() => setOpen({ kind: "delete" })} />
+    <>
+      <Edit
+        id={id}
+        key={`${id} ${attempt}`}
+        resource={resource.path}
+        mutationMode="pessimistic"
+        title=" "
+        component={Box}
+        actions={false}
+        mutationOptions={{ onSuccess: onClose, onError }}
+        // The record is not read again under what is typed.
+        queryOptions={{ refetchOnWindowFocus: false, enabled: !isEdited, onError: () => {} }}
+        render={({ record, error, refetch }) =>
+          record ? (
+            <RecordTabs {...props} onEdited={setEdited} onDelete={() => setOpen({ kind: "delete" })} />
+          ) : (
+            <NoRecord {...props} error={error} onRetry={refetch} />
+          )
+        }
+      />
       {open?.kind === "delete" && <DeleteDialog resource={resource} ids={[id]} onDone={onClose} onClose={close} />}
       {open?.kind === "conflict" && (
         <ConflictDialog
@@ -95,7 +104,29 @@ export function RecordEdit(props: RecordPageProps & { readonly id: string }) {
           onDone={onClose}
         />
       )}
-    </Edit>
+    </>
+  );
+}
+
+interface NoRecordProps extends Pick<RecordPageProps, "resource" | "onLeave"> {
+  readonly id: string;
+  readonly error: Error | null;
+  readonly onRetry: () => unknown;
+}
+
+/** A record that is being read, could not be read, or does not exist. */
+function NoRecord({ resource, id, onLeave, error, onRetry }: NoRecordProps) {
+  const translate = useTranslate();
+  const isMissing = (error as { readonly status?: number } | null)?.status === 404;
+  return (
+    <>
+      <FormHeader title={translate("record.id", { id })} onLeave={onLeave} />
+      <Box sx={{ px: 2 }}>
+        {isMissing && <Alert severity="warning">{translate("record.missing", { name: resource.singular, id })}</Alert>}
+        {error && !isMissing && <ReadFailed error={error} onRetry={onRetry} />}
+        {!error && <LoadingLines />}
+      </Box>
+    </>
   );
 }
 
@@ -151,7 +182,7 @@ function FormHeader({ title, onLeave }: { readonly title: string; readonly onLea
   return (
     <Stack direction="row" sx={{ pl: 2, pr: 1, pt: 1, alignItems: "center", justifyContent: "space-between" }}>
       <Typography component="h1" variant="h6" sx={{ overflowWrap: "anywhere" }}>
-        {title}
+        {visible(title)}
       </Typography>
       <IconButton onClick={onLeave} aria-label={translate("record.close")}>
         <CloseIcon />

@@ -5,25 +5,38 @@ import {
   DataTable,
   FilterForm,
   List,
+  Pagination,
   SearchInput,
   SimpleList,
   useListContext,
+  useRecordContext,
   useRedirect,
   useTranslate,
 } from "react-admin";
 import { matchPath, useLocation } from "react-router-dom";
+import { maxSearch } from "../data-provider.ts";
 import { capitalized, type ResourceDeclaration } from "../declarations.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { useDocumentTitle } from "../shell/page-title.tsx";
 import { forgetUnsaved } from "../shell/unsaved.ts";
 import { useIsNarrow } from "../shell/use-is-narrow.ts";
-import { columnLabel, useHiddenColumns } from "./columns.ts";
+import { visible } from "../visible.ts";
+import { columnLabel, textAt, useHiddenColumns } from "./columns.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
 import { NameLink } from "./name-link.tsx";
 import { NoRecords } from "./no-records.tsx";
 import { RecordCreate, RecordEdit } from "./record-pages.tsx";
 import { TableActions } from "./table-actions.tsx";
 
-const searchFilters = [<SearchInput key="q" source="q" alwaysOn sx={{ m: 0, width: { xs: "100%", sm: 320 } }} />];
+const searchFilters = [
+  <SearchInput
+    key="q"
+    source="q"
+    alwaysOn
+    slotProps={{ htmlInput: { maxLength: maxSearch } }}
+    sx={{ m: 0, width: { xs: "100%", sm: 320 } }}
+  />,
+];
 
 /** Milliseconds after a key press before the server is asked: its response takes about 30 ms for 100,000 records. */
 const searchDelay = { debounce: 0 };
@@ -40,7 +53,6 @@ interface RecordTableProps {
 /** The records of a resource as a table, with a form beside it. */
 export function RecordTable({ resource }: RecordTableProps) {
   useDocumentTitle(capitalized(resource.plural));
-  const isNarrow = useIsNarrow();
   return (
     <>
       <List
@@ -49,9 +61,10 @@ export function RecordTable({ resource }: RecordTableProps) {
         sort={{ field: "Name", order: "ASC" }}
         perPage={25}
         empty={false}
+        pagination={<Pages />}
         sx={listStyle}
       >
-        {isNarrow ? <PhoneList resource={resource} /> : <Columns resource={resource} />}
+        <ListBody resource={resource} />
       </List>
       <FormBeside resource={resource} />
     </>
@@ -68,17 +81,33 @@ const listStyle = {
   "& .RaList-main, & .RaList-content": { minWidth: 0 },
   "& .RaDataTable-tableWrapper": { overflowX: "auto" },
   "& td": { maxWidth: 320, overflowWrap: "break-word" },
+  "& .MuiListItemText-root": { overflowWrap: "anywhere" },
   "& .RaFilterFormInput-spacer": { display: "none" },
   // Otherwise the buttons of the collapsed bar would have the focus without being seen.
   "& .RaBulkActionsToolbar-collapsed": { visibility: "hidden" },
   "& .filter-field": { width: { xs: "100%", sm: "auto" }, m: 0 },
 };
 
+function Pages() {
+  const { data } = useListContext();
+  return data ? <Pagination /> : null;
+}
+
+/** The records, or why they could not be read: an error must not look like a list without records. */
+function ListBody({ resource }: RecordTableProps) {
+  const isNarrow = useIsNarrow();
+  const { data, error, refetch } = useListContext();
+  if (error && !data) return <ReadFailed error={error} onRetry={refetch} />;
+  return isNarrow ? <PhoneList resource={resource} /> : <Columns resource={resource} />;
+}
+
 function PhoneList({ resource }: RecordTableProps) {
   return (
     <SimpleList
-      primaryText={(record) => record.Name}
-      secondaryText={(record) => [record.Code, record.AccountNumber, record.Address?.Town].filter(Boolean).join(" · ")}
+      primaryText={(record) => visible(record.Name)}
+      secondaryText={(record) =>
+        visible([record.Code, record.AccountNumber, record.Address?.Town].filter(Boolean).join(" · "))
+      }
       rowClick="edit"
       empty={<NoRecords resource={resource} />}
     />
@@ -100,11 +129,16 @@ function Columns({ resource }: RecordTableProps) {
       <DataTable.Col source="id" label="ID" />
       {paths.map((path) => (
         <DataTable.Col key={path} source={path} label={columnLabel(path)}>
-          {path === "Name" ? <NameLink /> : undefined}
+          {path === "Name" ? <NameLink /> : <Value path={path} />}
         </DataTable.Col>
       ))}
     </DataTable>
   );
+}
+
+function Value({ path }: { readonly path: string }) {
+  const record = useRecordContext();
+  return record ? visible(textAt(record, path)) : null;
 }
 
 /** Deletes the selected records. Nothing is here to press while no record is selected: react-admin only makes the bar invisible. */

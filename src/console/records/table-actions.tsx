@@ -25,7 +25,7 @@ export function TableActions({ resource }: { readonly resource: ResourceDeclarat
         minHeight: 48,
         width: { xs: "100%", sm: "auto" },
         alignItems: "center",
-        flexWrap: "wrap",
+        flexWrap: { xs: "wrap", lg: "nowrap" },
         justifyContent: "flex-end",
       }}
     >

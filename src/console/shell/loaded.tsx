@@ -13,16 +13,25 @@ interface LoadedProps<T> {
 
 /** What was read for a page: grey lines until it is there, and what went wrong when it is not. */
 export function Loaded<T>({ query: { data, error, refetch }, children }: LoadedProps<T>) {
-  const translate = useTranslate();
   if (data !== undefined) return children(data);
-  if (!error)
-    return (
-      <Card>
-        <LoadingLines />
-      </Card>
-    );
+  if (error) return <ReadFailed error={error} onRetry={refetch} />;
+  return (
+    <Card>
+      <LoadingLines />
+    </Card>
+  );
+}
+
+interface ReadFailedProps {
+  readonly error: Error;
+  readonly onRetry: () => unknown;
+}
+
+/** Says why something could not be read, and reads it again on request. */
+export function ReadFailed({ error, onRetry }: ReadFailedProps) {
+  const translate = useTranslate();
   const again = (
-    <Button color="inherit" size="small" onClick={() => refetch()}>
+    <Button color="inherit" size="small" onClick={() => onRetry()}>
       {translate("app.retry")}
     </Button>
   );

@@ -5,6 +5,7 @@ import { useEffect, useSyncExternalStore } from "react";
 import { Title } from "react-admin";
 import { useSite } from "../site-context.ts";
 import { texts } from "../texts.ts";
+import { visible } from "../visible.ts";
 import { forScreenReaders } from "./for-screen-readers.ts";
 
 interface Shown {
@@ -25,7 +26,7 @@ export function useDocumentTitle(title: string): void {
   const site = useSite();
   useEffect(() => {
     if (title === "") return;
-    const shown = { title: `${title} · ${site}` };
+    const shown = { title: `${visible(title)} · ${site}` };
     change([...titles, shown]);
     return () => change(titles.filter((one) => one !== shown));
   }, [title, site]);

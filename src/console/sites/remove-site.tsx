@@ -3,6 +3,7 @@ import { useState } from "react";
 import { useTranslate } from "react-admin";
 import { Confirm } from "../confirm.tsx";
 import { toNumber } from "../locale.ts";
+import { ReadFailed } from "../shell/loaded.tsx";
 import { useDeclared } from "../site-context.ts";
 import { useSiteContents } from "./sites.ts";
 
@@ -16,7 +17,7 @@ interface RemoveSiteProps {
 export function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
   const translate = useTranslate();
   const { resources } = useDeclared();
-  const contents = useSiteContents(name);
+  const { data: contents, error, refetch } = useSiteContents(name);
   const [typed, setTyped] = useState("");
   const records = resources.map(({ path, singular, plural }) => {
     const count = contents?.records[path] ?? 0;
@@ -36,6 +37,7 @@ export function RemoveSite({ name, onRemove, onClose }: RemoveSiteProps) {
       onConfirm={onRemove}
       onClose={onClose}
     >
+      {error && <ReadFailed error={error} onRetry={refetch} />}
       <Typography>{translate("sites.remove_explain")}</Typography>
       <Box component="ul" sx={{ m: 0 }}>
         {lines?.map((line) => (

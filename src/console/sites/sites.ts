@@ -52,13 +52,12 @@ export function useSiteActions() {
   };
 }
 
-export function useSiteContents(name: string): SiteContents | undefined {
-  const { data } = useQuery({
+export function useSiteContents(name: string) {
+  return useQuery({
     queryKey: ["site-contents", name],
     queryFn: () => callApi<SiteContents>("GET", pathOf(name)),
     staleTime: 0,
   });
-  return data;
 }
 
 /** The hostnames in the text of a field: one per line, or separated by blanks or commas. */

@@ -1,0 +1,13 @@
+/**
+ * Shows characters that nobody sees, and that change the direction of the text around them, by their code points, such as `[U+202E]`. Otherwise a name could
+ * look like another one.
+ */
+export function visible(text: string): string {
+  return text.replace(directionControl, (character) => `[U+${hexOf(character)}]`);
+}
+
+const directionControl = /\p{Bidi_Control}/gu;
+
+function hexOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+}
