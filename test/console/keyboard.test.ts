@@ -80,6 +80,17 @@ describe("by keyboard alone", () => {
     await focused(make);
   });
 
+  test("two keys that are pressed one after the other count, although the page is busy in between for longer than they may be apart", async () => {
+    await view.show("shop/keys");
+    // The page gets to the second key 2 s after the first one.
+    await page.evaluate(`addEventListener("keydown", ({ key }) => {
+      const end = performance.now() + 2000;
+      while (key === "g" && performance.now() < end);
+    }, { once: true })`);
+    await pressBoth("g", "b");
+    await page.waitForURL(/#\/shop\/brands$/);
+  });
+
   test("columns are chosen, and remembered", async () => {
     await view.show("shop/brands");
     await tabTo(view.button("Columns"));

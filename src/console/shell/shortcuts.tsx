@@ -76,16 +76,17 @@ const sequenceTime = 1500;
 function createListener(go: (key: string) => void): (event: KeyboardEvent) => void {
   let goUntil = 0;
   return (event) => {
-    const { key } = event;
+    const { key, timeStamp } = event;
     if ((event.ctrlKey || event.metaKey) && key === "k") {
       event.preventDefault();
       return openPanel("find");
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isCovered()) return;
-    const isSecond = Date.now() < goUntil;
+    // When the keys were pressed, not when the page got to them: a busy page gets to the second one late.
+    const isSecond = timeStamp < goUntil;
     goUntil = 0;
     if (isSecond) return go(key);
-    if (key === "g") goUntil = Date.now() + sequenceTime;
+    if (key === "g") goUntil = timeStamp + sequenceTime;
     if (key === "?") openPanel("shortcuts");
     if (key === "n") document.querySelector<HTMLElement>('.RaCreateButton-root, [data-shortcut="new"]')?.click();
     if (key === "/") {
