@@ -1,39 +1,80 @@
 // `npm run check:metrics`: checks the metrics of a running server and the alert rules with promtool, which belongs to Prometheus (Debian:
-// `apt-get install prometheus`). Exits with 1 if promtool finds something, or is not there.
+// `apt-get install prometheus`). Each thing that a rule is about is broken in a real server (scripts/outages.ts), and the rule must fire for the
+// metrics that this server then has. Exits with 1 if promtool finds something, or is not there.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readConfig } from "../src/config.ts";
-import { toMetricsText } from "../src/lib/metric-samples.ts";
-import { createKey } from "../src/operator/keys.ts";
-import { addSite } from "../src/operator/sites.ts";
-import { start } from "../src/start.ts";
+import { type Outage, outages } from "./outages.ts";
 
+const rules = join(import.meta.dir, "../docs/alerts.yml");
 const folder = mkdtempSync(join(tmpdir(), "storefront-metrics-"));
 let faults = 0;
 try {
-  faults += run(["check", "metrics"], await metrics(`sqlite:${join(folder, "test.db")}`));
-  faults += run(["check", "rules", join(import.meta.dir, "../docs/alerts.yml")]);
+  faults += run(["check", "rules", rules]);
   faults += run(["test", "rules", join(import.meta.dir, "../test/alerts.yml")]);
+  for (const [name, break_] of Object.entries(outages)) faults += await check(name, break_);
 } finally {
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, force: true });
 }
 process.exit(faults > 0 ? 1 : 0);
 
-/** The metrics of a server that has had some requests. */
-async function metrics(database: string): Promise<string> {
-  const server = await start(readConfig({ DATABASE: database, PORT: "0", LOG: "silent" }));
-  const site = await addSite(server.engine, "shop", { isDefault: true }, Date.now());
-  const { key } = await createKey(server.engine, site, {}, Date.now());
-  const headers = { "X-API-AUTH": key };
-  await fetch(`${server.url}/restapi/brands.json`, { method: "POST", headers, body: '{"Name":"Acme"}' });
-  for (const path of ["brands.json", "brands/1.xml", "brands/9.xml"])
-    await fetch(`${server.url}/restapi/${path}`, { headers });
-  await fetch(`${server.url}/restapi/brands.json`);
-  const text = await toMetricsText([await server.sample()]);
-  await server.stop();
-  return text;
+/** Checks that the rules fire for what is broken, and no others. Returns 1 if not. */
+async function check(name: string, outage: (folder: string) => Promise<Outage>): Promise<number> {
+  console.log(`${name}:`);
+  const { scrapes, firing } = await outage(mkdtempSync(join(folder, "outage-")));
+  const last = scrapes.at(-1) ?? "";
+  const inText = last === "" ? 0 : run(["check", "metrics"], last);
+  const file = join(folder, "test.yml");
+  await Bun.write(file, JSON.stringify(ruleTest(name, scrapes, firing)));
+  return inText + run(["test", "rules", file]);
+}
+
+/** A test of the rules (JSON is YAML): a scrape each minute, and the last one for the rest of two hours. An empty scrape is one that failed. */
+function ruleTest(name: string, scrapes: readonly string[], firing: readonly string[]) {
+  const series = new Map<string, string[]>();
+  for (const [index, text] of scrapes.entries()) {
+    const values = new Map([...valuesIn(text), ['up{job="storefront",instance="a"}', text === "" ? 0 : 1] as const]);
+    for (const [key, value] of values) {
+      const all = series.get(key) ?? scrapes.map(() => "_");
+      all[index] = String(value);
+      series.set(key, all);
+    }
+  }
+  const toSeries = ([key, values]: [string, string[]]) => {
+    const last = values.at(-1);
+    return { series: key, values: `${values.join(" ")} ${last}x120` };
+  };
+  const expected = firing.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 }));
+  return {
+    rule_files: [rules],
+    evaluation_interval: "1m",
+    tests: [
+      {
+        name,
+        interval: "1m",
+        input_series: [...series].map(toSeries),
+        promql_expr_test: [
+          {
+            expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+            eval_time: "100m",
+            ...(expected.length > 0 ? { exp_samples: expected } : {}),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+/** The values in a scrape, by name and labels. In a test of rules, the time begins with 0, so times are relative to now. */
+function* valuesIn(text: string): Generator<[string, number]> {
+  for (const line of text.split("\n")) {
+    const [, name = "", labels = "", value = ""] = /^(storefront_\w+)(\{.*\})? (\S+)$/.exec(line) ?? [];
+    if (name === "") continue;
+    const isTime = /_(?:timestamp|time)_seconds$/.test(name) && Number(value) > 0;
+    const key = `${name}{instance="a"${labels === "" ? "" : `,${labels.slice(1, -1)}`}}`;
+    yield [key, isTime ? Math.round(Number(value) - Date.now() / 1000) : Number(value)];
+  }
 }
 
 /** Runs promtool. Returns 1 if it finds something. */

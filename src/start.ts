@@ -35,8 +35,8 @@ export interface Running {
   readonly snapshots: Snapshots;
   /** The sites that it served when it started; undefined if the database could not be read. */
   readonly sites: number | undefined;
-  /** The metrics of this process. */
-  sample(): Promise<MetricsSample>;
+  /** The metrics of this process. @param isChecked whether to find out if it is ready, by default true */
+  sample(isChecked?: boolean): Promise<MetricsSample>;
   /** Uses another certificate for new connections. Throws when it is invalid; the previous one stays in use. */
   replaceCertificate(certificate: Certificate): Promise<void>;
   /** Is not ready from now on, and serves for `--drain` seconds more. */
@@ -81,7 +81,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     engine,
     snapshots,
     sites: await countServed(snapshots),
-    sample: async () => [...(await http.sample()), ...(await webhooks.families())],
+    sample: async (isChecked) => [...(await http.sample(isChecked)), ...(await webhooks.families())],
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
     async finish(idleSeconds) {

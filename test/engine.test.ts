@@ -361,11 +361,14 @@ for (const kind of engineKinds) {
       ]);
     });
 
-    test("when the last backup was made is kept, never goes back, and is no part of a backup or a restore", async () => {
+    test("when the last backup was made is kept, goes back only from the future, and is no part of a backup or a restore", async () => {
       const address = await kind.newDatabase();
       const [one, other] = [await open(address), await open(address)];
       expect(await one.lastBackup()).toBeUndefined();
       await Promise.all([one.noteBackup(2000), other.noteBackup(3000), one.noteBackup(1000)]);
+      expect([await one.lastBackup(), await other.lastBackup()]).toEqual([3000, 3000]);
+      await one.noteBackup(Date.now() + 1e10);
+      await other.noteBackup(3000);
       expect([await one.lastBackup(), await other.lastBackup()]).toEqual([3000, 3000]);
       await one.commit([create(1, "a")]);
       const dumped: DumpedRow[] = [];

@@ -1,8 +1,11 @@
 // The figures at /metrics that are counted here, and not by a library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { renameSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { version } from "../package.json" with { type: "json" };
+import { processFamilies } from "../src/commands/process-families.ts";
 import { readConfig } from "../src/config.ts";
 import { Histogram } from "../src/lib/histogram.ts";
 import { histogram } from "../src/lib/metric-families.ts";
@@ -11,6 +14,7 @@ import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { start } from "../src/start.ts";
 import { measureEngine } from "../src/store/measured-engine.ts";
+import { makeCertificate } from "./support/certificate.ts";
 import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
@@ -29,6 +33,9 @@ function valuesIn(text: string): Values {
 async function metricsOf(server: TestServer): Promise<Values> {
   return valuesIn(await server.metrics());
 }
+
+const folder = mkdtempSync(join(tmpdir(), "storefront-metrics-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const bounds = ["0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "1", "2.5", "+Inf"];
 
@@ -161,20 +168,38 @@ for (const kind of engines) {
       expect(own.map((name) => values.has(name))).toEqual([kind.name === "SQLite", kind.name !== "SQLite"]);
     });
 
-    test("the time of the last backup is shown, 0 when there is none", async () => {
-      const name = "storefront_last_backup_timestamp_seconds";
+    test("the time of the last backup of the database is shown, 0 when there is none, and no clock that was ahead hides it", async () => {
+      const name = `storefront_last_backup_timestamp_seconds{database="${await server.engine.databaseIdentity()}"}`;
       const shown = async () => (await metricsOf(server)).get(name);
       expect(await waitFor(async () => (await shown()) !== undefined, "the store's response")).toBe(true);
       expect(await shown()).toBe(0);
-      await server.engine.noteBackup(1_700_000_000_500);
-      // Another server asks at once; this one does so some seconds later.
+      const now = Date.now();
+      for (const [made, latest] of [
+        [1_700_000_000_500, 1_700_000_000_500],
+        [now + 1e10, now + 1e10],
+        [now - 5, now - 5],
+        [now - 10, now - 5],
+      ] as const) {
+        await server.engine.noteBackup(made);
+        // Another server asks at once; this one does so some seconds later.
+        const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
+        const seen = await waitFor(
+          async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
+          "the time",
+        );
+        await other.stop();
+        expect(seen).toBe(latest / 1000);
+      }
+    });
+
+    test("a server is ready while its database can be written, and says so without a check until the next scrape", async () => {
+      expect((await metricsOf(server)).get("storefront_ready")).toBe(1);
       const other = await start(readConfig({ DATABASE: server.database, PORT: "0", LOG: "silent" }));
-      const seen = await waitFor(
-        async () => valuesIn(await toMetricsText([await other.sample()])).get(name),
-        "the time",
-      );
+      const unchecked = valuesIn(await toMetricsText([await other.sample(false)]));
+      expect(unchecked.has("storefront_ready")).toBe(false);
+      expect(valuesIn(await toMetricsText([await other.sample()])).get("storefront_ready")).toBe(1);
+      expect(valuesIn(await toMetricsText([await other.sample(false)])).get("storefront_ready")).toBe(1);
       await other.stop();
-      expect(seen).toBe(1_700_000_000.5);
     });
 
     test("every metric is in the manual, and the alert rules name no others", async () => {
@@ -187,7 +212,9 @@ for (const kind of engines) {
           .filter((line) => /^\| `storefront_/.test(line))
           .join(),
       );
-      const text = await server.metrics();
+      const own = processFamilies({ responding: 1, expected: 1, restarts: 0 });
+      const expiry = "# TYPE storefront_certificate_expiry_timestamp_seconds gauge";
+      const text = [await server.metrics(), await toMetricsText([own]), expiry].join("\n");
       const made = [...text.matchAll(/^# TYPE (storefront_[a-z_]+)/gm)].map(([, name]) => name as string);
       const ofOtherEngine = kind.name === "SQLite" ? /^storefront_postgres_/ : /^storefront_sqlite_/;
       expect([...shown].filter((name) => !ofOtherEngine.test(name)).sort()).toEqual(made.sort());
@@ -252,6 +279,22 @@ test("metrics are shown while the database is lost", async () => {
   await server.stop();
   expect(values.get("storefront_http_connections")).toBe(0);
   expect(values.has("storefront_sqlite_wal_bytes")).toBe(false);
+  expect(values.get("storefront_ready")).toBe(0);
+});
+
+test("the certificate in use says when it expires, also after it was replaced", async () => {
+  const name = "storefront_certificate_expiry_timestamp_seconds";
+  const day = 86_400_000;
+  const now = Math.floor(Date.now() / 1000) * 1000;
+  const certificate = makeCertificate(now);
+  const running = await start(readConfig({ DATABASE: `sqlite:${join(folder, "tls.db")}`, PORT: "0", LOG: "silent" }), {
+    certificate,
+  });
+  const shown = async () => valuesIn(await toMetricsText([await running.sample()])).get(name);
+  expect(await shown()).toBe((now + day) / 1000);
+  await running.replaceCertificate(makeCertificate(now + 30 * day));
+  expect(await shown()).toBe((now + 31 * day) / 1000);
+  await running.stop();
 });
 
 test("a call to the database that fails is counted", async () => {

@@ -343,4 +343,25 @@ describe.each(engines)("a webhook on $name", (kind) => {
     expect(metrics).toMatch(/storefront_webhooks_behind [1-9]/);
     expect(metrics).toMatch(/storefront_webhooks_paused [1-9]/);
   });
+
+  testScene(
+    "that gave up keeps its lag in the metrics and counts, one that an operator paused does not",
+    async ({ receiver, add, create }) => {
+      const givenUp = (text: string) => Number(/^storefront_webhooks_given_up (\d+)$/m.exec(text)?.[1]);
+      const before = givenUp(await server.metrics());
+      receiver.respond(410);
+      const { webhook } = await add();
+      const other = (await add()).webhook;
+      await changeRecord(server, other, { Paused: "2030-01-01T00:00:00.000Z", Reason: "an operator paused it" });
+      await create("a", "b", "c");
+      const lag = (id: number, changes: number) => `storefront_webhook_lag_changes{webhook="${id}"} ${changes}`;
+      const metrics = await waitFor(async () => {
+        const text = await server.metrics();
+        return givenUp(text) === before + 1 && text.includes(lag(webhook, 3)) && text;
+      }, "the lag");
+      expect(metrics).not.toContain(`webhook="${other}"`);
+      await create("d");
+      await waitFor(async () => (await server.metrics()).includes(lag(webhook, 4)), "a greater lag");
+    },
+  );
 });

@@ -16,8 +16,11 @@ export interface Child {
   readonly listening: Promise<Listening>;
   /** The metrics that it sent last. */
   readonly lastSample: MetricsSample;
-  /** Asks for its metrics, and waits for them for at most a second. */
-  refreshSample(): Promise<void>;
+  /**
+   * Asks for its metrics, and waits for them for at most a second. Returns whether it has responded.
+   * @param isChecked whether it finds out if it is ready
+   */
+  refreshSample(isChecked: boolean): Promise<boolean>;
   /** Asks it to leave its port to its successor, as soon as it listens: before, it takes no messages. */
   retire(): void;
   kill(signal: NodeJS.Signals): void;
@@ -36,14 +39,14 @@ interface ChildOptions {
 /** Starts a process from what is on disk now. */
 export function startChild({ name, env, certificate, samples }: ChildOptions): Child {
   const listening = Promise.withResolvers<Listening>();
-  const pending = new PendingRequests<void>();
+  const pending = new PendingRequests<true>();
   let lastSample: MetricsSample = [];
   const onMessage = (message: MessageOfChild) => {
     if (message.kind === "listening") listening.resolve(message);
     else if (message.kind === "samples") void samples().then((all) => send({ ...message, samples: all }));
     else if (message.kind === "sample") {
       lastSample = message.sample;
-      pending.respond(message.id, undefined);
+      pending.respond(message.id, true);
     }
   };
   const child = spawnServe(env, { certificate }, onMessage);
@@ -62,7 +65,8 @@ export function startChild({ name, env, certificate, samples }: ChildOptions): C
     get lastSample() {
       return lastSample;
     },
-    refreshSample: () => pending.request((id) => send({ kind: "sample", id }), sampleTimeout),
+    refreshSample: async (isChecked) =>
+      (await pending.request((id) => send({ kind: "sample", id, isChecked }), sampleTimeout)) === true,
     retire: () =>
       void listening.promise.then(
         () => send({ kind: "retire" }),

@@ -23,7 +23,7 @@ export type MessageOfChild =
 export type MessageOfParent =
   /** A successor listens: accept no more connections, and end. */
   | { readonly kind: "retire" }
-  | { readonly kind: "sample"; readonly id: number }
+  | { readonly kind: "sample"; readonly id: number; readonly isChecked?: boolean }
   | { readonly kind: "samples"; readonly id: number; readonly samples: readonly MetricsSample[] };
 
 /** Requests to another process that wait for its response. */

@@ -4,6 +4,7 @@ import type { Certificate } from "../wire/listen.ts";
 import { reloadCertificate } from "./certificate.ts";
 import { printMessage } from "./common.ts";
 import { claimPort, listenOnPort, withListenErrors } from "./listen-on-port.ts";
+import { processFamilies } from "./process-families.ts";
 import type { Server } from "./serve-processes.ts";
 
 /** Serves everything with this process. @throws Refusal with the reason when it cannot */
@@ -16,7 +17,8 @@ export async function serveAlone(
   if (certificate) await claimPort(config);
   const server = await listenOnPort(config, certificate);
   const { engine, snapshots, url, port, sites } = server;
-  const samples = async () => [await server.sample()];
+  const own = { responding: 1, expected: 1, restarts: 0 };
+  const samples = async () => [await server.sample(), processFamilies(own)];
   const openAdmin = (at: AdminAddress) =>
     startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: url });
   const opening = address && withListenErrors(address, () => openAdmin(address));

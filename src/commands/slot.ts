@@ -21,12 +21,18 @@ export class Slot {
   #current: Child | undefined;
   #port: number;
   #isStopping = false;
+  #restarts = 0;
 
   /** @param port 0 for any free one, which all successors then use */
   constructor(name: string, port: number, startChild: (port: number) => Child) {
     this.#name = name;
     this.#port = port;
     this.#startChild = startChild;
+  }
+
+  /** How often a process has ended by itself and was replaced. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   /** Starts the first process. @throws Refusal `unavailable` if it does not listen; it has printed the reason to stderr */
@@ -81,6 +87,7 @@ export class Slot {
       const isCurrent = () => this.#current === child && !this.#isStopping;
       if (!isCurrent()) return;
       printMessage(`storefront: ${this.#name} ended with status ${status}; starting another`);
+      this.#restarts++;
       if (performance.now() - startedAt < minUptime) await Bun.sleep(minUptime);
       await this.#startAgain(isCurrent);
     });

@@ -21,16 +21,16 @@ export async function serveAsWorker(config: Config, end: Promise<void>): Promise
   const orphaned = endOfParent();
   const log = createLog(config);
   const server = await listenOnPort(config, await certificateOfParent());
-  const sendSample = async (id: number) => {
+  const sendSample = async (id: number, isChecked = false) => {
     try {
-      await sendToParent({ kind: "sample", id, sample: await server.sample() });
+      await sendToParent({ kind: "sample", id, sample: await server.sample(isChecked) });
     } catch (error) {
       // The worker goes on. Its parent uses the last metrics that it sent.
       log.error({ err: error }, "a worker cannot send its metrics");
     }
   };
   const retired = onMessages((message) => {
-    if (message.kind === "sample") void sendSample(message.id);
+    if (message.kind === "sample") void sendSample(message.id, message.isChecked);
   });
   const { url, port, sites, engine } = server;
   await sendToParent({ kind: "listening", url, port, sites, isNew: engine.isNew });

@@ -28,7 +28,7 @@ export async function runWorkers(
   certificate: Certificate | undefined,
   env: Record<string, string>,
 ): Promise<Server> {
-  const processes = new Processes(env, certificate);
+  const processes = new Processes(env, certificate, config.workers);
   try {
     await claimPort(config);
     // Alone, so that it is the one that creates the database, if there is none.
@@ -51,13 +51,15 @@ export async function runWorkers(
 class Processes {
   readonly #env: Record<string, string>;
   readonly #slots: Slot[] = [];
-  readonly #metrics = new WorkerMetrics();
-  readonly #timer = setInterval(() => void this.#metrics.collect(), sampleInterval);
+  readonly #metrics: WorkerMetrics;
+  readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleInterval);
   /** The last valid one: a process that is replaced because it has died must not depend on files that are changed at that moment. */
   #certificate: Certificate | undefined;
 
-  constructor(env: Record<string, string>, certificate: Certificate | undefined) {
+  /** @param workers how many there should be */
+  constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
     this.#env = env;
+    this.#metrics = new WorkerMetrics(workers, () => this.#slots.reduce((sum, { restarts }) => sum + restarts, 0));
     this.#certificate = certificate;
   }
 
@@ -104,6 +106,6 @@ class Processes {
 
   #start(name: string, env: Record<string, string>): Child {
     const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
-    return startChild({ name, ...options, samples: () => this.#metrics.collect() });
+    return startChild({ name, ...options, samples: () => this.#metrics.collect(true) });
   }
 }

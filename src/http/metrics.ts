@@ -14,7 +14,8 @@ export interface Metrics {
   count(exchange: Pick<Exchange, "route" | "method" | "keyRefusal">, status: number, milliseconds: number): void;
   /** Loads the code that `sample` needs. */
   load(): Promise<unknown>;
-  sample(): Promise<MetricsSample>;
+  /** @param isChecked passed on to `others`, by default true */
+  sample(isChecked?: boolean): Promise<MetricsSample>;
 }
 
 /** What is counted for a method on a route. */
@@ -28,7 +29,7 @@ interface RequestCounts {
 type Counts = Map<Route | undefined, Map<string, RequestCounts>>;
 
 /** @param others returns the metrics that are not counted here */
-export function createMetrics(others: () => Promise<readonly MetricFamily[]>): Metrics {
+export function createMetrics(others: (isChecked: boolean) => Promise<readonly MetricFamily[]>): Metrics {
   const counts: Counts = new Map();
   const durations = new Map<string, Histogram>();
   const refusals = new Map<KeyRefusal, number>();
@@ -41,10 +42,10 @@ export function createMetrics(others: () => Promise<readonly MetricFamily[]>): M
       if (keyRefusal) refusals.set(keyRefusal, (refusals.get(keyRefusal) ?? 0) + 1);
     },
     load: metricsLibrary,
-    sample: async () => [
+    sample: async (isChecked = true) => [
       ...(await sampleOf(await registry())),
       ...requestFamilies(counts, durations, refusals),
-      ...(await others()),
+      ...(await others(isChecked)),
     ],
   };
 }

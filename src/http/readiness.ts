@@ -7,6 +7,8 @@ import { systemSite } from "../model/system-site.ts";
 const lifetime = 1000;
 /** Milliseconds in which the storage must respond. */
 const timeout = 3000;
+/** Milliseconds for which the metrics wait for a check. */
+const patience = 500;
 
 interface CheckResult {
   /** Milliseconds since 1970. */
@@ -21,6 +23,7 @@ export class Readiness {
   #last: CheckResult | undefined;
   #running: Promise<void> | undefined;
   #isDraining = false;
+  #isReady: boolean | undefined;
 
   /** @param now milliseconds since 1970 */
   constructor(engine: Pick<Engine, "heads" | "tryWrite">, now: () => number) {
@@ -38,9 +41,30 @@ export class Readiness {
     if (this.#last === undefined || Math.abs(at - this.#last.at) >= lifetime) {
       this.#last = { at, result: this.#check() };
       // The callers handle a failure. Without this, one that no caller waits for would end the process.
-      this.#last.result.catch(() => {});
+      this.#last.result.then(
+        () => this.#note(true),
+        () => this.#note(false),
+      );
     }
     await this.#last.result;
+  }
+
+  /** Whether it is ready, for the metrics: as of the last check, if this one takes long. A server whose first check takes long is not. */
+  async check(): Promise<boolean> {
+    const checked = this.require().then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([checked, Bun.sleep(patience).then(() => this.latest === true)]);
+  }
+
+  /** Whether it was ready when it was last checked; undefined if it never was. */
+  get latest(): boolean | undefined {
+    return this.#isDraining ? false : this.#isReady;
+  }
+
+  #note(isReady: boolean): void {
+    this.#isReady = isReady;
   }
 
   /** Is not ready from now on. Resolves after so many seconds, in which whoever sends requests should begin to send them elsewhere. */

@@ -4,20 +4,28 @@ import { counter, gauge, histogram } from "../lib/metric-families.ts";
 import type { MetricFamily } from "../lib/metric-samples.ts";
 import type { Engine } from "../model/engine.ts";
 import type { EngineUsage } from "../model/watched-engine.ts";
+import type { BackupTime } from "../store/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import type { WriteQueue } from "../store/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 
-/**
- * @param listener what the connections of the listener use
- * @param polls how many requests wait for a change
- */
+/** What the listener tells. */
+interface ServerUsage {
+  /** What its connections use. */
+  readonly listener: ListenerUsage;
+  /** Requests that wait for a change. */
+  readonly polls: number;
+  /** Undefined if that was never checked. */
+  readonly isReady: boolean | undefined;
+  /** When the certificate in use expires, in milliseconds since 1970; undefined without one. */
+  readonly certificateExpiry: number | undefined;
+}
+
 export async function serverFamilies(
   dependencies: HttpDependencies,
-  listener: ListenerUsage,
-  polls: number,
+  { listener, polls, isReady, certificateExpiry }: ServerUsage,
 ): Promise<MetricFamily[]> {
   const { engine, engineCalls, snapshots, writeQueue, accessLog } = dependencies;
   const build = dependencies.build();
@@ -27,11 +35,13 @@ export async function serverFamilies(
     gauge("storefront_http_connections", "Open connections of clients.", listener.connections),
     gauge("storefront_http_connection_bytes", "Memory of requests and responses that are under way.", listener.bytes),
     gauge("storefront_polls_waiting", "Requests that wait for a change of their site.", polls),
+    ...(isReady === undefined ? [] : [readyFamily(isReady)]),
+    ...(certificateExpiry === undefined ? [] : [expiryFamily(certificateExpiry)]),
     ...memoryFamilies(snapshots),
     ...writeFamilies(writeQueue),
     ...callFamilies(engineCalls),
     ...usageFamilies(usageOf(engine)),
-    ...backupFamilies(dependencies.lastBackup.at),
+    ...backupFamilies(dependencies.lastBackup.latest),
     counter("storefront_log_lines_lost_total", "Lines that the access log lost.", accessLog?.lost ?? 0),
   ];
 }
@@ -73,11 +83,23 @@ function callFamilies(calls: MeasuredCalls): MetricFamily[] {
   ];
 }
 
-/** @param at undefined when it is not known yet */
-function backupFamilies(at: number | undefined): MetricFamily[] {
-  if (at === undefined) return [];
+/** Several processes of a server are ready if each is. */
+export function readyFamily(isReady: boolean): MetricFamily {
+  const help = "1 if the database can be read and written, as /readyz says; otherwise 0.";
+  return gauge("storefront_ready", help, isReady ? 1 : 0, "min");
+}
+
+function expiryFamily(at: number): MetricFamily {
+  const help = "When the certificate of the public listener expires.";
+  return gauge("storefront_certificate_expiry_timestamp_seconds", help, at / 1000, "min");
+}
+
+/** By database, so that a backup of one says nothing about another. */
+function backupFamilies(latest: BackupTime | undefined): MetricFamily[] {
+  if (latest === undefined) return [];
   const help = "As of when the last backup was made with `storefront backup`; 0 when there is none.";
-  return [gauge("storefront_last_backup_timestamp_seconds", help, at / 1000, "max")];
+  const { database, at } = latest;
+  return [gauge("storefront_last_backup_timestamp_seconds", help, [[{ database }, at / 1000]], "max")];
 }
 
 /** What `engine` uses; nothing when it cannot be found out, as with a lost file. The other metrics are shown nevertheless. */

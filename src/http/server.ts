@@ -1,5 +1,7 @@
 // The public listener, put together from its parts.
 
+import type { Logger } from "pino";
+import { certificateExpiry } from "../lib/certificate-expiry.ts";
 import type { MetricsSample } from "../lib/metric-samples.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
 import { Admission, type AdmissionOptions } from "./admission.ts";
@@ -14,8 +16,8 @@ import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
 
 export interface HttpServer extends Listener {
-  /** The metrics of this process. */
-  sample(): Promise<MetricsSample>;
+  /** The metrics of this process. @param isChecked whether to find out if it is ready, which commits a write without effect */
+  sample(isChecked?: boolean): Promise<MetricsSample>;
   /** Is not ready from now on, and serves for so many seconds more: whoever sends requests should send them elsewhere before the server stops. */
   drain(seconds: number): Promise<void>;
 }
@@ -39,7 +41,12 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const { engine, log, now } = dependencies;
   const admission = new Admission(options, dependencies);
   const polls = new Polls(options.connections, { ...dependencies, admission });
-  const metrics = createMetrics(() => serverFamilies(dependencies, listener.usage(), polls.size));
+  let expiry = options.tls && certificateExpiry(options.tls.cert);
+  const metrics = createMetrics(async (isChecked) => {
+    const isReady = isChecked ? await readiness.check() : readiness.latest;
+    const usage = { listener: listener.usage(), polls: polls.size, isReady, certificateExpiry: expiry };
+    return serverFamilies(dependencies, usage);
+  });
   const documentation = createDocumentation(options, dependencies);
   const requestLog = new RequestLog(options, dependencies);
   const readiness = new Readiness(engine, now);
@@ -47,20 +54,15 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
   const handler = new HttpHandler({ ...dependencies, ...own });
   const listener = listen({ ...options, maxBodyBytes, receiveBuffer, unsent }, handler);
 
-  // To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all
-  // file descriptors are in use, the runtime never tries again.
-  async function loadRest(): Promise<void> {
-    const results = await Promise.allSettled([documentation.load(), metrics.load(), dependencies.build()]);
-    const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
-    for (const error of errors) log.error({ err: error }, "the documentation or the metrics could not be loaded");
-    if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
-  }
-  const loading = setTimeout(() => void loadRest(), loadDelay);
-  loading.unref();
+  const loading = loadSoon([documentation.load, metrics.load, async () => dependencies.build()], log);
 
   return {
     ...listener,
     sample: metrics.sample,
+    async replaceCertificate(certificate) {
+      await listener.replaceCertificate(certificate);
+      expiry = certificateExpiry(certificate.cert);
+    },
     drain: (seconds) => readiness.drain(seconds),
     async stop(seconds, idleSeconds) {
       clearTimeout(loading);
@@ -71,4 +73,18 @@ export function serveHttp(options: HttpOptions, dependencies: HttpDependencies):
       await admission.stop();
     },
   };
+}
+
+/**
+ * To start quickly, some code is loaded after the start. It does not wait for the first request: when an import fails because all file descriptors are
+ * in use, the runtime never tries again. Returns the timer.
+ */
+function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): NodeJS.Timeout {
+  const loadAll = async () => {
+    const results = await Promise.allSettled(loads.map((load) => load()));
+    const errors = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+    for (const error of errors) log.error({ err: error }, "the documentation or the metrics could not be loaded");
+    if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
+  };
+  return setTimeout(() => void loadAll(), loadDelay).unref();
 }

@@ -61,10 +61,18 @@ export function afterFailure(state: WebhookState, received: Received, moment: Mo
   };
 }
 
+const gone = "the receiver responded with 410 (gone)";
+const failed = "failed for five days";
+
 function reasonToPause(failures: number, failingSince: number, { status, fault }: Received, { now }: Moment) {
-  if (status === 410) return "the receiver responded with 410 (gone)";
+  if (status === 410) return gone;
   if (now - failingSince < maxFailing || failures < minFailures) return undefined;
-  return `failed for five days; last: ${fault}`.slice(0, maxReason);
+  return `${failed}; last: ${fault}`.slice(0, maxReason);
+}
+
+/** Whether a webhook that is paused for this reason has given up, rather than that an operator or an import paused it. */
+export function isReasonToPause(reason: string): boolean {
+  return reason === gone || reason.startsWith(failed);
 }
 
 /** Milliseconds until the next attempt: what the receiver asks for, otherwise the schedule, a quarter more or less. */

@@ -31,7 +31,7 @@ export async function webhookFamilies({
   now,
 }: MetricSources): Promise<MetricFamily[]> {
   const { all, paused } = records.counts;
-  const lags = [...runner.seen.values()].map(toLag).filter(({ changes }) => changes > 0);
+  const lags = [...runner.seen.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
   const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
   const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
   const labelled = (values: readonly number[]) =>
@@ -44,6 +44,12 @@ export async function webhookFamilies({
     ),
     gauge("storefront_webhooks", "Webhooks.", all, "max"),
     gauge("storefront_webhooks_paused", "Webhooks that are paused.", paused, "max"),
+    gauge(
+      "storefront_webhooks_given_up",
+      "Webhooks that were paused because their receiver failed for too long, or responded with 410.",
+      runner.givenUp.size,
+      "max",
+    ),
     gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
     gauge(
       "storefront_webhook_lag_changes",

@@ -5,6 +5,7 @@ import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Follower } from "../store/loaded-sites.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
+import { isReasonToPause } from "./decide.ts";
 
 /** A webhook that is not paused, of a site that is served. */
 export interface ActiveWebhook {
@@ -21,7 +22,11 @@ interface SiteEntry {
   readonly isServed: boolean;
 }
 
-type WebhookEntry = Omit<ActiveWebhook, "siteName"> & { readonly isPaused: boolean };
+type WebhookEntry = Omit<ActiveWebhook, "siteName"> & {
+  readonly isPaused: boolean;
+  /** Whether it is paused because its receiver failed. */
+  readonly hasGivenUp: boolean;
+};
 
 /** Webhooks and the sites that they belong to: an index of the system site's records. */
 export class WebhookRecords implements Follower {
@@ -51,6 +56,14 @@ export class WebhookRecords implements Follower {
     return [...this.#webhooks.keys()].flatMap((id) => this.active(id) ?? []);
   }
 
+  /** Those that are paused because their receivers failed, of sites that are served. */
+  allGivenUp(): ActiveWebhook[] {
+    return [...this.#webhooks.values()].flatMap((entry) => {
+      const site = this.#sites.get(entry.site);
+      return entry.hasGivenUp && site?.isServed ? [{ ...entry, siteName: site.name }] : [];
+    });
+  }
+
   reset(system: Snapshot): void {
     this.#sites.clear();
     this.#webhooks.clear();
@@ -72,9 +85,11 @@ export class WebhookRecords implements Follower {
 
   #putWebhook(id: number, body: string | null): void {
     if (body === null) return void this.#webhooks.delete(id);
-    const { Site, URL: url, Resources, Paused } = JSON.parse(body);
+    const { Site, URL: url, Resources, Paused, Reason } = JSON.parse(body);
     const paths: string[] = Resources === "" ? [...this.#names.keys()] : Resources.split(" ");
     const resources = new Set(paths.flatMap((path) => this.#names.get(path) ?? []));
-    this.#webhooks.set(id, { site: Number(Site), webhook: id, url, resources, isPaused: Paused !== "" });
+    const isPaused = Paused !== "";
+    const hasGivenUp = isPaused && isReasonToPause(Reason);
+    this.#webhooks.set(id, { site: Number(Site), webhook: id, url, resources, isPaused, hasGivenUp });
   }
 }

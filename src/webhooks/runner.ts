@@ -50,6 +50,7 @@ export class WebhookRunner {
   readonly #watches = new Map<number, () => void>();
   readonly #logLimit: LogLimit;
   #seen: ReadonlyMap<number, SeenWebhook> = new Map();
+  #givenUp: ReadonlyMap<number, SeenWebhook> = new Map();
   #bySite: ReadonlyMap<number, readonly ActiveWebhook[]> = new Map();
   #cancelLook: () => void = () => {};
 
@@ -69,6 +70,11 @@ export class WebhookRunner {
   /** The webhooks that are not paused and may deliver in this database, by ID. */
   get seen(): ReadonlyMap<number, SeenWebhook> {
     return this.#seen;
+  }
+
+  /** The webhooks of this database whose receivers failed, by ID: they are paused, and how far they are behind is still watched. */
+  get givenUp(): ReadonlyMap<number, SeenWebhook> {
+    return this.#givenUp;
   }
 
   /** Aborts the requests under way, and lets other processes go on at once. */
@@ -104,6 +110,7 @@ export class WebhookRunner {
     await refresh();
     const active = records.allActive();
     this.#seen = await lookAt(active, engine);
+    this.#givenUp = await lookAt(records.allGivenUp(), engine);
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#watch(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
     for (const seen of this.#seen.values())

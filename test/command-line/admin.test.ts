@@ -173,10 +173,24 @@ describe("the metrics of several workers", () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
     expect(requestsIn(await metricsOf(server))).toBe(20);
-    process.kill(firstChild(server), "SIGSTOP");
+    /** The workers that respond, those that there should be, restarts, and whether the server is ready. */
+    const states = async () => {
+      const text = await metricsOf(server);
+      const names = ["workers", "workers_expected", "restarts_total", "ready"];
+      return names.map((name) => Number(new RegExp(`^storefront_${name} (\\d+)$`, "m").exec(text)?.[1]));
+    };
+    const [first, second] = childrenOf(server.pid) as [number, number];
+    expect(await states()).toEqual([2, 2, 0, 1]);
+    process.kill(first, "SIGSTOP");
     expect(requestsIn(await metricsOf(server))).toBe(20);
-    process.kill(firstChild(server), "SIGCONT");
+    expect(await states()).toEqual([1, 2, 0, 1]);
+    process.kill(second, "SIGSTOP");
+    expect(await states()).toEqual([0, 2, 0, 0]);
+    for (const pid of [first, second]) process.kill(pid, "SIGCONT");
     expect(requestsIn(await metricsOf(server))).toBe(20);
+    await waitFor(async () => (await states()).join() === "2,2,0,1", "both workers");
+    process.kill(first, "SIGKILL");
+    await waitFor(async () => (await states()).join() === "2,2,1,1", "another worker");
   });
 
   test("come from a process beside the workers, which is replaced when it ends", async () => {

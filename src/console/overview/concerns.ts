@@ -78,6 +78,7 @@ function useKeyConcerns({ endingKeys, validKeys, records }: SiteOverview): Conce
 function useBackupConcern({ lastBackup }: SiteOverview): Concern[] {
   const translate = useTranslate();
   if (lastBackup === null) return [{ name: "backup", text: translate("overview.no_backup"), isBad: false }];
-  if (serverNow() - Date.parse(lastBackup) <= oldBackup) return [];
+  // A time far ahead was stored under a wrong clock.
+  if (Math.abs(serverNow() - Date.parse(lastBackup)) <= oldBackup) return [];
   return [{ name: "backup", text: translate("overview.old_backup", { time: toMoment(lastBackup) }), isBad: true }];
 }

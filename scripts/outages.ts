@@ -1,0 +1,149 @@
+// Things that go wrong in a server, each made to go wrong in a real one, with the metrics that it then has.
+
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Engine } from "../src/model/engine.ts";
+import { backUp } from "../src/operator/backup.ts";
+import { createKey } from "../src/operator/keys.ts";
+import { addSite } from "../src/operator/sites.ts";
+import { addWebhook } from "../src/operator/webhook-add.ts";
+import { allResources } from "../src/resources/all.ts";
+import { openEngine } from "../src/store/open.ts";
+import { makeCertificate } from "../test/support/certificate.ts";
+import { childrenOf, waitFor } from "../test/support/command.ts";
+import { type ServerProcess, startProcess } from "../test/support/processes.ts";
+
+export interface Outage {
+  /** What `/metrics` responded, one scrape after the other; an empty text if nothing did. */
+  readonly scrapes: readonly string[];
+  /** The alerts that must fire, and no others. */
+  readonly firing: readonly string[];
+}
+
+const day = 86_400_000;
+
+/** By name. Each gets an empty folder. */
+export const outages: Readonly<Record<string, (folder: string) => Promise<Outage>>> = {
+  "nothing is wrong": (folder) =>
+    withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing: [] })),
+
+  "the server has ended": (folder) =>
+    withServer(folder, {}, async (server) => {
+      const before = await scrape(server);
+      await server.end("SIGKILL");
+      return { scrapes: [before, await scrape(server)], firing: ["StorefrontDown"] };
+    }),
+
+  "the files of the database were moved away, and nobody sends requests": (folder) =>
+    withServer(folder, {}, async (server) => {
+      for (const suffix of ["", "-wal", "-shm"])
+        renameSync(join(folder, `test.db${suffix}`), join(folder, `away${suffix}`));
+      await Bun.sleep(1500);
+      return { scrapes: [await scrape(server)], firing: ["StorefrontNotReady"] };
+    }),
+
+  "both workers are stopped": (folder) =>
+    withServer(folder, { WORKERS: "2" }, async (server) => {
+      const workers = childrenOf(server.pid).slice(0, 2);
+      for (const pid of workers) process.kill(pid, "SIGSTOP");
+      const scrapes = [await scrape(server)];
+      for (const pid of workers) process.kill(pid, "SIGKILL");
+      return { scrapes, firing: ["StorefrontNotReady", "StorefrontWorkersMissing"] };
+    }),
+
+  "a worker ends again and again": (folder) =>
+    withServer(folder, { WORKERS: "2" }, async (server) => {
+      const scrapes = [await scrape(server)];
+      for (let ended = 1; ended <= 3; ended++) {
+        process.kill(childrenOf(server.pid)[0] as number, "SIGKILL");
+        await waitFor(() => server.log().split("starting another").length > scrapes.length, "another worker");
+        await waitFor(async () => (await scrape(server)).includes("\nstorefront_workers 2\n"), "both workers");
+        scrapes.push(await scrape(server));
+      }
+      // The rule looks at the last 15 minutes, and the test at the end of two hours: everything before is quiet.
+      const quiet = Array.from({ length: 90 }, () => scrapes[0] as string);
+      return { scrapes: [...quiet, ...scrapes], firing: ["StorefrontRestarting"] };
+    }),
+
+  "the certificate expires in a day": (folder) => {
+    const { cert, key } = makeCertificate();
+    writeFileSync(join(folder, "cert.pem"), cert);
+    writeFileSync(join(folder, "key.pem"), key);
+    const settings = { TLS_CERT: join(folder, "cert.pem"), TLS_KEY: join(folder, "key.pem") };
+    return withServer(folder, settings, async (server) => ({
+      scrapes: [await scrape(server)],
+      firing: ["StorefrontCertificateExpires"],
+    }));
+  },
+
+  "a day without a backup, after one under a clock that was a year ahead": (folder) =>
+    backedUp(folder, [Date.now() + 365 * day], ["StorefrontBackupOld"]),
+
+  "a backup after one under a clock that was a year ahead": (folder) =>
+    backedUp(folder, [Date.now() + 365 * day, Date.now()], []),
+
+  "two days without a backup, and another server has one": async (folder) => {
+    const { scrapes } = await backedUp(folder, [Date.now() - 2 * day], []);
+    const other = await withServer(join(folder, "other"), {}, async (server) => [await scrape(server)]);
+    const series = /^storefront_last_backup_timestamp_seconds.*$/m.exec(other[0] as string)?.[0];
+    return { scrapes: [`${scrapes[0]}${series}\n`], firing: ["StorefrontBackupOld"] };
+  },
+
+  "a receiver responds with 410": async (folder) => {
+    const receiver = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("", { status: 410 }) });
+    try {
+      return await withServer(folder, {}, async (server, engine) => {
+        const site = await addSite(engine, "shop", { isDefault: true }, Date.now());
+        const policy = { allow: [], isLoopbackAllowed: true, lookup: async () => [] };
+        await addWebhook(engine, site, { url: receiver.url.href, resources: [], since: "now" }, policy, Date.now());
+        const { key } = await createKey(engine, site, {}, Date.now());
+        await fetch(`${server.url}/restapi/brands.json`, {
+          method: "POST",
+          headers: { "X-API-AUTH": key },
+          body: '{"Name":"Acme"}',
+        });
+        const lag = /^storefront_webhook_lag_changes\{webhook="1"\} 1$/m;
+        const isShown = (text: string) => text.includes("\nstorefront_webhooks_given_up 1\n") && lag.test(text);
+        await waitFor(async () => isShown(await scrape(server)), "the webhook to give up", server.log);
+        return { scrapes: [await scrape(server)], firing: ["StorefrontWebhookGaveUp"] };
+      });
+    } finally {
+      receiver.stop(true);
+    }
+  },
+};
+
+/** A server whose database was backed up at these times, by the clock of that moment. */
+function backedUp(folder: string, times: readonly number[], firing: readonly string[]): Promise<Outage> {
+  return withServer(folder, {}, async (server) => ({ scrapes: [await scrape(server)], firing }), times);
+}
+
+/** Runs a server on a new database for `work`, and ends it. @param backups when backups are made before it starts */
+async function withServer<T>(
+  folder: string,
+  settings: Record<string, string>,
+  work: (server: ServerProcess, engine: Engine) => Promise<T>,
+  backups: readonly number[] = [Date.now()],
+): Promise<T> {
+  const database = `sqlite:${join(folder, "test.db")}`;
+  const engine = await openEngine(database, allResources);
+  for (const [index, at] of backups.entries()) await backUp(engine, join(folder, `${index}.backup`), at);
+  const server = await startProcess({ DATABASE: database, ADMIN: "127.0.0.1:0", ...settings });
+  try {
+    // Each process asks for the time of the last backup once it is scraped, and shows it in the next scrape.
+    await waitFor(async () => (await scrape(server)).includes("storefront_last_backup"), "the last backup", server.log);
+    return await work(server, engine);
+  } finally {
+    await engine.close().catch(() => {});
+    await server.end("SIGKILL");
+  }
+}
+
+/** An empty text if the server does not respond. */
+async function scrape({ adminUrl }: ServerProcess): Promise<string> {
+  try {
+    return await (await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(10_000) })).text();
+  } catch {
+    return "";
+  }
+}
