@@ -2,6 +2,7 @@ import type { SocketHandler, TCPSocketListener } from "bun";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import { ConnectionMemory } from "./memory.ts";
 import { Places } from "./places.ts";
+import { refuseConnections } from "./refuse-connections.ts";
 import type { Handler } from "./request.ts";
 import { boundReceived, boundUnsent } from "./system-buffers.ts";
 import { Turns } from "./turns.ts";
@@ -48,8 +49,8 @@ export interface Listener {
   /** Uses another certificate for new connections. Needs `reusePort`. @throws Error when it is invalid; the previous one stays in use */
   replaceCertificate(certificate: Certificate): Promise<void>;
   /**
-   * Accepts no new connections, and ends each of the others with its next response. Idle ones end after `idleSeconds`. Resolves when all have ended,
-   * at most `seconds` after that.
+   * Accepts no new connections, and ends each of the others with its next response. Idle ones end after `idleSeconds`, for a listener that another one
+   * on the port succeeds. Resolves when all have ended, at most `seconds` after that.
    */
   stop(seconds: number, idleSeconds?: number): Promise<void>;
 }
@@ -78,11 +79,12 @@ export function listen(options: ListenOptions, handler: Handler): Listener {
       if (context.isStopping) return;
       const previous = socket;
       socket = openSocket({ ...options, port, tls: certificate }, socketHandler);
-      await closeSocket(previous);
+      await leaveToSuccessor(previous);
     },
     async stop(seconds, idleSeconds = 0) {
       context.isStopping = true;
-      await closeSocket(socket);
+      // Idle connections get time only if there is a successor.
+      await (idleSeconds > 0 ? leaveToSuccessor(socket) : closeSocket(socket));
       await stopConnections(connections, seconds, idleSeconds);
       clearInterval(timer);
     },
@@ -101,11 +103,25 @@ function openSocket(
     allowHalfOpen: true,
     socket,
   });
-  // The types do not have it.
-  const { fd } = listening as { readonly fd?: number };
+  const fd = descriptorOf(listening);
   if (fd !== undefined && receiveBuffer !== undefined) boundReceived(fd, receiveBuffer);
   if (fd !== undefined && unsent !== undefined) boundUnsent(fd, unsent);
   return listening;
+}
+
+function descriptorOf(listening: TCPSocketListener<Connection>): number | undefined {
+  // The types do not have it.
+  return (listening as { readonly fd?: number }).fd;
+}
+
+/** Milliseconds in which handshakes end that are under way. Clients who have been ignored meanwhile try again after a second, not before. */
+const handshakeTime = 100;
+
+/** Closes a listening socket when the clients that have begun to connect to it have done so. New ones go to another socket on the port. */
+async function leaveToSuccessor(socket: TCPSocketListener<Connection>): Promise<void> {
+  const fd = descriptorOf(socket);
+  if (fd !== undefined && refuseConnections(fd)) await Bun.sleep(handshakeTime);
+  await closeSocket(socket);
 }
 
 /**

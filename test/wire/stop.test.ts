@@ -107,12 +107,35 @@ describe("a listener that stops", () => {
   });
 
   test("accepts a connection that waits in its queue", async () => {
-    const opening = openClient(listener.port);
+    let received = "";
+    const ended = Promise.withResolvers<void>();
+    const data = (_: unknown, part: Buffer) => {
+      received += part.toString();
+    };
+    // This connects at once, before the listener gets a turn of the event loop.
+    const handlers = { data, end: () => ended.resolve(), close: () => ended.resolve() };
+    const opening = Bun.connect({ hostname: "127.0.0.1", port: listener.port, socket: handlers });
     const stopped = listener.stop(60, 60);
-    const client = await opening;
-    client.send(get("/queued"));
-    expect((await client.ended()).received).toEndWith("GET /queued ");
+    (await opening).write(get("/queued"));
+    await ended.promise;
+    expect(received).toEndWith("GET /queued ");
     await stopped;
+  });
+
+  test.if(process.platform === "linux")("leaves all new connections to its successor on the port", async () => {
+    const own = startListener(() => text("predecessor"), { reusePort: true });
+    const successor = startListener(() => text("successor"), { reusePort: true, port: own.port });
+    const stopped = own.stop(60, 60);
+    const served = Array.from({ length: 20 }, async () => {
+      const client = await openClient(own.port);
+      client.send(get("/"));
+      const [response] = await client.responses(1);
+      client.socket.destroy();
+      return response?.body;
+    });
+    expect(await Promise.all(served)).toEqual(served.map(() => "successor"));
+    await stopped;
+    await successor.stop(0);
   });
 
   test("serves one more request on each idle connection for the time that it is given, and does not wait longer than for the last one", async () => {
