@@ -21,9 +21,14 @@ function isGenuine(headers, body) {
   });
 }
 
+/** The `Next` of the last event. A program that stores the records keeps it with them. */
+let last;
+
 /** Must do no harm if it gets the same changes twice. */
 function handle({ type, data }) {
-  if (type === "storefront.gone") console.log("some changes cannot be sent any more: read the lists again");
+  const isNext = last === undefined || data.Since === undefined || [data.Since, data.Next].includes(last);
+  if (type === "storefront.gone" || !isNext) console.log("some changes are missing: read the lists again");
+  if (data.Since !== undefined) last = data.Next;
   for (const { Operation, Resource, ID, Record } of data.Changes ?? []) {
     console.log(Operation, Resource, ID, Record ? Record.Name : "");
   }

@@ -2,6 +2,8 @@
 // Receives webhooks, verifies their signatures, and prints the changes. Needs PHP 8 or newer, and no library.
 
 const ENOUGH = 5_000_000;
+/** A file with the Next of the last event. A program that stores the records keeps it with them. */
+const LAST = __DIR__ . '/webhook.last';
 
 /** Whether the request was sent by the server, in the last five minutes. $body must be the bytes as they arrived. */
 function isGenuine(string $body): bool
@@ -27,10 +29,16 @@ function isGenuine(string $body): bool
 function handle(array $event): void
 {
     $output = fopen('php://stdout', 'w');
-    if ($event['type'] === 'storefront.gone') {
-        fwrite($output, "some changes cannot be sent any more: read the lists again\n");
+    $data = $event['data'];
+    $last = is_file(LAST) ? file_get_contents(LAST) : null;
+    $isNext = $last === null || !isset($data['Since']) || in_array($last, [$data['Since'], $data['Next']], true);
+    if ($event['type'] === 'storefront.gone' || !$isNext) {
+        fwrite($output, "some changes are missing: read the lists again\n");
     }
-    foreach ($event['data']['Changes'] ?? [] as $change) {
+    if (isset($data['Since'])) {
+        file_put_contents(LAST, $data['Next']);
+    }
+    foreach ($data['Changes'] ?? [] as $change) {
         $name = $change['Record']['Name'] ?? '';
         fwrite($output, "{$change['Operation']} {$change['Resource']} {$change['ID']} $name\n");
     }

@@ -20,11 +20,20 @@ def is_genuine(headers, body):
     return any([hmac.compare_digest(signature, expected) for signature in given])
 
 
+# The Next of the last event. A program that stores the records keeps it with them.
+last = None
+
+
 def handle(event):
     """Must do no harm if it gets the same changes twice."""
-    if event["type"] == "storefront.gone":
-        print("some changes cannot be sent any more: read the lists again", flush=True)
-    for change in event["data"].get("Changes", []):
+    global last
+    data = event["data"]
+    is_next = last is None or "Since" not in data or last in (data["Since"], data["Next"])
+    if event["type"] == "storefront.gone" or not is_next:
+        print("some changes are missing: read the lists again", flush=True)
+    if "Since" in data:
+        last = data["Next"]
+    for change in data.get("Changes", []):
         name = change["Record"]["Name"] if change["Record"] else ""
         print(change["Operation"], change["Resource"], change["ID"], name, flush=True)
 

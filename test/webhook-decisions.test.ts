@@ -130,9 +130,11 @@ describe("a webhook is paused", () => {
 test("a success moves the cursor and ends the failures", () => {
   expect(afterSuccess("abc.9")).toEqual({
     cursor: "abc.9",
+    since: "abc.9",
     first: 0,
     last: 0,
     isGone: 0,
+    goneAt: null,
     failures: 0,
     failingSince: null,
     nextAt: 0,

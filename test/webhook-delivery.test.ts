@@ -112,8 +112,15 @@ describe.each(engines)("a webhook on $name", (kind) => {
       expect(dataOf(events[0]).Changes[0]).toMatchObject({ Operation: "create", Resource: "brands", ID: 1 });
       expect(dataOf(events[0]).Next).toBe(dataOf(events[0]).Changes.at(-1).Cursor);
       const { epoch } = await stateOf({ ...key, webhook, secret });
-      const ids = ["1_100", "101_200", "201_250"].map((revisions) => `evt_${webhook}_${epoch}_${revisions}`);
+      const marks = events.map((event) => dataOf(event).Next.split(".")[0]);
+      const ids = ["1_100", "101_200", "201_250"].map(
+        (revisions, n) => `evt_${webhook}_${epoch}_${revisions}_${marks[n]}`,
+      );
       expect(events.map(idOf)).toEqual(ids);
+      expect(events.map((event) => dataOf(event).Since)).toEqual([
+        "0.0",
+        ...events.slice(0, 2).map((event) => dataOf(event).Next),
+      ]);
     },
   );
 
@@ -221,17 +228,27 @@ describe.each(engines)("a webhook on $name", (kind) => {
       const key = await add();
       const [gone] = await receiver.received(1);
       expect(typeOf(gone)).toBe("storefront.gone");
-      expect(dataOf(gone)).toEqual({ Site: site.Name, Next: expect.stringMatching(/\.3$/) });
-      expect(idOf(gone)).toMatch(/^evt_\d+_\w+_gone_3$/);
+      expect(dataOf(gone)).toEqual({ Site: site.Name, Since: "0.0", Next: expect.stringMatching(/\.3$/) });
+      const at = Date.parse(JSON.parse(gone?.body ?? "").timestamp);
+      expect(idOf(gone)).toMatch(new RegExp(`^evt_\\d+_\\w+_gone_3_${at}$`));
       await create("d");
       expect(namesIn((await receiver.received(2)).slice(1))).toEqual(["d"]);
       await untilState(key, ({ cursor }) => cursor.endsWith(".4"));
+      receiver.respond((response) => response.writeHead(503, { "Retry-After": "5" }).end());
       await server.engine.renew();
       const [, , goneAgain] = await receiver.received(3);
       expect(typeOf(goneAgain)).toBe("storefront.gone");
       expect(idOf(goneAgain)).not.toBe(idOf(gone));
+      receiver.respond(200);
+      const [, , , repeated] = await receiver.received(4);
+      expect([idOf(repeated), repeated?.body]).toEqual([idOf(goneAgain), goneAgain?.body]);
+      await untilState(key, ({ isGone }) => isGone === 0);
       await create("e");
-      expect(namesIn((await receiver.received(4)).slice(3))).toEqual(["e"]);
+      const all = await receiver.received(5);
+      expect(namesIn(all.slice(4))).toEqual(["e"]);
+      // Each but the repeated one continues the one before.
+      const chain = all.filter((_, n) => n !== 3).map(dataOf);
+      expect(chain.slice(1).map(({ Since }) => Since)).toEqual(chain.slice(0, -1).map(({ Next }) => Next));
     });
     await withScene(server, async ({ receiver, site, create }) => {
       const folder = mkdtempSync(join(tmpdir(), "storefront-webhook-"));
@@ -249,6 +266,38 @@ describe.each(engines)("a webhook on $name", (kind) => {
     });
     await server.stop();
   });
+
+  testScene(
+    "tells its receiver when the database has lost what was delivered, and goes on from there",
+    async ({ receiver, site, add, create, untilState }) => {
+      const key = await add();
+      await create("a");
+      await receiver.received(1);
+      await untilState(key, ({ cursor, holder }) => cursor.endsWith(".1") && holder === null);
+      const tables = ["sites", "records", "journal", "webhook_state"] as const;
+      const ofSite = (table: string) => `${table === "sites" ? "id" : "site_id"} = ${site.ID}`;
+      const kept: string[] = [];
+      for (const table of tables) {
+        const copy = `lost_${table}_${site.ID}`;
+        await kind.run(server.database, `create table ${copy} as select * from ${table} where ${ofSite(table)}`);
+        kept.push(
+          `delete from ${table} where ${ofSite(table)}; insert into ${table} select * from ${copy}; drop table ${copy}`,
+        );
+      }
+      await create("b", "c");
+      await receiver.received(2);
+      await untilState(key, ({ cursor, holder }) => cursor.endsWith(".3") && holder === null);
+      await kind.run(server.database, `begin; ${kept.join("; ")}; commit`);
+      const gone = (await receiver.received(3))[2];
+      expect([typeOf(gone), dataOf(gone).Next]).toEqual(["storefront.gone", dataOf(receiver.events[0]).Next]);
+      await untilState(key, ({ isGone }) => isGone === 0);
+      await create("x", "y");
+      const [, lost, , others] = await receiver.received(4);
+      expect([dataOf(others).Since, namesIn([others as ReceivedEvent])]).toEqual([dataOf(gone).Next, ["x", "y"]]);
+      // The same numbers, and another page.
+      expect(idOf(others)).not.toBe(idOf(lost));
+    },
+  );
 
   testScene("of a suspended site waits until it is served", async ({ receiver, site, add, create }) => {
     await setSite(server.engine, site.Name, { isSuspended: true }, Date.now());
@@ -283,7 +332,10 @@ describe.each(engines)("a webhook on $name", (kind) => {
         { cursor: "0.0", rewinds: 1, first: 0, last: 0 },
       );
       const [, again] = await receiver.received(2);
-      expect([idOf(again), dataOf(again)]).toEqual([`${idOf(first)}_1`, dataOf(first)]);
+      expect([idOf(again), dataOf(again)]).toEqual([
+        `${idOf(first)}_1`,
+        { ...dataOf(first), Since: dataOf(first).Next },
+      ]);
     },
   );
 

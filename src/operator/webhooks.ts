@@ -10,6 +10,7 @@ import { makeWebhookSecret } from "../model/webhook-secret.ts";
 import type { WebhookAttempt, WebhookChanges, WebhookState } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { AddressPolicy } from "../webhooks/addresses.ts";
+import { sinceOf } from "../webhooks/event.ts";
 import { deliverTest } from "../webhooks/test-delivery.ts";
 import { changeSystem, readSystem, toDelete, toInstant, toUpdate } from "./system.ts";
 import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
@@ -84,8 +85,13 @@ export async function rotateWebhook(
 export async function rewindWebhook(engine: Engine, id: number, point: WebhookPoint): Promise<ListedWebhook> {
   const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
   const position = await positionAt(engine, site, point);
-  const none = { first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 } as const;
-  await changeState(engine, id, ({ rewinds }) => ({ ...position, ...none, rewinds: rewinds + 1 }));
+  const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
+  await changeState(engine, id, (state) => ({
+    ...position,
+    ...none,
+    since: sinceOf(state),
+    rewinds: state.rewinds + 1,
+  }));
   return findWebhook(engine, id);
 }
 

@@ -44,7 +44,7 @@ export interface FeedPage {
   readonly head: Head;
 }
 
-type JournalReads = Pick<Engine, "journal">;
+export type JournalReads = Pick<Engine, "journal">;
 
 /**
  * Reads a page. It looks at no more than 10,000 entries, so it may be empty although there are more. The event loop gets a turn
@@ -91,6 +91,20 @@ export async function cursorAt(engine: JournalReads, site: number, { revision, e
   if (entry?.revision === revision) return toCursor(epoch, entry);
   if (floor === revision) return bareCursor({ revision, epoch });
   throw gone(`change ${revision} is no longer kept`);
+}
+
+/** Whether the history `epoch` of a site, if that is still its own, lacks the entry that a cursor names, although it was not pruned. */
+export async function isMissing(engine: JournalReads, site: number, text: string, epoch: string): Promise<boolean> {
+  const cursor = parseCursor(text);
+  if (cursor.revision === 0) return false;
+  const page = await engine.journal(site, cursor.revision - 1, 1);
+  if (page.head.epoch !== epoch || cursor.revision <= page.floor) return false;
+  try {
+    requireCursor(page, cursor);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** The entries that a page looked at so far, and those of them that it returns. */

@@ -9,6 +9,7 @@ import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { Clock } from "./clock.ts";
 import { afterFailure, afterSuccess } from "./decide.ts";
 import type { WebhookEvent } from "./event.ts";
+import type { LastSent } from "./last-sent.ts";
 import { forgetHeld, type HeldLease, releaseHeld, type TurnResult, type WebhookLease } from "./lease.ts";
 import type { NextEvent } from "./next-event.ts";
 import type { ActiveWebhook } from "./records.ts";
@@ -29,6 +30,7 @@ export interface AttemptDependencies {
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
+  readonly lastSent: LastSent;
   readonly onAttempt: (outcome: AttemptOutcome, webhook: ActiveWebhook, milliseconds: number) => void;
   readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
 }
@@ -52,6 +54,7 @@ export async function attempt(
   const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
   const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
   const begun = clock.elapsed();
+  dependencies.lastSent.note((held.lease as WebhookLease).state, event.next);
   // Nothing is awaited between this check and the request.
   const received = aborting.signal.aborted
     ? undefined

@@ -47,7 +47,8 @@ export function isWaiting({ nextAt }: WebhookState, now: number): boolean {
 
 /** What to store after an attempt that the receiver accepted. @param next the cursor after what was delivered */
 export function afterSuccess(next: string): WebhookChanges {
-  return { cursor: next, first: 0, last: 0, isGone: 0, failures: 0, failingSince: null, nextAt: 0 };
+  const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
+  return { cursor: next, since: next, ...none };
 }
 
 /** What to store after an attempt that failed, contract section 12. */

@@ -28,24 +28,32 @@ export function changesEvent(
     json.feed.item(resources.get(change.resource) as Resource, cursor, change),
   );
   const at = page.changes.at(-1)?.change.at as number;
-  const data = `{"Site":${JSON.stringify(site)},"Changes":[${items.join(json.feed.separator)}],"Next":${JSON.stringify(page.next)}}`;
+  const [Site, Since, Next] = [site, sinceOf(state), page.next].map((text) => JSON.stringify(text));
+  const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
   return {
-    id: eventId(state, `${state.first}_${state.last}`),
+    id: eventId(state, `${state.first}_${state.last}_${markIn(page.next)}`),
     body: `{"type":"storefront.changes","timestamp":${JSON.stringify(toInstant(at))},"data":${data}}`,
     next: page.next,
   };
 }
 
-/** The event for a webhook whose changes are no longer all there: the receiver has to read the lists again. */
-export function goneEvent(state: WebhookState, site: string, now: number): WebhookEvent {
+/** The event for a webhook whose changes are no longer all there: the receiver has to read the lists again. @param state that is gone */
+export function goneEvent(state: WebhookState, site: string): WebhookEvent {
   const { cursor } = state;
-  const id = eventId(state, `gone_${cursorRevision(cursor)}`);
-  return bareEvent("storefront.gone", id, { site, next: cursor, now });
+  const now = state.goneAt ?? 0;
+  // A database that has lost its last commits may come to the same cursor twice, so the time makes the ID unique.
+  const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
+  return bareEvent("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
 }
 
 /** The event of `webhook test`. @param random makes its ID unique */
 export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
-  return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { site, next: cursor, now });
+  return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
+}
+
+/** The `Next` of the event that the receiver accepted last, by which it sees that nothing is missing in between. */
+export function sinceOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
+  return since ?? cursor;
 }
 
 /** The number of the change after which a reader with this cursor goes on. */
@@ -53,15 +61,19 @@ export function cursorRevision(cursor: string): number {
   return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
 }
 
-interface BareData {
-  readonly site: string;
-  readonly next: string;
+/** What identifies the entry of a cursor beside its number. */
+function markIn(cursor: string): string {
+  return cursor.slice(0, cursor.lastIndexOf("."));
+}
+
+interface BareEvent {
+  readonly data: { readonly Site: string; readonly Since?: string; readonly Next: string };
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-function bareEvent(type: string, id: string, { site, next, now }: BareData): WebhookEvent {
-  return { id, body: JSON.stringify({ type, timestamp: toInstant(now), data: { Site: site, Next: next } }), next };
+function bareEvent(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
+  return { id, body: JSON.stringify({ type, timestamp: toInstant(now), data }), next: data.Next };
 }
 
 function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): string {

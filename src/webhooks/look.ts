@@ -6,6 +6,7 @@ import type { WebhookState } from "../model/webhooks.ts";
 import type { RunnerEngine } from "./attempt.ts";
 import { isWaiting } from "./decide.ts";
 import { cursorRevision } from "./event.ts";
+import type { LastSent } from "./last-sent.ts";
 import type { ActiveWebhook } from "./records.ts";
 
 /** Webhooks or sites that are read at once: about a millisecond. */
@@ -35,8 +36,9 @@ export async function lookAt(
 }
 
 /** Whether there may be something to deliver now. @param now milliseconds since 1970 */
-export function isDue({ state, head }: SeenWebhook, now: number): boolean {
+export function isDue({ state, head }: SeenWebhook, now: number, lastSent: LastSent): boolean {
   if (isWaiting(state, now)) return false;
+  if (lastSent.isAhead(state)) return true;
   const { epoch, cursor, isGone, first } = state;
   return (
     isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision

@@ -5,7 +5,8 @@ import type { Engine, Head } from "../model/engine.ts";
 import { Refusal, TryAgain } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
 import { cursorAt, type FeedPage, readFeed } from "../store/feed.ts";
-import { changesEvent, cursorRevision, goneEvent, type WebhookEvent } from "./event.ts";
+import { changesEvent, cursorRevision, goneEvent, sinceOf, type WebhookEvent } from "./event.ts";
+import type { LastSent } from "./last-sent.ts";
 import type { WebhookLease } from "./lease.ts";
 import type { ActiveWebhook } from "./records.ts";
 
@@ -20,6 +21,7 @@ interface EventSources {
   readonly resources: ReadonlyMap<string, Resource>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
+  readonly lastSent: LastSent;
 }
 
 /** The event, and whether there is more to deliver after it. */
@@ -40,21 +42,23 @@ export async function nextEvent(
 ): Promise<NextEvent | "none" | "skipped" | "lost"> {
   for (let restarts = 0; restarts < maxRestarts; ) {
     const { state } = lease;
-    const page = await readPage(lease, webhook, sources);
+    const isLost = await sources.lastSent.isLost(state, sources.engine);
+    const page = isLost ? "gone" : await readPage(lease, webhook, sources);
     if (page === "gone") {
       restarts++;
-      if (!(await startAnew(lease, sources))) return "lost";
+      if (!(await startAnew(lease, sources, isLost))) return "lost";
     } else if (state.isGone) {
-      return {
-        event: goneEvent(state, webhook.siteName, sources.now()),
-        isMore: page.head.revision > cursorRevision(state.cursor),
-      };
+      // An older program has not stored when.
+      if (state.goneAt === null && !(await lease.update({ goneAt: sources.now() }))) return "lost";
+      const isMore = page.head.revision > cursorRevision(state.cursor);
+      return { event: goneEvent(lease.state, webhook.siteName), isMore };
     } else if (page.changes.length > 0) {
       if (!(await fixPage(lease, page))) return "lost";
       return { event: changesEvent(lease.state, webhook.siteName, page, sources.resources), isMore: page.isMore };
     } else {
       if (page.next === state.cursor) return "none";
-      if (!(await lease.update({ cursor: page.next, epoch: page.head.epoch, first: 0, last: 0 }))) return "lost";
+      const moved = { cursor: page.next, epoch: page.head.epoch, since: sinceOf(state), first: 0, last: 0 };
+      if (!(await lease.update(moved))) return "lost";
       if (!page.isMore) return "skipped";
     }
   }
@@ -90,10 +94,19 @@ async function fixPage(lease: WebhookLease, { changes, next, head }: FeedPage): 
   return lease.update({ first, last, epoch: head.epoch });
 }
 
-/** Goes on after the last change, once the receiver has heard that it has to read the lists again. */
-async function startAnew(lease: WebhookLease, { engine }: EventSources): Promise<boolean> {
-  const { site } = lease.state;
-  const [head] = await engine.heads([site]);
-  const cursor = await cursorAt(engine, site, head as Head);
-  return lease.update({ cursor, epoch: (head as Head).epoch, first: 0, last: 0, isGone: 1 });
+/**
+ * Goes on after the last change, once the receiver has heard that it has to read the lists again.
+ * @param isLost whether the database has lost what was sent
+ */
+async function startAnew(
+  lease: WebhookLease,
+  { engine, now, lastSent }: EventSources,
+  isLost: boolean,
+): Promise<boolean> {
+  const { state } = lease;
+  const [head] = (await engine.heads([state.site])) as [Head];
+  const cursor = await cursorAt(engine, state.site, head);
+  const gone = { isGone: 1, goneAt: now(), first: 0, last: 0 } as const;
+  const rewinds = isLost ? lastSent.nextRewind(state) : state.rewinds;
+  return lease.update({ cursor, epoch: head.epoch, since: sinceOf(state), rewinds, ...gone });
 }

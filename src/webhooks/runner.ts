@@ -8,6 +8,7 @@ import { messageOf } from "../lib/thrown.ts";
 import type { Head } from "../model/engine.ts";
 import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
 import { isWaiting } from "./decide.ts";
+import { LastSent } from "./last-sent.ts";
 import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
 import { isDue, lookAt, type SeenWebhook } from "./look.ts";
 import type { ActiveWebhook } from "./records.ts";
@@ -30,19 +31,20 @@ const gatherTimePerWebhook = 20;
 /** Calls back whenever a site has new changes, until the returned function is called. */
 type WatchSite = (site: number, head: Head, onChange: () => void) => () => void;
 
-interface RunnerDependencies extends TurnDependencies {
+interface RunnerDependencies extends Omit<TurnDependencies, "lastSent"> {
   readonly watchSite: WatchSite;
   readonly log: Pick<Logger, "warn">;
 }
 
 export class WebhookRunner {
-  readonly #dependencies: RunnerDependencies;
+  readonly #dependencies: RunnerDependencies & TurnDependencies;
   readonly #stop = new AbortController();
   readonly #turns = new TurnQueue((webhook, site) => void this.#takeTurn(webhook, site));
   readonly #leases = new Map<number, HeldLease>();
   readonly #running = new Set<Promise<void>>();
   /** Until when, by the clock's `elapsed`, changes of the site give a webhook no turn. */
   readonly #resting = new Map<number, number>();
+  readonly #lastSent = new LastSent();
   /** Webhooks whose last attempt by this process was slow. */
   readonly #slow = new Set<number>();
   /** Webhooks that let changes gather, and whether there are any. */
@@ -58,6 +60,7 @@ export class WebhookRunner {
     const { onAttempt } = dependencies;
     this.#dependencies = {
       ...dependencies,
+      lastSent: this.#lastSent,
       onAttempt: (outcome, webhook, milliseconds) => {
         this.#noteTime(webhook, milliseconds);
         onAttempt(outcome, webhook, milliseconds);
@@ -114,7 +117,8 @@ export class WebhookRunner {
     this.#bySite = Map.groupBy(active, ({ site }) => site);
     this.#watch(new Map([...this.#seen.values()].map(({ state, head }) => [state.site, head])));
     for (const seen of this.#seen.values())
-      if (isDue(seen, clock.now())) this.#addTurn(seen.state, seen.state.failures);
+      if (isDue(seen, clock.now(), this.#lastSent)) this.#addTurn(seen.state, seen.state.failures);
+    this.#lastSent.keep(this.#seen);
     for (const id of this.#slow) if (!this.#seen.has(id)) this.#slow.delete(id);
     for (const [id, until] of this.#resting) if (until <= clock.elapsed()) this.#resting.delete(id);
   }

@@ -1,13 +1,17 @@
 // The receivers in examples/, where their languages are installed, with signatures made by an independent library.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { startTestServer } from "../support/server.ts";
 import { putTestWebhook } from "../support/test-webhook.ts";
 
-const folder = join(import.meta.dir, "../../examples");
+// A copy, since one of them writes a file beside itself.
+const folder = mkdtempSync(join(tmpdir(), "storefront-receivers-"));
+cpSync(join(import.meta.dir, "../../examples"), folder, { recursive: true });
+afterAll(() => rmSync(folder, { recursive: true }));
 const guide = readFileSync(join(import.meta.dir, "../../docs/webhooks.md"), "utf8");
 const secretOf = (fill: string) => `whsec_${btoa(fill.repeat(32))}`;
 const [secret, oldSecret] = [secretOf("n"), secretOf("o")];
@@ -17,6 +21,7 @@ const changes = {
   timestamp: "2026-11-21T20:15:00.123Z",
   data: {
     Site: "shop",
+    Since: "a.17",
     Changes: [
       { Cursor: "a.18", Operation: "update", Resource: "brands", ID: 12, Record: { ID: 12, Name: "Blåbær & 山" } },
       { Cursor: "a.19", Operation: "delete", Resource: "orderstatuses", ID: 7, Record: null },
@@ -25,7 +30,7 @@ const changes = {
   },
 };
 const changesOutput = "update brands 12 Blåbær & 山\ndelete orderstatuses 7 \n";
-const goneOutput = "some changes cannot be sent any more: read the lists again\n";
+const goneOutput = "some changes are missing: read the lists again\n";
 // Not as any program would write it again: a signature is over these bytes.
 const body = JSON.stringify(changes, null, 1).replace("å", "\\u00e5");
 
@@ -57,13 +62,24 @@ function changed(delivery: Delivery, headers: Record<string, string>): Delivery 
 
 const valid = signed(body, [secret]);
 const test_ = JSON.stringify({ type: "storefront.test", timestamp: "…", data: { Site: "shop", Next: "a.19" } });
+const gone = JSON.stringify({
+  type: "storefront.gone",
+  timestamp: "…",
+  data: { Site: "shop", Since: "a.19", Next: "b.25" },
+});
+const after = (Since: string, Next: string) => JSON.stringify({ ...changes, data: { ...changes.data, Since, Next } });
 const signature = valid.headers["webhook-signature"] as string;
 
 /** What is sent, the status and the output. */
 const cases: [string, () => Delivery, number, string][] = [
   ["changes", () => signed(body, [secret]), 204, changesOutput],
   ["a test", () => signed(test_, [secret]), 204, ""],
-  ["that changes are gone", () => signed(test_.replace("test", "gone"), [secret]), 204, goneOutput],
+  ["the same again", () => signed(body, [secret]), 204, changesOutput],
+  ["that changes are gone", () => signed(gone, [secret]), 204, goneOutput],
+  ["what continues that", () => signed(after("b.25", "b.27"), [secret]), 204, changesOutput],
+  ["what does not continue that", () => signed(after("c.26", "c.28"), [secret]), 204, goneOutput + changesOutput],
+  ["a test after that", () => signed(test_, [secret]), 204, ""],
+  ["what was to come", () => signed(after("c.28", "a.19"), [secret]), 204, changesOutput],
   ["signatures of two secrets", () => signed(body, [secret, oldSecret]), 204, changesOutput],
   ["the same in the other order", () => signed(body, [oldSecret, secret]), 204, changesOutput],
   [
@@ -184,7 +200,8 @@ for (const [file, usual, command] of programs) {
       await engine.addWebhookSecret(key, secret, now, now);
       for (const id of [1, 2]) {
         await server.call("POST", "/restapi/brands.json", { body: { Name: "Blåbær & 山\u2028" } });
-        const output = `create brands ${id} Blåbær & 山\u2028\n`;
+        // Of another server than before.
+        const output = `${id === 1 ? goneOutput : ""}create brands ${id} Blåbær & 山\u2028\n`;
         expect(await receiver.printed(output.length)).toBe(output);
         await engine.addWebhookSecret(key, oldSecret, now + 1, now + 60_000);
       }
@@ -201,7 +218,8 @@ for (const [file, usual, command] of programs) {
       ).toBe(413);
       const again = signed(body, [secret]);
       const response = await fetch(receiver.url, { method: "POST", ...again });
-      expect([response.status, await receiver.printed(changesOutput.length)]).toEqual([204, changesOutput]);
+      const output = goneOutput + changesOutput;
+      expect([response.status, await receiver.printed(output.length)]).toEqual([204, output]);
     });
 
     test("accepts nothing without a secret, because any client could sign then", async () => {

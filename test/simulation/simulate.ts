@@ -346,7 +346,7 @@ class World {
     const isPassed = isDone && before && before.first > 0 && changes.cursor !== undefined && changes.failures === 0;
     if (isPassed) {
       const suffix = before.rewinds > 0 ? `_${before.rewinds}` : "";
-      const id = `evt_${key.webhook}_${before.epoch}_${before.first}_${before.last}${suffix}`;
+      const id = `evt_${key.webhook}_${before.epoch}_${before.first}_${before.last}_${changes.cursor?.split(".")[0]}${suffix}`;
       this.#webhooks.find(({ webhook }) => webhook === key.webhook)?.checker.onCursor(id);
     }
     return isDone;
