@@ -1,20 +1,32 @@
+// Requests that wait for a change, without a server: what a moment too early or too late would lose.
+
 import { expect, test } from "bun:test";
 import type { Exchange } from "../src/http/exchange.ts";
 import { Polls } from "../src/http/poll.ts";
+import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
+import type { Head } from "../src/model/engine.ts";
+import { systemSite } from "../src/model/system-site.ts";
 
 const clients = 200;
 const head = { revision: 1, epoch: "e" };
 
-test("of clients that go away together, a few are ended in each turn of the event loop", async () => {
+const key = { id: 1, prefix: "sfk_x" } as Parameters<Polls["wait"]>[1]["key"];
+
+test("of clients that go away together, a few are ended in each turn of the event loop, and nothing watches for them", async () => {
   let ended = 0;
+  let watching = 0;
+  const watch = () => {
+    watching++;
+    return () => void watching--;
+  };
   const polls = new Polls(2 * clients, {
-    siteWatch: { watch: () => () => {} },
+    siteWatch: { watch },
     admission: { recheck: () => void ended++, readmit: () => Promise.reject(new Error("nothing has changed")) },
   });
   const goAway: (() => void)[] = [];
   const request = { onClientEnd: (callback: () => void) => void goAway.push(callback), dropBody: () => {} };
   const options = {
-    key: { id: 1, prefix: "sfk_x" } as Parameters<Polls["wait"]>[1]["key"],
+    key,
     wait: 60_000,
     first: { site: 1, head, system: head, isEnough: false },
     read: () => Promise.reject(new Error("nothing has changed")),
@@ -22,7 +34,8 @@ test("of clients that go away together, a few are ended in each turn of the even
   const waiting = Array.from({ length: clients }, () =>
     polls.wait({ request, waited: 0 } as unknown as Exchange, options),
   );
-  expect(polls.size).toBe(clients);
+  // Each watches its site and the system site.
+  expect([polls.size, watching]).toEqual([clients, 2 * clients]);
   for (const leave of goAway) leave();
   let most = ended;
   for (let before = ended; ended < clients; before = ended) {
@@ -30,5 +43,35 @@ test("of clients that go away together, a few are ended in each turn of the even
     most = Math.max(most, ended - before);
   }
   await Promise.all(waiting);
-  expect([polls.size, most < clients / 5]).toEqual([0, true]);
+  expect([polls.size, watching, most < clients / 5]).toEqual([0, 0, true]);
+});
+
+test("a change that comes while a page is read that has nothing is read after it", async () => {
+  const changes: ((head: Head) => unknown)[] = [];
+  const polls = new Polls(2, {
+    siteWatch: {
+      watch: (site, _, onChange) => {
+        if (site !== systemSite) changes.push(onChange);
+        return () => {};
+      },
+    },
+    admission: { recheck: () => {}, readmit: () => Promise.reject(new Error("the site has changed")) },
+  });
+  const first = { site: 1, head, system: head, isEnough: false };
+  const reads: { readonly head: Head; readonly end: (isEnough: boolean) => void }[] = [];
+  const read = (_: unknown, to: Head) =>
+    new Promise<typeof first>((resolve) => {
+      reads.push({ head: to, end: (isEnough) => resolve({ ...first, head: to, isEnough }) });
+    });
+  const request = { onClientEnd: () => {}, dropBody: () => {} };
+  const exchange = { request, waited: 0 } as unknown as Exchange;
+  const ended = polls.wait(exchange, { key, wait: 60_000, first, read });
+  changes[0]?.({ ...head, revision: 2 });
+  changes[0]?.({ ...head, revision: 3 });
+  expect(reads.map((one) => one.head.revision)).toEqual([2]);
+  reads[0]?.end(false);
+  await eventLoopTurn();
+  expect(reads.map((one) => one.head.revision)).toEqual([2, 3]);
+  reads[1]?.end(true);
+  expect((await ended).head.revision).toBe(3);
 });

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
@@ -10,6 +10,8 @@ import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { openDatabase } from "../src/store/sqlite/database.ts";
+import { knownFiles } from "../src/store/sqlite/files.ts";
+import { Writer } from "../src/store/sqlite/writer.ts";
 import { createIntent } from "./support/intents.ts";
 
 let folder: string;
@@ -110,4 +112,52 @@ test("a failure that ends a transaction of several batches, as a full disk does:
   database.run("drop trigger fails");
   expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done", id: 2 });
   await engine.close();
+});
+
+test("the database is opened with the time that it has for other processes, which is short or long", async () => {
+  using other = new Database(path, { create: true });
+  other.run("begin exclusive");
+  const started = performance.now();
+  expect(await failureOf(openEngine(`sqlite:${path}`, allResources, { timeout: 1 }))).toBe("unavailable");
+  // A server waits for three seconds.
+  expect(performance.now() - started).toBeLessThan(2900);
+});
+
+describe("a write is not confirmed when the database is moved away", () => {
+  const moveAway = () => renameSync(path, `${path}-moved`);
+  const moveBack = () => renameSync(`${path}-moved`, path);
+  let engine: Engine;
+  beforeEach(async () => {
+    engine = await openEngine(`sqlite:${path}`, allResources);
+    await engine.commit([createIntent()]);
+  });
+  afterEach(() => engine.close());
+
+  test("during its transaction", () => {
+    const writer = new Writer({ path, files: knownFiles(path), busyTimeout: undefined });
+    let reads = 0;
+    const intent: Intent = {
+      ...createIntent(),
+      // It is read in the transaction, before anything is committed.
+      get operation() {
+        if (++reads === 1) moveAway();
+        return "create" as const;
+      },
+    };
+    expect(() => writer.commit([intent])).toThrow("was removed while it was in use");
+    moveBack();
+    expect(reads).toBeGreaterThan(0);
+    expect(writer.commit([createIntent()])).toMatchObject([{ kind: "done" }]);
+    writer.close();
+  });
+
+  test("during a transaction of several batches", async () => {
+    let batches = 0;
+    const onOutcomes = () => {
+      if (++batches === 4) moveAway();
+    };
+    expect(await failureOf(engine.commitTogether(batchesOf(4), onOutcomes))).toBe("unavailable");
+    moveBack();
+    expect((await engine.commit([createIntent()]))[0]).toMatchObject({ kind: "done" });
+  });
 });

@@ -446,3 +446,25 @@ describe("hooks", () => {
 });
 
 declare const missing: () => Promise<Response>;
+
+test("a thousand calls with one signal leave nothing in it, whether they succeed, fail or are tried again", async () => {
+  const { signal } = new AbortController();
+  let listeners = 0;
+  let most = 0;
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (...parameters: Parameters<typeof addEventListener>) => {
+    most = Math.max(most, ++listeners);
+    addEventListener.apply(signal, parameters);
+  };
+  signal.removeEventListener = (...parameters: Parameters<typeof removeEventListener>) => {
+    listeners--;
+    removeEventListener.apply(signal, parameters);
+  };
+  const respond = (request: number) => () => {
+    if (request === 10 || request === 20) return busy();
+    return request % 2 ? Response.json([]) : new Response("no", { status: 400 });
+  };
+  const { client: any, urls } = scripted(Array.from({ length: 1100 }, (_, request) => respond(request)));
+  for (let call = 0; call < 1000; call++) await thrownBy(any.brands.list({}, { signal }));
+  expect([urls.length, most > 0, listeners]).toEqual([1002, true, 0]);
+});

@@ -331,6 +331,11 @@ describe.each(engines)("a site on $name", (kind) => {
       (rows) => editKey(rows, { Expires: "9999-99-99T99:99:99.999Z" }),
       /`Expires`: must be a time/,
     ],
+    [
+      "with a suspension at no time",
+      (rows) => edit(rows, "records", { body: '{"ID":1,"Name":"a","Suspended":"9999-99-99T99:99:99.999Z"}' }, 1),
+      /`Suspended`: must be a time/,
+    ],
     ["with a key of another kind", (rows) => editKey(rows, { Prefix: "\u001b[31m" }), /`Prefix`/],
     ["with the use of a key at no time", (rows) => edit(rows, "key_uses", { at: -1 }), /no time/],
     ["of another version", (rows) => rows.push({ table: "webhooks", row: {} }), /does not know/],

@@ -27,6 +27,18 @@ describe("hosts", () => {
     }
   });
 
+  test.each([
+    [["Host: a", "Host: a"]],
+    [["Host: a", "Host: "]],
+    [["Host: ", "Host: a"]],
+    [["Host: a,b"]],
+    [["Host: a,"]],
+    [["Host: ,a"]],
+  ])("%j are two hosts", async (hosts) => {
+    const lines = ["GET /healthz HTTP/1.1", ...hosts];
+    expect(await exchangeBytes(server.port, request(lines))).toContain("more than one Host header");
+  });
+
   test("HTTP/1.1 without a Host is refused", async () => {
     expect(
       statusOf(await exchangeBytes(server.port, request(["GET /restapi/brands.json HTTP/1.1", authorised()]))),
