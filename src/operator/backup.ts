@@ -140,7 +140,8 @@ function countDiscarded(before: ReadonlyMap<number, Head>, backup: ReadonlyMap<n
   let [discarded, otherHistories] = [0, 0];
   const isSameDatabase = before.get(systemSite)?.epoch === backup.get(systemSite)?.epoch;
   for (const [site, { revision, epoch }] of before) {
-    if (epoch === removedEpoch) continue;
+    // A site has its epoch before its first change.
+    if (epoch === removedEpoch || revision === 0) continue;
     const then = backup.get(site) ?? { revision: 0, epoch: isSameDatabase ? epoch : "" };
     if (then.epoch === epoch) discarded += Math.max(0, revision - then.revision);
     else otherHistories++;
