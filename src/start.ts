@@ -15,12 +15,12 @@ import type { Resource } from "./model/resource.ts";
 import { systemSite } from "./model/system-site.ts";
 import { allResources } from "./resources/all.ts";
 import { site as siteResource } from "./resources/site.ts";
+import { startRetention } from "./store/daily-pruning.ts";
 import { startResponseExpiry } from "./store/expired-responses.ts";
 import { LastBackup } from "./store/last-backup.ts";
 import { measureEngine } from "./store/measured-engine.ts";
 import { Snapshot } from "./store/memory/snapshot.ts";
 import { openEngine } from "./store/open.ts";
-import { startRetention } from "./store/retention.ts";
 import { SiteWatch } from "./store/site-watch.ts";
 import { Snapshots } from "./store/snapshots.ts";
 import { WriteQueue } from "./store/write-queue.ts";
@@ -73,15 +73,20 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   }
   const { webhookAllow: allow } = config;
   const webhooks = startWebhooks({ ...store, resources, allow, log });
-  const background = [startResponseExpiry(engine, { log, now })];
-  if (config.journalDays !== undefined) background.push(startRetention(engine, { days: config.journalDays, log, now }));
+  const { journalDays: days } = config;
+  const retention = days === undefined ? undefined : startRetention(engine, { days, log, now });
+  const background = [startResponseExpiry(engine, { log, now }), ...(retention ? [retention] : [])];
   return {
     url: http.url,
     port: http.port,
     engine,
     snapshots,
     sites: await countServed(snapshots),
-    sample: async (isChecked) => [...(await http.sample(isChecked)), ...(await webhooks.families())],
+    sample: async (isChecked) => [
+      ...(await http.sample(isChecked)),
+      ...(await webhooks.families()),
+      ...(retention?.families() ?? []),
+    ],
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
     async finish(idleSeconds) {

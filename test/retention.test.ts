@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { toMetricsText } from "../src/lib/metric-samples.ts";
 import type { DumpedRow } from "../src/model/dump.ts";
 import type { Engine } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
@@ -13,8 +14,9 @@ import { addSite } from "../src/operator/sites.ts";
 import { undo } from "../src/operator/undo.ts";
 import { allResources } from "../src/resources/all.ts";
 import { brand } from "../src/resources/brand.ts";
+import { startRetention } from "../src/store/daily-pruning.ts";
 import { openEngine } from "../src/store/open.ts";
-import { revisionBefore, startRetention } from "../src/store/retention.ts";
+import { revisionBefore } from "../src/store/retention.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { waitFor } from "./support/command.ts";
 import { engines, useEngine } from "./support/engines.ts";
@@ -181,6 +183,58 @@ describe.each(engines)("a journal without its old entries on $name", (kind) => {
     await engine.commit([createIntent({ site: ID })]);
     await removeSite(engine, "gone", 1);
     expect(await engine.prune(ID, 10, 10)).toBe(false);
+    expect(await engine.check()).toEqual([]);
+  });
+
+  test("loses nothing to a clock that is ahead: ages count from the newest entry of the whole database", async () => {
+    const day = 24 * 60 * 60_000;
+    const today = 1000 * day;
+    const ahead = today + 400 * day;
+    const { ID } = await addSite(engine, "quiet", {}, 1);
+    await engine.commit(Array.from({ length: 20 }, (_, n) => createIntent({ site: ID, at: today - 100 * day + n })));
+    const { ID: busy } = await addSite(engine, "busy", {}, 1);
+    await engine.commit([createIntent({ site: busy, at: today - 500 * day }), createIntent({ site: busy, at: today })]);
+    const log = { info: () => {}, warn: () => {} };
+    const retention = startRetention(engine, { days: 365, log, now: () => ahead, firstPause: 0 });
+    await waitFor(async () => (await engine.journal(busy, 0, 1)).floor > 0, "what is old all the same to be deleted");
+    await retention.stop();
+    expect((await engine.journal(ID, 0, 1)).floor).toBe(0);
+    const prune = (age: number, now = ahead) => pruneJournals(engine, [ID], { age: age * day, now });
+    expect(await prune(365)).toMatchObject([{ deleted: 0 }]);
+    // The clock counts where it is the earlier one.
+    expect(await prune(99, today - 2 * day)).toMatchObject([{ deleted: 0 }]);
+    expect(await prune(99)).toMatchObject([{ deleted: 19 }]);
+  });
+
+  test("of which more than half is old is left alone by a server for a day, and says so; then it loses half at a time", async () => {
+    const day = 24 * 60 * 60_000;
+    const at = 2000 * day;
+    const { ID } = await addSite(engine, "jumped", {}, 1);
+    const old = Array.from({ length: 9 }, () => createIntent({ site: ID, at: at - 400 * day }));
+    await engine.commit([...old, createIntent({ site: ID, at })]);
+    const floor = async () => (await engine.journal(ID, 0, 1)).floor;
+    const warnings: { sites?: number[]; days?: number }[] = [];
+    const deleted: number[] = [];
+    const log = {
+      info: ({ site: pruned, through }: { site: number; through: number }) => pruned === ID && deleted.push(through),
+      warn: (warning: { sites?: number[] }) => warnings.push(warning),
+    } as unknown as Parameters<typeof startRetention>[1]["log"];
+    const options = { days: 365, log, now: () => at, firstPause: 0 };
+    // As when a server is restarted, or has several workers: each begins with a round that deletes nothing of it.
+    for (let n = 0; n < 3; n++) {
+      warnings.length = 0;
+      const first = startRetention(engine, options);
+      const [{ sites = [], days } = {}] = await waitFor(() => warnings.length > 0 && warnings, "the warning");
+      expect([sites.includes(ID), days]).toEqual([true, 365]);
+      const metrics = await toMetricsText([first.families()]);
+      expect(metrics).toContain(`\nstorefront_journals_pruning_stopped ${sites.length}\n`);
+      await first.stop();
+    }
+    expect([await floor(), deleted]).toEqual([0, []]);
+    const next = startRetention(engine, { ...options, pause: 20 });
+    await waitFor(async () => (await floor()) === 9, "the rest, day by day");
+    await next.stop();
+    expect(deleted).toEqual([5, 7, 8, 9]);
     expect(await engine.check()).toEqual([]);
   });
 

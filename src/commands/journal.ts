@@ -21,7 +21,7 @@ import {
   withCommonOptions,
   withEngine,
 } from "./common.ts";
-import { readPoint, revisionSince, revisionUntil } from "./points.ts";
+import { readPoint, readPrunePoint, revisionSince, revisionUntil } from "./points.ts";
 import { printAll, printText } from "./stdout.ts";
 
 /** Milliseconds between two queries for new entries with `--follow`. */
@@ -98,11 +98,12 @@ function pruneCommand(): Command {
       "after",
       `
 Records stay as they are. What is deleted cannot be undone, restored or shown any more. The last entry of a journal is
-kept, so that clients that have read all changes can go on. Webhooks that had not delivered what is deleted are listed.
+kept, so that clients that have read all changes can go on. An age counts from now, or from the newest entry of the
+database if that is earlier, so that a wrong clock deletes nothing. Webhooks that had not delivered what is deleted are listed.
 A revision needs --site or --system. Times are UTC, such as 2026-01-31 or 2026-01-31T12:00Z.`,
     )
     .action(async (options: PruneFlags) => {
-      const point = readPoint("--before", options.before);
+      const point = readPrunePoint("--before", options.before);
       if ("revision" in point && !options.site && !options.system)
         throw new UsageError("a revision belongs to one website: add --site or --system");
       if ("revision" in point && options.site && options.system)

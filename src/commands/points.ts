@@ -2,7 +2,7 @@
 
 import { parseTime } from "../lib/parse-time.ts";
 import type { Engine } from "../model/engine.ts";
-import { type JournalPoint, revisionOf } from "../operator/prune.ts";
+import { type JournalPoint, type PrunePoint, revisionOf } from "../operator/prune.ts";
 import type { WebhookPoint } from "../operator/webhook-cursor.ts";
 import { readDuration, readRevision, UsageError } from "./common.ts";
 
@@ -14,6 +14,11 @@ export function readPoint(name: string, text: string): JournalPoint {
   throw new UsageError(
     `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
   );
+}
+
+/** The same for what is deleted, where an age counts from the newest entry if the clock is ahead of it. @throws UsageError */
+export function readPrunePoint(name: string, text: string): PrunePoint {
+  return isAge(text) ? { age: readDuration(text), now: Date.now() } : readPoint(name, text);
 }
 
 /** The revision after which the changes since `point` begin: those from a time on, and those after a revision. */
@@ -37,9 +42,13 @@ export function readWebhookPoint(name: string, text: string): WebhookPoint {
   );
 }
 
+function isAge(text: string): boolean {
+  return /^[0-9]+[a-z]$/.test(text);
+}
+
 /** Milliseconds since 1970; undefined for a text that is neither a time nor an age. @throws UsageError for an age that is too long */
 function readTime(text: string): number | undefined {
-  if (/^[0-9]+[a-z]$/.test(text)) return Date.now() - readDuration(text);
+  if (isAge(text)) return Date.now() - readDuration(text);
   if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
   const at = parseTime(text);
   return Number.isNaN(at) ? undefined : at;

@@ -1,8 +1,11 @@
 import type { Engine } from "../model/engine.ts";
-import { prunePortion, revisionBefore, webhooksBehind } from "../store/retention.ts";
+import { prunePortion, revisionBefore, timeBefore, webhooksBehind } from "../store/retention.ts";
 
 /** The first entry that is kept: a revision, or the first one at or after a time in milliseconds since 1970. */
 export type JournalPoint = { readonly revision: number } | { readonly at: number };
+
+/** The same, or all entries that are older than an age: it counts from `now`, or from the newest entry if that is earlier. */
+export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
 
 /** The revision of the last entry before `point`. */
 export async function revisionOf(engine: Engine, site: number, point: JournalPoint): Promise<number> {
@@ -26,20 +29,21 @@ interface PrunedJournal {
 export async function pruneJournals(
   engine: Engine,
   sites: readonly number[],
-  point: JournalPoint,
+  before: PrunePoint,
 ): Promise<readonly PrunedJournal[]> {
+  const point = "age" in before ? { at: await timeBefore(engine, before.age, before.now) } : before;
   const pruned: PrunedJournal[] = [];
   for (const site of sites) {
-    const { floor: before } = await engine.journal(site, 0, 1);
+    const { floor: first } = await engine.journal(site, 0, 1);
     const through = await revisionOf(engine, site, point);
-    for (let isMore = through > before; isMore; ) {
+    for (let isMore = through > first; isMore; ) {
       const done = await prunePortion(engine, { site, through });
       isMore = done.isMore;
       if (isMore) await Bun.sleep(done.pause);
     }
     const { floor } = await engine.journal(site, 0, 1);
-    const webhooks = floor > before ? await webhooksBehind(engine, site, floor) : [];
-    pruned.push({ site, deleted: floor - before, begins: floor + 1, webhooks });
+    const webhooks = floor > first ? await webhooksBehind(engine, site, floor) : [];
+    pruned.push({ site, deleted: floor - first, begins: floor + 1, webhooks });
   }
   return pruned;
 }

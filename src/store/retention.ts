@@ -1,26 +1,22 @@
-// Deletes old entries of the journal, in small transactions with pauses, so that nothing else waits for long.
+// Which entries of a journal are old, and their deletion in small transactions with pauses, so that nothing else waits for long.
 
-import type { Logger } from "pino";
-import { type Background, randomized, startBackground } from "../lib/background.ts";
 import { nextTurn } from "../lib/pace.ts";
-import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { siteResourceName, systemSite } from "../model/system-site.ts";
 import { revisionInCursor } from "./feed-cursor.ts";
-import { lastPrunable } from "./journal.ts";
 import { loadSite } from "./load-site.ts";
 
 /** Entries that one transaction deletes at most: a few milliseconds. */
 const portion = 500;
 /** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took. */
-const minPause = 10;
+export const minPause = 10;
 const pausesPerWork = 2;
-const day = 24 * 60 * 60_000;
 
 type JournalEngine = Pick<Engine, "journal" | "prune">;
+type AgeEngine = Pick<Engine, "journal" | "heads" | "readSite">;
 
 /** Entries to delete: those of a site up to a revision, which has some. */
-interface OldEntries {
+export interface OldEntries {
   readonly site: number;
   readonly through: number;
 }
@@ -59,59 +55,36 @@ export async function webhooksBehind(engine: Engine, site: number, floor: number
 }
 
 /** The sites that are not removed; without the system site. */
-async function siteNumbers(engine: Pick<Engine, "readSite">): Promise<number[]> {
+export async function siteNumbers(engine: Pick<Engine, "readSite">): Promise<number[]> {
   const { rows } = await loadSite(engine, systemSite);
   return rows.flatMap(({ resource, id, body }) => (resource === siteResourceName && body !== null ? [id] : []));
 }
 
-interface RetentionOptions {
-  /** Entries are deleted when they are this many days old. */
-  readonly days: number;
-  readonly log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** Milliseconds before the first round. */
-  readonly firstPause?: number;
+/** Sites whose heads are read at once. */
+const maxHeads = 1000;
+
+/** The time of the newest entry of all journals, in milliseconds since 1970; undefined if there is none. */
+async function newestEntryAt(engine: AgeEngine): Promise<number | undefined> {
+  const sites = [systemSite, ...(await siteNumbers(engine))];
+  let newest: number | undefined;
+  for (let start = 0; start < sites.length; start += maxHeads) {
+    const some = sites.slice(start, start + maxHeads);
+    const heads = await engine.heads(some);
+    for (const [n, { revision }] of heads.entries()) {
+      if (revision === 0) continue;
+      const [entry] = (await engine.journal(some[n] as number, revision - 1, 1)).entries;
+      if (entry) newest = Math.max(newest ?? entry.at, entry.at);
+      await nextTurn();
+    }
+  }
+  return newest;
 }
 
-/** Deletes the old entries of all sites once a day, until it is stopped. Any number of processes may do so on one database. */
-export function startRetention(engine: Engine, options: RetentionOptions): Background {
-  const { days, log, now, firstPause } = options;
-  let due: OldEntries[] = [];
-
-  /** Deletes a portion, or searches what to delete. */
-  async function work(isStopped: () => boolean): Promise<number> {
-    const [next] = due;
-    if (!next) {
-      due = await findOld(engine, now() - days * day, isStopped);
-      return due.length > 0 ? minPause : randomized(day);
-    }
-    const { isMore, pause } = await prunePortion(engine, next);
-    if (!isMore) {
-      due = due.slice(1);
-      log.info(next, "deleted the old entries of a journal");
-      const webhooks = await webhooksBehind(engine, next.site, next.through);
-      if (webhooks.length > 0) log.warn({ ...next, webhooks }, "deleted changes that webhooks had not delivered");
-    }
-    return pause;
-  }
-
-  const onError = (error: unknown) => {
-    log.warn({ reason: messageOf(error) }, "could not delete the old entries of the journal");
-    due = [];
-  };
-  return startBackground(work, { onError, firstPause });
-}
-
-async function findOld(engine: Engine, before: number, isStopped: () => boolean): Promise<OldEntries[]> {
-  const found: OldEntries[] = [];
-  for (const site of await siteNumbers(engine)) {
-    if (isStopped()) return [];
-    const { head, floor } = await engine.journal(site, 0, 1);
-    const through = lastPrunable(await revisionBefore(engine, site, before), head.revision);
-    if (through > floor) found.push({ site, through });
-    // Reads of SQLite take no turn of the event loop.
-    await nextTurn();
-  }
-  return found;
+/**
+ * The time so long before now. A clock that is ahead makes no entry older: an age counts from the newest entry of the whole database if that is
+ * earlier than the clock.
+ * @param age in milliseconds. @param now of the clock, in milliseconds since 1970
+ */
+export async function timeBefore(engine: AgeEngine, age: number, now: number): Promise<number> {
+  return Math.min(now, (await newestEntryAt(engine)) ?? now) - age;
 }
