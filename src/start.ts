@@ -73,20 +73,15 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   }
   const { webhookAllow: allow } = config;
   const webhooks = startWebhooks({ ...store, resources, allow, log });
-  const { journalDays: days } = config;
-  const retention = days === undefined ? undefined : startRetention(engine, { days, log, now });
-  const background = [startResponseExpiry(engine, { log, now }), ...(retention ? [retention] : [])];
+  const retention = startRetention(engine, { days: config.journalDays, log, now });
+  const background = [startResponseExpiry(engine, { log, now }), retention];
   return {
     url: http.url,
     port: http.port,
     engine,
     snapshots,
     sites: await countServed(snapshots),
-    sample: async (isChecked) => [
-      ...(await http.sample(isChecked)),
-      ...(await webhooks.families()),
-      ...(retention?.families() ?? []),
-    ],
+    sample: async (isChecked) => [await http.sample(isChecked), await webhooks.families(), retention.families()].flat(),
     replaceCertificate: http.replaceCertificate,
     drain: () => http.drain(config.drain),
     async finish(idleSeconds) {

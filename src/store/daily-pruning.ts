@@ -27,8 +27,8 @@ const day = 24 * 60 * 60_000;
 const maxNamed = 20;
 
 interface RetentionOptions {
-  /** Entries are deleted when they are this many days old. */
-  readonly days: number;
+  /** Entries are deleted when they are this many days old; undefined to keep them. */
+  readonly days: number | undefined;
   readonly log: Pick<Logger, "info" | "warn">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -52,7 +52,12 @@ interface Stop {
 type Stops = ReadonlyMap<number, Stop>;
 
 /** Deletes the old entries of all sites once a day, until it is stopped. Any number of processes may do so on one database. */
-export function startRetention(engine: Engine, options: RetentionOptions): Retention {
+export function startRetention(engine: Engine, { days, ...options }: RetentionOptions): Retention {
+  if (days !== undefined) return startRounds(engine, { ...options, days });
+  return { stop: async () => {}, families: () => [stoppedFamily(0)] };
+}
+
+function startRounds(engine: Engine, options: RetentionOptions & { readonly days: number }): Retention {
   const { days, log, now, firstPause, pause: roundPause = day } = options;
   let due: readonly OldEntries[] = [];
   let stopped: Stops = new Map();
