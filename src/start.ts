@@ -99,7 +99,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 
 export async function openStore({ database, memory }: Config, resources: readonly Resource[], log: Logger) {
   const { engine, calls } = measureEngine(await openEngine(database, resources));
-  const snapshots = new Snapshots(engine, resources, memory);
+  const snapshots = new Snapshots(engine, resources, memory, (site) => log.warn({ site }, lostCommits));
   await engine
     .openForRequests()
     .catch((error) => log.warn({ err: error }, "some requests cannot be served at present"));
@@ -107,6 +107,8 @@ export async function openStore({ database, memory }: Config, resources: readonl
   const siteWatch = new SiteWatch(engine);
   return { engine, engineCalls: calls, lastBackup: new LastBackup(engine), snapshots, writeQueue, siteWatch };
 }
+
+const lostCommits = "the database lost the last changes of this website at a failover; it has a new history";
 
 /** The sites that are neither suspended nor being imported; undefined if the database cannot be read. */
 async function countServed(snapshots: Snapshots): Promise<number | undefined> {

@@ -86,6 +86,7 @@ const lossy: typeof durable = {
     while (await engine.deleteExpiredResponses(10, 10));
   },
   prune: (engine) => engine.prune(1, 1, 10),
+  renewSite: async (engine) => engine.renewSite?.(2, (await engine.heads([2]))[0]?.epoch as string),
   noteCounts: (engine) => engine.noteCounts(2, { revision: 1, epoch: "" }, {}),
 };
 

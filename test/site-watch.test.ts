@@ -46,7 +46,8 @@ for (const kind of engineKinds) {
       const [watch, own, other] = await start();
       const calls = [0, 0, 0];
       for (const [index, site] of [1, 1, 2].entries()) {
-        watch.watch(site, never, () => {
+        const [head] = await own.heads([site]);
+        watch.watch(site, head as Head, () => {
           calls[index] = (calls[index] as number) + 1;
         });
       }
@@ -125,7 +126,10 @@ for (const kind of engineKinds) {
 /** An engine of which the test decides what it reports. */
 function createReporting(mayMiss: boolean) {
   const heads = new Map<number, number>();
-  const state = { reads: 0, sitesRead: 0, isDown: false, watches: 0, cost: 0, report: (_?: readonly number[]) => {} };
+  const state = {
+    ...{ reads: 0, sitesRead: 0, isDown: false, watches: 0, cost: 0, timeline: 1 },
+    report: (_?: readonly number[]) => {},
+  };
   const engine: Pick<Engine, "heads" | "watchCommits"> = {
     heads(sites) {
       state.reads++;
@@ -133,7 +137,7 @@ function createReporting(mayMiss: boolean) {
       if (state.isDown) throw new Error("down");
       const end = performance.now() + state.cost;
       while (performance.now() < end);
-      return sites.map((site) => ({ revision: heads.get(site) ?? 0, epoch: "x" }));
+      return sites.map((site) => ({ revision: heads.get(site) ?? 0, epoch: "x", timeline: state.timeline }));
     },
     watchCommits(onCommit) {
       state.watches++;
@@ -144,7 +148,7 @@ function createReporting(mayMiss: boolean) {
   return { engine, heads, state };
 }
 
-const known: Head = { revision: 0, epoch: "x" };
+const known: Head = { revision: 0, epoch: "x", timeline: 1 };
 
 describe("an engine", () => {
   let watch: SiteWatch;
@@ -165,6 +169,18 @@ describe("an engine", () => {
       }
       watch.stop();
     }
+  });
+
+  test("on which another machine has taken over may have other changes under the same numbers", async () => {
+    const { engine, state } = createReporting(false);
+    watch = new SiteWatch(engine);
+    const calls: Head[] = [];
+    watch.watch(1, known, (head) => void calls.push(head));
+    await until(() => state.reads === 1);
+    state.timeline = 2;
+    state.report();
+    await until(() => calls.length === 1);
+    expect(calls).toEqual([{ ...known, timeline: 2 }]);
   });
 
   test("that names the sites is asked for those alone, and not for sites that nothing watches", async () => {

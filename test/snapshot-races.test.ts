@@ -1,8 +1,8 @@
 // Races between loads, changes and queries of snapshots, on an engine whose calls return when the test decides.
 
 import { expect, test } from "bun:test";
-import type { Change } from "../src/model/change.ts";
-import type { RecordRow } from "../src/model/engine.ts";
+import type { Change, JournalEntry } from "../src/model/change.ts";
+import type { Head, RecordRow } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
 import { ColdSite } from "../src/store/cold-site.ts";
 import type { LoadedSite } from "../src/store/load-site.ts";
@@ -20,8 +20,8 @@ function contentsAt(revision: number, epoch = "a"): LoadedSite {
   return { head: { revision, epoch }, rows: revision === 0 ? [] : [row] };
 }
 
-function changeTo(revision: number): Change {
-  const body = bodyOf(1, `r${revision}`);
+function changeTo(revision: number, name = `r${revision}`): Change {
+  const body = bodyOf(1, name);
   return { revision, at: 1, actor: "test", resource: "brand", id: 1, operation: "update", body };
 }
 
@@ -168,6 +168,73 @@ test("a site is loaded again if its store has gone back", async () => {
   await tellHead(hand, 4);
   (await hand.next("load")).resolve(contentsAt(4));
   expect(nameIn(await fresh)).toBe("r4");
+});
+
+for (const { what, stored, shown } of [
+  { what: "is served if its last change is stored there", stored: changeTo(5), shown: "r5" },
+  {
+    what: "is dropped, and its site gets a new history, if another one is stored there",
+    stored: changeTo(5, "other"),
+    shown: "new",
+  },
+]) {
+  test(`when another machine has taken over, a site in memory ${what}`, async () => {
+    const hand = createManualEngine();
+    const snapshots = await loaded(hand, 4);
+    snapshots.apply(1, changeTo(5), "a");
+    const fresh = loadFresh(snapshots, 1);
+    (await hand.next("heads")).resolve([
+      { ...systemHead, timeline: 2 },
+      { ...headAt(5), timeline: 2 },
+    ]);
+    const system = { ...systemHead, timeline: 2 };
+    (await hand.next("journal")).resolve({ head: system, floor: 0, entries: [] });
+    const question = await hand.next("journal");
+    expect(question.args).toEqual([1, 4, 1]);
+    // What a client wrote to the new machine is not taken for the change after what may be lost.
+    snapshots.apply(1, changeTo(6), "a", 2);
+    question.resolve({ head: { ...headAt(5), timeline: 2 }, floor: 0, entries: [stored as JournalEntry] });
+    if (shown === "new") {
+      const renewal = await hand.next("renewSite");
+      expect(renewal.args).toEqual([1, "a"]);
+      renewal.resolve({ ...headAt(5, "b"), timeline: 2 });
+      (await hand.next("heads")).resolve([system, { ...headAt(5, "b"), timeline: 2 }]);
+      const { rows } = contentsAt(5);
+      const body = bodyOf(1, "new");
+      (await hand.next("load")).resolve({
+        head: { ...headAt(5, "b"), timeline: 2 },
+        rows: rows.map((row) => ({ ...row, body })),
+      });
+    }
+    expect(nameIn(await fresh)).toBe(shown);
+    expect(await hand.waiting()).toEqual([]);
+  });
+}
+
+test("when another machine has taken over, sites in memory that no one requests are compared, too", async () => {
+  const hand = createManualEngine();
+  const lost: number[] = [];
+  const snapshots = new Snapshots(hand.engine, [brand], plenty, (site) => void lost.push(site));
+  const on = (head: Head, timeline: number) => ({ ...head, timeline });
+  const first = loadFresh(snapshots, 1);
+  (await hand.next("heads")).resolve([on(systemHead, 1), on(headAt(3), 1)]);
+  (await hand.next("load")).resolve({ ...contentsAt(0, ""), head: on(systemHead, 1) });
+  (await hand.next("load")).resolve({ ...contentsAt(3), head: on(headAt(3), 1) });
+  await first;
+  const later = snapshots.fresh(0);
+  (await hand.next("heads")).resolve([on(systemHead, 2)]);
+  const journal = await hand.next("journal");
+  expect(journal.args).toEqual([1, 2, 1]);
+  journal.resolve({ head: on(headAt(2), 2), floor: 0, entries: [] });
+  (await hand.next("journal")).resolve({ head: on(systemHead, 2), floor: 0, entries: [] });
+  await later;
+  const renewal = await hand.next("renewSite");
+  expect(renewal.args).toEqual([1, "a"]);
+  expect(lost).toEqual([]);
+  renewal.resolve(on(headAt(2, "b"), 2));
+  await hand.waiting();
+  expect(lost).toEqual([1]);
+  expect(snapshots.size.sites).toBe(1);
 });
 
 test("a change of the system site that comes when it has been loaded anew is not followed", async () => {

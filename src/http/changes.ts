@@ -92,12 +92,12 @@ class ChangesEndpoint {
     exchange: Exchange,
     format: Format,
     query: ChangesQuery,
-    { site, revision, epoch }: Head & Pick<FreshSite, "site">,
+    { site, revision, epoch, timeline }: Head & Pick<FreshSite, "site">,
     attempt = 1,
   ): Promise<PageReading> {
     const { admission, snapshots } = this.#dependencies;
     try {
-      const page = await this.#page(site, { revision, epoch }, query, format);
+      const page = await this.#page(site, { revision, epoch, timeline }, query, format);
       // While the page was read, the key may have been revoked or the site removed.
       return await admission.readmit(exchange, () => ({
         page,

@@ -104,8 +104,8 @@ export function emptyPage(format: Format, position: FeedPosition): EncodedList {
 }
 
 /** Whether a page has all changes that were known at `head`. */
-function isAsNew({ head: { epoch, revision } }: EncodedPage, head: Head): boolean {
-  return epoch === head.epoch && revision >= head.revision;
+function isAsNew({ head: { epoch, revision, timeline } }: EncodedPage, head: Head): boolean {
+  return epoch === head.epoch && timeline === head.timeline && revision >= head.revision;
 }
 
 /** An estimate: with the bytes, what is made of them when they are sent again or compressed. */

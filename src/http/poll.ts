@@ -4,6 +4,7 @@
 import { FairQueue, type FairWork } from "../lib/fair-queue.ts";
 import type { Head } from "../model/engine.ts";
 import { systemSite } from "../model/system-site.ts";
+import { isSameHead } from "../store/since.ts";
 import type { SiteWatch } from "../store/site-watch.ts";
 import type { Admission } from "./admission.ts";
 import type { Key } from "./directory.ts";
@@ -164,9 +165,7 @@ class Poll<R extends Reading> implements Waiting {
   }
 
   async #checkOrRead(): Promise<void> {
-    const { revision, epoch } = this.#last.head;
-    const isUnchanged = this.#head.epoch === epoch && this.#head.revision === revision;
-    if (isUnchanged) await this.#admission.readmit(this.#exchange, () => {});
+    if (isSameHead(this.#head, this.#last.head)) await this.#admission.readmit(this.#exchange, () => {});
     else this.#last = await this.#read(this.#last, this.#head);
   }
 

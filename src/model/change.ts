@@ -1,3 +1,5 @@
+import type { Head } from "./engine.ts";
+
 /** What a change did to its record. */
 export type Operation = "create" | "update" | "delete";
 
@@ -35,7 +37,7 @@ export interface JournalEntry extends Change {
 /** Entries of a site's journal, read in one transaction. */
 export interface JournalPage {
   /** The end of the journal: its last revision, and the epoch of the history. */
-  readonly head: { readonly revision: number; readonly epoch: string };
+  readonly head: Head;
   /** The revision before the first entry that the journal still has; 0 if none was pruned. */
   readonly floor: number;
   readonly entries: readonly JournalEntry[];

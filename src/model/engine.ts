@@ -12,6 +12,11 @@ export interface Head {
   readonly revision: number;
   /** Identifies the site's history. After `restore` it is another one, and equal revisions then mean nothing. */
   readonly epoch: string;
+  /**
+   * Grows whenever another machine has taken over, which may lack the last changes: equal revisions may then be different changes. Only
+   * engines have it where that can happen.
+   */
+  readonly timeline?: number | undefined;
 }
 
 /** A record as it is stored. */
@@ -34,6 +39,7 @@ export type RecordCounts = Readonly<Record<string, RecordCount>>;
 
 export interface SinceOptions {
   readonly epoch?: string;
+  readonly timeline?: number | undefined;
   readonly limit?: number;
   /** The last head of the site that the caller knows. */
   readonly minHead?: Head;
@@ -48,6 +54,8 @@ interface SiteRead {
 
 /** A site's rows, those of a resource together and in ID order. Use each portion before you request the next one. */
 export interface SiteContents extends SiteRead {
+  /** The last entry of its journal, where the head has a timeline; undefined if it was deleted. */
+  readonly last?: Change | undefined;
   readonly portions: Iterable<readonly RecordRow[]> | AsyncIterable<readonly RecordRow[]>;
 }
 
@@ -111,7 +119,7 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
 
   /**
    * The changes after `revision` in order; undefined when some of them were pruned away.
-   * @param options.epoch undefined comes back when the site's history is another one
+   * @param options.epoch undefined comes back when the site's history is another one; `timeline`, when another machine has taken over
    * @param options.minHead as for `readRecord`
    */
   since(site: number, revision: number, options?: SinceOptions): MaybePromise<readonly Change[] | undefined>;
@@ -143,6 +151,12 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
     batches: Iterable<readonly Intent[]>,
     onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
   ): Promise<void>;
+
+  /**
+   * Gives a site a new history because commits of the history `epoch` were lost, unless it has another one already. Returns its head then.
+   * Waits for no standby. Only engines have it whose heads have a timeline.
+   */
+  renewSite?(site: number, epoch: string): Promise<Head>;
 
   /**
    * Checks that a write can be committed now, by committing one that changes nothing. Whatever prevents other writes

@@ -84,11 +84,15 @@ export interface WriteResult {
   readonly body: string;
 }
 
+/** A change that was made, and the timeline on which (`Head.timeline`). */
+interface Done extends WriteResult {
+  readonly kind: "done";
+  readonly change: RecordChange;
+  readonly timeline?: number | undefined;
+}
+
 /** The result of an intent. */
-export type Outcome =
-  | (WriteResult & { readonly kind: "done"; readonly change: RecordChange })
-  | (WriteResult & { readonly kind: "unchanged" | "replayed" })
-  | Refused;
+export type Outcome = Done | (WriteResult & { readonly kind: "unchanged" | "replayed" }) | Refused;
 
 export interface Refused {
   readonly kind: "refused";

@@ -11,6 +11,7 @@ import { systemSite } from "../model/system-site.ts";
 import { allResources } from "../resources/all.ts";
 import { loadSite } from "../store/load-site.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
+import { isSameHead } from "../store/since.ts";
 
 /** The system site's records at one moment. */
 export interface System {
@@ -34,7 +35,7 @@ export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
  * The system site as it was read last, by the engine: a page of the console asks for it several times, and parsing it for 1,000 sites takes 2 ms.
  * An engine is known by its `heads`, which it shares with those that act for it (acting.ts).
  */
-const latest = new WeakMap<Engine["heads"], { readonly version: string; readonly system: System }>();
+const latest = new WeakMap<Engine["heads"], { readonly head: Head; readonly system: System }>();
 /** Rows of a system site that is kept: about 25 MB. */
 const maxKept = 50_000;
 
@@ -42,9 +43,9 @@ const maxKept = 50_000;
 export async function readSystem(engine: Engine): Promise<System> {
   const [head] = (await engine.heads([systemSite])) as [Head];
   const kept = latest.get(engine.heads);
-  if (kept && kept.version === headVersion(head)) return kept.system;
-  const { system, ifHead, size } = await load(engine);
-  if (size <= maxKept) latest.set(engine.heads, { version: ifHead, system });
+  if (kept && isSameHead(kept.head, head)) return kept.system;
+  const { system, head: now, size } = await load(engine);
+  if (size <= maxKept) latest.set(engine.heads, { head: now, system });
   else latest.delete(engine.heads);
   return system;
 }
@@ -86,7 +87,7 @@ export function toInstant(at: number): string {
   return new Date(at).toISOString();
 }
 
-async function load(engine: Engine): Promise<{ system: System; ifHead: string; size: number }> {
+async function load(engine: Engine): Promise<{ system: System; head: Head; ifHead: string; size: number }> {
   const { head, rows } = await loadSite(engine, systemSite);
   const parsed = new Map<string, unknown[]>();
   // Deleted records keep their rows, so the highest ID is the last one that was given.
@@ -103,7 +104,7 @@ async function load(engine: Engine): Promise<{ system: System; ifHead: string; s
     records: <T>({ name }: Resource) => [...(parsed.get(name) ?? [])] as T[],
     nextId: ({ name }: Resource) => 1 + (lastIds.get(name) ?? 0),
   };
-  return { system, ifHead: headVersion(head), size: rows.length };
+  return { system, head, ifHead: headVersion(head), size: rows.length };
 }
 
 function byId(a: unknown, b: unknown): number {

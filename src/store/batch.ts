@@ -47,6 +47,8 @@ export interface Stored {
   readonly systemEpoch: string;
   /** What has changed since writers found their records. A transaction of several batches keeps it from one to the next. */
   readonly found: FoundRecords;
+  /** As `Head.timeline`. */
+  readonly timeline?: number;
 }
 
 export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
@@ -165,7 +167,7 @@ function apply(intent: Intent, stored: Stored, written: Written): Outcome {
   site.counts = withChange(site.counts, { resource, revision, difference: +isThere - +wasThere });
   written.rows.add(stored.rows.put(row, change));
   remember(intent, change, stored, written);
-  return { kind: "done", ...toWriteResult(change, site), change };
+  return { kind: "done", ...toWriteResult(change, site), change, timeline: stored.timeline };
 }
 
 interface RecordState {

@@ -70,6 +70,10 @@ export class ColdSite {
     return this.#head.revision;
   }
 
+  get timeline(): number | undefined {
+    return this.#head.timeline;
+  }
+
   /** The record with this ID; undefined where there is none. The system site in memory is then as new as the record. @throws OtherHistory */
   record(resource: Resource, id: number): MaybePromise<MemoryRecord | undefined> {
     const read = this.#options.engine.readRecord(this.site, resource.name, id, this.#head);

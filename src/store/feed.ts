@@ -59,14 +59,14 @@ export async function readFeed(engine: JournalReads, site: number, query: FeedQu
   let page = await engine.journal(site, cursor.revision - own, Math.min(query.limit, maxPortion) + own);
   requireReached(page.head, minHead);
   requireCursor(page, cursor);
-  const { epoch } = page.head;
+  const { epoch, timeline } = page.head;
   const gathered = new GatheredChanges(query, epoch, since ?? firstCursor, cursor.revision);
   let head = page.head;
   while (gathered.add(page)) {
     await nextTurn();
     page = await engine.journal(site, gathered.revision, Math.min(maxPortion, gathered.left));
-    // Pruning or a restore has overtaken the page. It ends with what it has, and the next one is refused.
-    if (page.head.epoch !== epoch || page.floor > gathered.revision) break;
+    // Pruning, a restore or a failover has overtaken the page. It ends with what it has, and the next one is refused.
+    if (page.head.epoch !== epoch || page.head.timeline !== timeline || page.floor > gathered.revision) break;
     head = page.head;
   }
   return { changes: gathered.changes, next: gathered.next, isMore: gathered.revision < head.revision, head };

@@ -3,8 +3,11 @@
 /** A column for every engine. Older versions of the program called an update or create that put a record back `restore`. */
 export const operationColumn = "case operation when 'restore' then 'update' else operation end as operation";
 
+/** The columns of a change as `Engine.since` returns it. */
+export const changeColumns = `revision, at, actor, resource, id, ${operationColumn}, body`;
+
 /** The columns of an entry as `Engine.journal` returns it. */
-export const entryColumns = `revision, at, actor, resource, id, ${operationColumn}, body, run, before`;
+export const entryColumns = `${changeColumns}, run, before`;
 
 /**
  * A column of a site's row for every engine: the revision before the first entry of its journal. Older versions of the program do not

@@ -6,6 +6,7 @@ import type { Engine, Head, SiteContents } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { isFarBehind, stepTo } from "./catch-up-steps.ts";
+import { compareWithStore } from "./lost-commits.ts";
 import { makeSnapshot } from "./memory/site-loader.ts";
 import type { Snapshot } from "./memory/snapshot.ts";
 import { MemoryBudget, type MemorySize } from "./memory-budget.ts";
@@ -17,6 +18,9 @@ export interface Follower {
   change(change: RecordChange): void;
 }
 
+/** Called when a site has lost commits that were in memory, and has a new history for that reason. */
+export type OnLostCommits = (site: number) => void;
+
 /** The sites in memory, together within a budget: loads them, brings them up to date, and drops them. */
 export class LoadedSites {
   readonly #engine: Engine;
@@ -26,14 +30,22 @@ export class LoadedSites {
   readonly #loading = new OneAtATime<number, Snapshot>();
   readonly #followers: Follower[] = [];
   readonly #memory: MemoryBudget;
+  readonly #onLost: OnLostCommits;
   #loads = 0;
   #evictions = 0;
 
   /** @param budget in bytes */
-  constructor(engine: Engine, resources: readonly Resource[], budget: number) {
+  constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits) {
     this.#engine = engine;
+    this.#onLost = onLost;
     this.#resources = resources;
     this.#memory = new MemoryBudget(budget);
+  }
+
+  /** The sites whose snapshots are not known to be what is stored on `timeline`. */
+  unverified(timeline: number | undefined): number[] {
+    const snapshots = [...this.#snapshots.values()].filter((snapshot) => snapshot.timeline !== timeline);
+    return snapshots.map(({ site }) => site);
   }
 
   get(site: number): Snapshot | undefined {
@@ -65,9 +77,32 @@ export class LoadedSites {
   load(site: number, head: Head, before = this.#loading.begun): MaybePromise<Snapshot> {
     const snapshot = this.#snapshots.get(site);
     if (snapshot?.epoch !== head.epoch) return this.#loadAnew(site, head, before);
+    if (snapshot.timeline !== head.timeline)
+      return after(this.verify(snapshot), (now) => this.load(site, now, this.#loading.begun));
     if (snapshot.revision >= head.revision) return snapshot;
     // What is being loaded may be needed because the changes cannot be had.
     return this.isLoading(site) ? this.#loadAnew(site, head, before) : this.bringUp(snapshot, head, before);
+  }
+
+  /**
+   * Makes sure that a snapshot of another timeline has nothing that is lost, or drops it. Where something is lost, the site gets a new history,
+   * so that no version or cursor of what is lost is accepted. Returns the head of the site then.
+   */
+  async verify(snapshot: Snapshot): Promise<Head> {
+    const { site, epoch, revision } = snapshot;
+    const { head, finding } = await compareWithStore(this.#engine, snapshot);
+    if (finding === "same" && snapshot.revision === revision) {
+      snapshot.timeline = head.timeline;
+      return head;
+    }
+    let now = head;
+    if (finding === "lost" && this.#engine.renewSite) {
+      // Before it is dropped: whoever comes later would not know that something is lost.
+      now = await this.#engine.renewSite(site, epoch);
+      this.#onLost(site);
+    }
+    if (this.#snapshots.get(site) === snapshot) this.drop(site);
+    return now;
   }
 
   /** `snapshot` with the changes up to `head` of its history, or the site loaded anew where they cannot be had. @param before as for `load` */
@@ -124,10 +159,11 @@ export class LoadedSites {
 
   /** Undefined where changes cannot be had. */
   #withFewChanges(snapshot: Snapshot, head: Head): MaybePromise<Snapshot | undefined> {
-    const { site, revision, epoch } = snapshot;
+    const { site, revision, epoch, timeline } = snapshot;
     if (revision >= head.revision) return snapshot;
     const limit = stepTo(head, revision);
-    return after(this.#engine.since(site, revision, { epoch, limit, minHead: head }), (changes) => {
+    return after(this.#engine.since(site, revision, { epoch, timeline, limit, minHead: head }), (changes) => {
+      if (snapshot.timeline !== timeline) return undefined;
       if (!changes?.every((change) => this.fold(snapshot, change))) return undefined;
       return changes.length < limit ? requireAt(snapshot, head) : this.#withFewChanges(snapshot, head);
     });
@@ -157,11 +193,11 @@ export class LoadedSites {
 
   /** Many changes are folded into a copy, with turns of the event loop in between: requests see none of them, or all. */
   async #withChanges(snapshot: Snapshot, head: Head): Promise<Snapshot> {
-    const { site, epoch } = snapshot;
+    const { site, epoch, timeline } = snapshot;
     const copy = await snapshot.copy();
     while (copy.revision < head.revision) {
       const limit = stepTo(head, copy.revision);
-      const changes = await this.#engine.since(site, copy.revision, { epoch, limit, minHead: head });
+      const changes = await this.#engine.since(site, copy.revision, { epoch, timeline, limit, minHead: head });
       if (!changes?.every((change) => copy.apply(change))) return this.#read(site, head);
       await nextTurn();
     }
@@ -185,7 +221,8 @@ export class LoadedSites {
   #keep(snapshot: Snapshot): Snapshot {
     const { site } = snapshot;
     const current = this.#snapshots.get(site);
-    if (current?.epoch === snapshot.epoch && current.revision >= snapshot.revision) return current;
+    const isSameHistory = current?.epoch === snapshot.epoch && current.timeline === snapshot.timeline;
+    if (isSameHistory && current.revision >= snapshot.revision) return current;
     this.drop(site);
     this.#snapshots.set(site, snapshot);
     // It counts from now on, also if no request comes for it.

@@ -10,9 +10,10 @@ export function following(
   changes: readonly Change[],
   head: Head,
   revision: number,
-  { epoch }: SinceOptions,
+  { epoch, timeline }: SinceOptions,
 ): readonly Change[] | undefined {
   if (epoch !== undefined && head.epoch !== epoch) return undefined;
+  if (timeline !== undefined && head.timeline !== timeline) return undefined;
   const next = head.revision > revision ? revision + 1 : undefined;
   return changes[0]?.revision === next ? changes : undefined;
 }
@@ -29,4 +30,9 @@ export function requireReached(found: Head, least: Head | undefined): void {
   if (least === undefined || found.epoch !== least.epoch || found.revision >= least.revision) return;
   const detail = `the store is behind what is known of it: revision ${found.revision} of a site, where ${least.revision} is known`;
   throw new Refusal("unavailable", detail, { retryAfter: 1, cause: { code: outdated } });
+}
+
+/** Whether nothing has changed between two heads, and no machine has taken over that may lack what was there. */
+export function isSameHead(one: Head, other: Head): boolean {
+  return one.epoch === other.epoch && one.revision === other.revision && one.timeline === other.timeline;
 }

@@ -1,6 +1,7 @@
 import type { FairQueue, FairWork } from "../lib/fair-queue.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import type { Head } from "../model/engine.ts";
+import { isSameHead } from "./since.ts";
 
 /** Called when a site has changed, with its head as it was found. Must not throw or reject. */
 export type OnChange = (head: Head) => MaybePromise<void>;
@@ -34,7 +35,7 @@ export class SiteWatcher implements FairWork {
   /** Whether the site is known to be as this knows it. */
   get isUpToDate(): boolean {
     const { head } = this.#site;
-    return head?.revision === this.#known.revision && head.epoch === this.#known.epoch;
+    return head !== undefined && isSameHead(head, this.#known);
   }
 
   stop(): void {

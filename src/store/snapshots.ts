@@ -8,7 +8,7 @@ import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
 import { ColdReads } from "./cold-reads.ts";
 import { type ColdRead, ColdSite, type ColdSiteOptions, OtherHistory } from "./cold-site.ts";
-import { type Follower, LoadedSites } from "./loaded-sites.ts";
+import { type Follower, LoadedSites, type OnLostCommits } from "./loaded-sites.ts";
 import { Snapshot } from "./memory/snapshot.ts";
 import type { MemorySize } from "./memory-budget.ts";
 import { type QueriedHeads, SharedHeads } from "./shared-heads.ts";
@@ -29,15 +29,17 @@ export class Snapshots {
   readonly #sharedHeads: SharedHeads | undefined;
   readonly #coldReads = new ColdReads();
   readonly #coldOptions: ColdSiteOptions;
+  /** That of the heads that were read last. */
+  #timeline: number | undefined;
   /** Counts the commits that were noticed; `Snapshot.checked` holds the value at the last check. */
   #generation = 0;
   /** Sites that are not in memory, checked since the last commit that was noticed. */
   readonly #coldSites = new Map<number, ColdSite>();
 
   /** @param budget bytes that the sites in memory may take together */
-  constructor(engine: Engine, resources: readonly Resource[], budget: number) {
+  constructor(engine: Engine, resources: readonly Resource[], budget: number, onLost: OnLostCommits = () => {}) {
     this.#engine = engine;
-    this.#loaded = new LoadedSites(engine, resources, budget);
+    this.#loaded = new LoadedSites(engine, resources, budget, onLost);
     this.#sharedHeads = engine.unchanged ? undefined : new SharedHeads(engine);
     this.#coldOptions = {
       engine,
@@ -70,16 +72,17 @@ export class Snapshots {
   /**
    * Folds a change that this process has just committed into the snapshot of its site, if that is in memory and still of
    * the history of `epoch`: another process may have restored the site meanwhile.
+   * @param timeline on which it was committed
    */
-  apply(site: number, change: RecordChange, epoch: string): void {
+  apply(site: number, change: RecordChange, epoch: string, timeline?: number): void {
     const snapshot = this.#loaded.get(site);
-    if (snapshot?.epoch === epoch) this.#loaded.fold(snapshot, change);
+    if (snapshot?.epoch === epoch && snapshot.timeline === timeline) this.#loaded.fold(snapshot, change);
   }
 
   /** The head of the system site as it is in memory; that of no history before it was loaded. `fresh` makes it as new as the store. */
   get system(): Head {
-    const { revision = 0, epoch = "" } = this.#loaded.get(systemSite) ?? {};
-    return { revision, epoch };
+    const { revision = 0, epoch = "", timeline } = this.#loaded.get(systemSite) ?? {};
+    return { revision, epoch, timeline };
   }
 
   get size(): MemorySize {
@@ -96,6 +99,7 @@ export class Snapshots {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
       const known = [this.#loaded.get(systemSite), this.#loaded.get(site)].map((snapshot) => snapshot?.revision ?? 0);
       const result = await sharedHeads.headsOf(site === systemSite ? [systemSite] : [systemSite, site]);
+      this.#noteTimeline(result.heads.get(systemSite)?.timeline);
       const system = this.#bringToHead(systemSite, result, known[0] as number);
       // First the keys, then the records: another request must not find records here that are newer than the keys by which it is checked.
       const freshSystem = system instanceof Promise ? await system : system;
@@ -108,6 +112,23 @@ export class Snapshots {
     });
   }
 
+  /** When another machine has taken over, verifies all sites in memory, so that other processes, too, no longer accept what is lost. */
+  #noteTimeline(timeline: number | undefined): void {
+    if (timeline === this.#timeline) return;
+    const isFirst = this.#timeline === undefined;
+    this.#timeline = timeline;
+    if (!isFirst) this.#verifyAll(timeline).catch(() => {});
+  }
+
+  /** One after the other. A site that fails is verified when it is used. */
+  async #verifyAll(timeline: number | undefined): Promise<void> {
+    for (const site of this.#loaded.unverified(timeline)) {
+      const snapshot = this.#loaded.get(site);
+      // Every request verifies the system site.
+      if (snapshot && snapshot.timeline !== timeline && site !== systemSite) await this.#loaded.verify(snapshot);
+    }
+  }
+
   /**
    * `site` as the result has it or newer. All requests with the same result share the work.
    * @param known the revision that this process knew before the query
@@ -118,8 +139,8 @@ export class Snapshots {
     if (snapshot?.isAt(head)) return snapshot;
     let loading = shared.get(site) as Promise<FreshSite> | undefined;
     if (!loading) {
-      // A store that has gone back lost its last changes, as at a failover to a standby that lagged.
-      if (head.revision < known) this.#loaded.drop(site);
+      // A store without timelines that has gone back lost its last changes, as at a failover to a standby that lagged.
+      if (head.revision < known && snapshot?.timeline === head.timeline) this.#loaded.drop(site);
       loading = Promise.resolve(this.#at(site, head));
       loading.catch(() => {});
       shared.set(site, loading);
@@ -153,6 +174,8 @@ export class Snapshots {
    */
   #at(site: number, head: Head): MaybePromise<FreshSite> {
     const snapshot = this.#loaded.get(site);
+    if (snapshot?.epoch === head.epoch && snapshot.timeline !== head.timeline)
+      return after(this.#loaded.verify(snapshot), (now) => this.#at(site, now));
     if (snapshot?.epoch === head.epoch) {
       if (site === systemSite) return this.#loaded.bringUp(snapshot, head);
       return after(

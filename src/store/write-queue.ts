@@ -126,7 +126,7 @@ export class WriteQueue {
   #fold(batch: readonly Waiting[], outcomes: readonly Outcome[]): void {
     outcomes.forEach((outcome, index) => {
       if (outcome.kind !== "done") return;
-      this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.epoch);
+      this.#snapshots.apply(batch[index]?.intent.site as number, outcome.change, outcome.epoch, outcome.timeline);
     });
   }
 }

@@ -290,6 +290,8 @@ select pg_notify('storefront_commits', '<changed>');
 
 select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid);
 
+select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision = (select revision from sites where id = <number>);
+
 select revision, at, actor, resource, id, case operation when 'restore' then 'update' else operation end as operation, body from journal where site_id = <number> and revision > <number> order by revision limit <number>;
 
 select secret, created_at, until from webhook_secrets where site_id = <number> and webhook_id = <number> order by created_at desc;

@@ -5,7 +5,7 @@ import type { Engine, Head } from "../../src/model/engine.ts";
 import type { LoadedSite } from "../../src/store/load-site.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
-interface Calls extends Pick<Engine, "heads" | "since" | "commit" | "readRecord"> {
+interface Calls extends Pick<Engine, "heads" | "since" | "journal" | "renewSite" | "commit" | "readRecord"> {
   load(site: number, least?: Head): MaybePromise<LoadedSite>;
 }
 
@@ -13,8 +13,8 @@ type Name = keyof Calls;
 
 /** A call of the engine that has not returned. */
 export interface Question<N extends Name> {
-  readonly args: Parameters<Calls[N]>;
-  resolve(value: Awaited<ReturnType<Calls[N]>>): void;
+  readonly args: Parameters<NonNullable<Calls[N]>>;
+  resolve(value: Awaited<ReturnType<NonNullable<Calls[N]>>>): void;
   reject(error: unknown): void;
 }
 
@@ -40,6 +40,8 @@ export function createManualEngine(unchanged?: () => boolean): ManualEngine {
   const calls = {
     heads: method("heads"),
     since: method("since"),
+    journal: method("journal"),
+    renewSite: method("renewSite"),
     commit: method("commit"),
     readRecord: method("readRecord"),
   };

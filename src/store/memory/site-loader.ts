@@ -12,13 +12,13 @@ import { Snapshot } from "./snapshot.ts";
 /** The snapshot of a site that is read from the store, made in slices, and how many records it has. */
 export function makeSnapshot(
   site: number,
-  { head, portions }: SiteContents,
+  { head, last, portions }: SiteContents,
   resources: readonly Resource[],
 ): MaybePromise<{ snapshot: Snapshot; counts: RecordCounts }> {
   const loader = new SiteLoader(resources);
   const taken = Symbol.asyncIterator in portions ? takeAsync(loader, portions) : inSlices(takeAll(loader, portions));
   return after(taken, () => ({
-    snapshot: new Snapshot(site, head, resources, loader.collections()),
+    snapshot: new Snapshot(site, head, resources, loader.collections(), last),
     counts: loader.counts(),
   }));
 }

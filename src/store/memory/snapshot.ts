@@ -16,21 +16,30 @@ export class Snapshot {
   readonly site: number;
   readonly epoch: string;
   revision: number;
+  /** The timeline on which this was found to be what is stored (`Head.timeline`). */
+  timeline: number | undefined;
   /** The value of the generation of `Snapshots` when this was last found to be as new as the store. */
   checked = -1;
   readonly #resources: readonly Resource[];
   readonly #collections: Map<string, Collection>;
+  #last: RecordChange | undefined;
 
-  /** @param collections of the resources that have records, by name */
+  /**
+   * @param collections of the resources that have records, by name
+   * @param last the change `revision`, if it is known
+   */
   constructor(
     site: number,
-    { revision, epoch }: Head,
+    { revision, epoch, timeline }: Head,
     resources: readonly Resource[],
     collections: Map<string, Collection>,
+    last?: RecordChange,
   ) {
     this.site = site;
     this.epoch = epoch;
     this.revision = revision;
+    this.timeline = timeline;
+    this.#last = last;
     this.#resources = resources;
     this.#collections = collections;
   }
@@ -39,9 +48,14 @@ export class Snapshot {
     return this.#named(resource.name) as Collection;
   }
 
+  /** The last change that it has, if that is known. */
+  get last(): RecordChange | undefined {
+    return this.#last;
+  }
+
   /** Whether this is the state at `head`. */
   isAt(head: Head): boolean {
-    return this.revision === head.revision && this.epoch === head.epoch;
+    return this.revision === head.revision && this.epoch === head.epoch && this.timeline === head.timeline;
   }
 
   /** Applies the next change. One that is known already is skipped; false when others are missing before it. */
@@ -49,6 +63,7 @@ export class Snapshot {
     if (change.revision <= this.revision) return true;
     if (change.revision !== this.revision + 1) return false;
     this.revision = change.revision;
+    this.#last = change;
     const { id, revision, operation } = change;
     const body = operation === "delete" ? null : change.body;
     this.#named(change.resource)?.set({ id, revision, body });
@@ -60,12 +75,12 @@ export class Snapshot {
     // What is not part of a version then is little.
     for (const collection of this.#collections.values()) await collection.version();
     const collections = new Map([...this.#collections].map(([name, collection]) => [name, collection.copy()]));
-    return new Snapshot(this.site, this, this.#resources, collections);
+    return new Snapshot(this.site, this, this.#resources, collections, this.#last);
   }
 
   /** About how many bytes it takes. */
   memoryUse(): number {
-    let use = 1500;
+    let use = 1500 + (this.#last?.body.length ?? 0);
     for (const collection of this.#collections.values()) use += collection.memoryUse();
     return use;
   }

@@ -124,10 +124,8 @@ async function fetch(
     keyed.length === 0 ? none : connection.query(sql.fetchResponses, keyed),
   ]);
   const sites = await toStates(connection, locked[0] ?? []);
-  const added = await addSites(
-    connection,
-    numbers.filter((site) => !sites.has(site)),
-  );
+  const missing = numbers.filter((site) => !sites.has(site));
+  const added = await addSites(connection, missing);
   // Another process has just made one and written to it: what was fetched is outdated, and what is fetched now is as of the lock.
   if (added.some(([, { revision }]) => revision > 0)) return fetch(connection, intents, found);
   for (const [site, state] of added) sites.set(site, state);
@@ -137,6 +135,7 @@ async function fetch(
   return {
     sites,
     systemEpoch: locked[1]?.[0]?.epoch ?? "",
+    timeline: connection.timeline,
     rows: batchRows,
     found,
     responses: toResponses(responses),

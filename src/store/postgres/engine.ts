@@ -20,7 +20,7 @@ import type { PostgresConnection } from "./postgres-connection.ts";
 import { createPrimary, type Primary } from "./primary.ts";
 import { prune } from "./prune.ts";
 import { readTableNames, refillTables } from "./refill.ts";
-import { renewHistories } from "./renew.ts";
+import { renewHistories, renewSite } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
 import { createSiteReads } from "./site-reads.ts";
 import { sql } from "./statements.ts";
@@ -58,6 +58,7 @@ export async function openPostgres(url: string, resources: readonly Resource[], 
     ...createJournalReads(pool, pagePool),
     ...createCommits(pool, timeout, notices),
     watchCommits: (onCommit) => watches.start(onCommit),
+    renewSite: (site, epoch) => renewSite(pool, timeout, site, epoch),
     tryWrite: () => tryCommit(trials, timeout),
     noteCounts: (site, head, counts) =>
       pool.use((connection) => writeSiteCounts(connection, timeout, site, head, counts)),
@@ -129,8 +130,8 @@ function createMaintenance(primary: Primary, pool: Pool, notices: CommitNotices)
 
 async function readHeads(connection: PostgresConnection, sites: readonly number[]): Promise<Head[]> {
   const [rows = []] = await connection.script(sql.heads(sites));
-  const found = new Map(rows.map((row) => [row.id as number, toHead(row)]));
-  return sites.map((site) => found.get(site) ?? toHead(undefined));
+  const found = new Map(rows.map((row) => [row.id as number, toHead(row, connection)]));
+  return sites.map((site) => found.get(site) ?? toHead(undefined, connection));
 }
 
 async function writeSiteCounts(

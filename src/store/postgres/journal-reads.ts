@@ -29,7 +29,7 @@ async function readChanges(
 ): Promise<readonly Change[] | undefined> {
   const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.endRead];
   const [heads, rows = []] = await connection.script(texts.join("; "));
-  const head = toHead(heads?.[0]);
+  const head = toHead(heads?.[0], connection);
   requireReached(head, options.minHead);
   return following(rows as Change[], head, revision, options);
 }
@@ -42,10 +42,13 @@ async function readJournal(
 ): Promise<JournalPage> {
   const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.endRead];
   const [sites, rows = []] = await connection.script(texts.join("; "));
-  return { head: toHead(sites?.[0]), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
+  return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
 }
 
 /** The head in a row of `sites`. A site that was never written to has no row. */
-export function toHead(row: { revision?: number; epoch?: string } | undefined): Head {
-  return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "" };
+export function toHead(
+  row: { revision?: number; epoch?: string } | undefined,
+  { timeline }: Pick<PostgresConnection, "timeline">,
+): Head {
+  return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "", timeline };
 }

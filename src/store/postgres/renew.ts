@@ -1,9 +1,13 @@
 import { randomText } from "../../lib/base62.ts";
+import type { Head } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { hasHistory } from "../site-fill.ts";
 import { commitStep, openConnection, step } from "./bulk.ts";
+import { toHead } from "./journal-reads.ts";
+import type { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
 import { sql } from "./statements.ts";
+import { commitWithoutWait } from "./transaction-end.ts";
 
 /** See `Engine.renew`. */
 export async function renewHistories(primary: Primary): Promise<number> {
@@ -17,4 +21,21 @@ export async function renewHistories(primary: Primary): Promise<number> {
   } finally {
     await connection.close();
   }
+}
+
+/** See `Engine.renewSite`. `timeout` is the pool's, in milliseconds. */
+export function renewSite(pool: Pool, timeout: number, site: number, epoch: string): Promise<Head> {
+  return pool.use(async (connection) => {
+    const rows = await connection.script(`${sql.begin(timeout)}; ${sql.lockSite(site)}`);
+    const head = toHead(rows.at(-1)?.[0], connection);
+    if (head.epoch !== epoch) {
+      await connection.script("rollback");
+      return head;
+    }
+    const renewed = { ...head, epoch: randomText(8) };
+    await connection.query(sql.putEpoch, site, renewed.epoch);
+    // Reads wait for this, and they go on without a standby. The next write makes it durable with itself.
+    await commitWithoutWait(connection);
+    return renewed;
+  });
 }

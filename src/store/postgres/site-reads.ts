@@ -2,6 +2,7 @@
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
 import { Slots } from "../../lib/slots.ts";
+import type { Change } from "../../model/change.ts";
 import type { Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { systemSite } from "../../model/system-site.ts";
 import { readCounts } from "../record-counts.ts";
@@ -26,8 +27,11 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
 
   function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): Promise<T> {
     return pool.read(async (connection, lease) => {
-      const [sites] = await connection.script(`${sql.beginRead}; ${sql.site(site)}`);
-      const result = await use({ ...toState(sites?.[0], minHead), portions: portionsOf(connection, lease, site) });
+      const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
+      const [sites, entries] = await connection.script(texts.join("; "));
+      const last = entries?.[0] as Change | undefined;
+      const portions = portionsOf(connection, lease, site);
+      const result = await use({ ...toState(connection, sites?.[0], minHead), last, portions });
       await connection.script(sql.endRead);
       return result;
     });
@@ -37,13 +41,13 @@ export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): S
     readRecord: (site, resource, id, minHead) =>
       pool.read(async (connection) => {
         const [row] = await lookUp(connection, sql.record, site, resource, id);
-        const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch });
-        return { ...toState(row, minHead), row: toRecord(row), system };
+        const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch }, connection);
+        return { ...toState(connection, row, minHead), row: toRecord(row), system };
       }),
     readPage: (site, resource, { limit, offset }, minHead) =>
       pagePool.read(async (connection) => {
         const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
-        return { ...toState(rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+        return { ...toState(connection, rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
       }),
     readSite: (site, use, minHead) => {
       const read = () => readSite(site, use, minHead);
@@ -73,11 +77,12 @@ function toRecord(row: ResultRow | undefined): RecordRow | undefined {
 
 /** A site that was never written to has no row. */
 function toState(
+  connection: PostgresConnection,
   row: ResultRow | undefined,
   minHead: Head | undefined,
 ): { head: Head; counts: RecordCounts | undefined } {
   const { live = null, live_revision = null } = row ?? {};
-  const head = toHead(row);
+  const head = toHead(row, connection);
   requireReached(head, minHead);
   return { head, counts: readCounts({ revision: head.revision, live, live_revision }) };
 }

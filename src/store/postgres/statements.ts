@@ -6,7 +6,7 @@
 
 import { systemSite } from "../../model/system-site.ts";
 import type { SystemRow } from "../admitted.ts";
-import { entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
+import { changeColumns, entryColumns, floorColumn, operationColumn, putCounts } from "../journal.ts";
 import { selectDeleted, selectUndropped } from "../removed-sites.ts";
 import { columnsOf, isText, primaryKeyOf, siteColumnOf, type TableName } from "../tables.ts";
 import { columnsInSite, deleteSome, fetch, insert, keyInSite, list, put } from "./statement-parts.ts";
@@ -45,6 +45,11 @@ export const sql = {
 
   site: (site: number) => `select id, revision, epoch, live, live_revision from sites where id in (${list([site])})`,
 
+  lastEntry: (site: number) => {
+    const revision = `select revision from sites where id = ${list([site])}`;
+    return `select ${changeColumns} from journal where site_id = ${list([site])} and revision = (${revision})`;
+  },
+
   record: siteWith("and id = $3", `, ${systemHead}`),
 
   page: `${siteWith("and body is not null order by id limit $3 offset $4")} order by found.id`,
@@ -53,7 +58,7 @@ export const sql = {
     `select ${columnsInSite("records")} from records where site_id = ${list([site])} order by ${keyInSite("records")}`,
 
   since: (site: number, revision: number, limit: number) =>
-    `select revision, at, actor, resource, id, ${operationColumn}, body from journal
+    `select ${changeColumns} from journal
 where site_id = ${list([site])} and revision > ${list([revision])} order by revision limit ${list([limit])}`,
 
   /** Of the changes after a revision the last ones, in reverse order. */
@@ -97,6 +102,8 @@ fetch ${list([limit])} from pages; close pages`,
     `select ${columnsOf("sites").join(", ")} from sites where id in (${list(sites)}) order by id for update`,
 
   lockAllSites: "select id, epoch from sites order by id for update",
+
+  lockSite: (site: number) => `select revision, epoch from sites where id = ${list([site])} for update`,
 
   putEpoch: "update sites set epoch = $2 where sites.id = $1",
 

@@ -1,0 +1,38 @@
+// A PostgreSQL server that another machine takes over from which lacks its last commits.
+
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { startPostgres, type TestPostgres } from "./postgres.ts";
+import { standbyData } from "./postgres-data.ts";
+
+export interface LossyPostgres extends TestPostgres {
+  /** What is stored now is what the other machine will have. All clients are disconnected. */
+  keep(): Promise<void>;
+  /** Loses the machine, and with it all that was committed after `keep`. The other one takes over, at the same address. */
+  failOver(): Promise<void>;
+}
+
+export async function startLossyPostgres(): Promise<LossyPostgres> {
+  const server = await startPostgres();
+  const data = join(server.folder, "data");
+  const other = mkdtempSync(join(dirname(server.folder), "storefront-pg-"));
+  return {
+    ...server,
+    async keep() {
+      await server.halt();
+      standbyData(data, other);
+      await server.start();
+    },
+    async failOver() {
+      await server.signal("SIGKILL");
+      rmSync(data, { recursive: true });
+      renameSync(join(other, "data"), data);
+      await server.start();
+      await server.run("select pg_promote()");
+    },
+    async remove() {
+      await server.remove();
+      rmSync(other, { recursive: true, force: true });
+    },
+  };
+}
