@@ -94,7 +94,7 @@ export class Connection implements Turn {
   drain(): void {
     const { output } = this.#requests;
     if (output.isEmpty) return;
-    output.isBlocked = false;
+    output.unblock();
     this.#context.turns.add(this.#turn);
   }
 
@@ -113,14 +113,15 @@ export class Connection implements Turn {
 
   /** Ends the connection, in a turn of its own, if the server has waited too long for its client. Called once a second. */
   sweep(): void {
-    const isOurTurn = this.#context.turns.has(this.#turn) || isWithHandler(this.#requests.state);
-    if (!isOurTurn && this.#waitsForClient) this.#pace.tick();
+    const { turns } = this.#context;
+    const { state, output } = this.#requests;
+    if (this.#waitsForClient) this.#pace.tick();
+    const isOurTurn = (turns.has(this.#turn) && !output.isBlocked) || isWithHandler(state);
+    this.#isSweptOut = !isOurTurn && this.#isOverdue;
     // The system reports that it accepts output again only when much of its buffer is free. A slow reader may need longer than the
     // idle timeout for that, so the output is offered again here.
-    this.drain();
-    if (isOurTurn || !this.#isOverdue) return;
-    this.#isSweptOut = true;
-    this.#context.turns.add(this.#turn);
+    if (output.isBlocked) output.offerAgain();
+    if (this.#isSweptOut || output.isBlocked) turns.add(this.#turn);
   }
 
   /** Ends the connection, unless it is busy: then it ends with its next response. */
@@ -168,7 +169,7 @@ export class Connection implements Turn {
   get #waitsForClient(): boolean {
     const { state, input, output } = this.#requests;
     if (state.kind === "handling") return state.body?.isWaitedFor === true && !input.bytes;
-    return !output.isEmpty;
+    return output.isBlocked;
   }
 
   /** Ends the connection, unless its client has done its part since the sweep. Returns whether it did. */

@@ -20,14 +20,16 @@ export const continueResponse: EncodedResponse = {
 const maxStep = 2 * 1024 * 1024;
 
 export class Output {
-  /** Whether the system accepts no more for now. */
-  isBlocked = false;
   readonly #socket: Socket<unknown>;
   readonly #share: MemoryShare;
   #waiting: Uint8Array[] = [];
   /** Bytes of the first waiting buffer that are sent. */
   #sent = 0;
   #isDropped = false;
+  /** Whether the system accepted no more when it was last asked. */
+  #isBlocked = false;
+  /** Whether it is asked again all the same. */
+  #isOfferedAgain = false;
 
   constructor(socket: Socket<unknown>, share: MemoryShare) {
     this.#socket = socket;
@@ -41,7 +43,22 @@ export class Output {
 
   /** Whether `flush` would send something. */
   get isReady(): boolean {
-    return !this.isEmpty && !this.isBlocked;
+    return !this.isEmpty && (!this.#isBlocked || this.#isOfferedAgain);
+  }
+
+  /** Whether the client has to read before the system accepts more, as far as is known. */
+  get isBlocked(): boolean {
+    return !this.isEmpty && this.#isBlocked;
+  }
+
+  /** The system reports that it accepts output again. */
+  unblock(): void {
+    this.#isBlocked = false;
+  }
+
+  /** Lets `flush` ask the system, though it has not reported that it accepts output again. */
+  offerAgain(): void {
+    this.#isOfferedAgain = true;
   }
 
   /** Sends as much as the system accepts, at most as much as `firstWrite` allows. The rest waits for `flush`. */
@@ -67,8 +84,10 @@ export class Output {
   flush(): number {
     let left = maxStep;
     let done = 0;
+    this.#isBlocked = false;
+    this.#isOfferedAgain = false;
     for (const bytes of this.#waiting) {
-      if (left === 0 || this.isBlocked) break;
+      if (left === 0 || this.#isBlocked) break;
       const written = this.#write(bytes, this.#sent, bytes.length, left);
       left -= written;
       this.#sent += written;
@@ -104,7 +123,7 @@ export class Output {
     const length = Math.min(end - start, limit);
     if (length === 0) return 0;
     const written = Math.max(0, this.#socket.write(bytes as Bun.BufferSource, start, length));
-    this.isBlocked = written < length;
+    this.#isBlocked = written < length;
     return written;
   }
 }

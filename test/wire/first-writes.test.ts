@@ -25,7 +25,7 @@ function openOutput(memory: ConnectionMemory, space: number) {
   const output = new Output({ write } as unknown as Socket<unknown>, new MemoryShare(memory, () => {}));
   const accept = () => {
     space = Number.POSITIVE_INFINITY;
-    output.isBlocked = false;
+    output.unblock();
     while (output.isReady) output.flush();
   };
   return { output, accept, written: () => Buffer.concat(written) };

@@ -135,6 +135,15 @@ describe("a new connection takes the place of", () => {
     expect(listener.usage().connections).toBe(limit);
   });
 
+  test("a client that does not read, also when the server is too busy to ask the system again", async () => {
+    await openAll(limit, get("/large"));
+    await pass(1);
+    // Without a turn of the event loop in between.
+    jest.advanceTimersByTime(4000);
+    expect(await isServed()).toBe(true);
+    expect(incidents).toEqual(["slow connection ended"]);
+  });
+
   test("the slowest reader, though it has read a lot before", async () => {
     const [first, later] = (await openAll(2, get("/large"))) as [WireClient, WireClient];
     const others = await openAll(limit - 2, busy);
