@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
@@ -27,6 +27,28 @@ test("every connection flushes each commit to disk, in WAL mode", () => {
   using database = openDatabase(path);
   expect(database.query("pragma synchronous").get()).toEqual({ synchronous: 2 });
   expect(database.query("pragma journal_mode").get()).toEqual({ journal_mode: "wal" });
+});
+
+test("what a killed process left in the log is in the database file before anything is added", async () => {
+  const engine = await openEngine(`sqlite:${path}`, allResources);
+  await engine.commit([createIntent()]);
+  // As after kill -9: nobody has these two open.
+  const [left, alone] = [join(folder, "left.db"), join(folder, "alone.db")];
+  for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${left}${suffix}`);
+  await engine.close();
+  expect(statSync(`${left}-wal`).size).toBeGreaterThan(0);
+  const next = await openEngine(`sqlite:${left}`, allResources);
+  copyFileSync(left, alone);
+  const log = statSync(`${left}-wal`).size;
+  const other = await openEngine(`sqlite:${alone}`, allResources);
+  expect([log, await other.heads([1])]).toMatchObject([0, [{ revision: 1 }]]);
+  await other.close();
+  // Not while another process uses it.
+  await next.commit([createIntent()]);
+  const before = statSync(`${left}-wal`).size;
+  const second = await openEngine(`sqlite:${left}`, allResources);
+  expect([before > 0, statSync(`${left}-wal`).size]).toEqual([true, before]);
+  await Promise.all([next.close(), second.close()]);
 });
 
 describe("a writer thread that ends", () => {

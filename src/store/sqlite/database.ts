@@ -1,5 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf } from "../../lib/thrown.ts";
 import { Refusal } from "../../model/errors.ts";
@@ -9,6 +9,7 @@ import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
 import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
+import { logSize } from "./files.ts";
 import { diskFault } from "./full-disk.ts";
 
 /** Migrations that raise the version: older programs then refuse the database. */
@@ -53,6 +54,18 @@ function open(path: string, busyTimeout: number): Database {
     database.close();
     throw error;
   }
+}
+
+/**
+ * Moves what a killed process left in the log (`-wal`) into the database file, if no other process has it open.
+ *
+ * When an fsync fails, the kernel takes the pages for clean, although they are not on the disk. SQLite rolls the commit back, and the next commit
+ * writes over it. But if the process is killed first, SQLite finds that commit in the log, complete in the page cache, and would append
+ * to it: after a power loss, a hole in the log would end it before commits that were flushed and acknowledged. When the last connection is closed, SQLite
+ * writes all pages of the log to the database file, flushes that, and deletes the log. (`npm run check:fsync`)
+ */
+export function settleLog(path: string, busyTimeout?: number): void {
+  if (existsSync(path) && logSize(path) > 0) openDatabase(path, busyTimeout).close();
 }
 
 /**

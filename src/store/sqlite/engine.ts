@@ -6,7 +6,7 @@ import { commitTogether } from "./commit-together.ts";
 import { type CommitCheck, commitChecks } from "./commit-watch.ts";
 import { CommitWatches } from "./commit-watches.ts";
 import { createCredentialWrites } from "./credentials.ts";
-import { migrate, openDatabase, translated } from "./database.ts";
+import { migrate, openDatabase, settleLog, translated } from "./database.ts";
 import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { giveWay } from "./portions.ts";
@@ -34,6 +34,7 @@ interface SqliteOptions {
  */
 export function openSqlite(path: string, resources: readonly Resource[], options: SqliteOptions = {}): Engine {
   const { busyTimeout } = options;
+  settleLog(path, busyTimeout);
   const database = openDatabase(path, busyTimeout);
   try {
     const isNew = migrate(database);
