@@ -43,17 +43,20 @@ async function fillPool(one: Engine): Promise<void> {
   await one.heads([1]);
 }
 
+/** What becomes of the first call after a primary hangs: the engine may have noticed it by itself before, because it compares the hosts every second. */
+const once = ["unavailable", "done"];
+
 test("a primary that hangs delays one write only, however many connections to it are idle", async () => {
   await pair.primary.signal("SIGSTOP");
   await pair.standby.run("select pg_promote()");
-  expect(await codeOf(engine.commit([create(1, "lost")]))).toBe("unavailable");
+  expect(await codeOf(engine.commit([create(1, "first")]))).toBeOneOf(once);
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");
 });
 
 test("a primary that hangs delays one read only, whichever part of the engine noticed it", async () => {
   await pair.primary.signal("SIGSTOP");
   await pair.standby.run("select pg_promote()");
-  expect(await codeOf(engine.heads([1]))).toBe("unavailable");
+  expect(await codeOf(engine.heads([1]))).toBeOneOf(once);
   expect(((await engine.heads([1])) as Head[])[0]?.revision).toBe(1);
   expect((await loadSite(engine, 1)).rows).toHaveLength(1);
   expect(await codeOf(engine.commit([create(1, "second")]))).toBe("done");

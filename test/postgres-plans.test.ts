@@ -16,6 +16,9 @@ beforeAll(async () => {
 });
 afterAll(() => databases.remove());
 
+/** The address with more time for a statement than a busy machine takes for thousands of rows. */
+const patient = (url: string) => `${url}?statement_timeout=50000`;
+
 /** Writes to as many sites, or of one site, that leave a record, a change and a response each. */
 function writes(siteOf: (at: number) => number): Intent[] {
   return Array.from({ length: 3000 }, (_, at) =>
@@ -25,7 +28,7 @@ function writes(siteOf: (at: number) => number): Intent[] {
 
 test("before the first statistics, a page of a journal is read without the entries that follow", async () => {
   const url = await databases.createDatabase();
-  const engine = await openEngine(url, allResources);
+  const engine = await openEngine(patient(url), allResources);
   await engine.commit(writes(() => 1));
   await engine.close();
   const [declared] = `explain ${sql.entries(1, 10, 1000)}`.split(";");
@@ -42,7 +45,7 @@ describe.each([
   beforeAll(async () => {
     const url = await databases.createDatabase();
     name = /[^/]+$/.exec(url)?.[0] as string;
-    const engine = await openEngine(url, allResources);
+    const engine = await openEngine(patient(url), allResources);
     await engine.commit(writes(siteOf));
     await databases.run("analyze", name);
     await engine.commit(writes(() => 2));
