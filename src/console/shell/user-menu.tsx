@@ -24,12 +24,7 @@ export function ConsoleUserMenu() {
       <Divider />
       <ThemeEntry />
       <Entry icon={KeyboardIcon} text="shortcuts.title" onChoose={() => openPanel("shortcuts")} />
-      <MenuItem component="a" href="/console.js.LICENSE.txt" target="_blank" rel="noopener">
-        <ListItemIcon>
-          <LicencesIcon fontSize="small" />
-        </ListItemIcon>
-        <ListItemText>{translate("session.licences")}</ListItemText>
-      </MenuItem>
+      <LicencesEntry />
       <Entry icon={LogoutIcon} text="session.sign_out" onChoose={() => askToLose(() => void signOut(false))} />
       <Entry
         icon={DevicesIcon}
@@ -51,6 +46,26 @@ function ThemeEntry() {
       text={isDark ? "app.light" : "app.dark"}
       onChoose={() => setTheme(isDark ? "light" : "dark")}
     />
+  );
+}
+
+/** A link to another tab, after which the menu does not stay open over the page. */
+function LicencesEntry() {
+  const translate = useTranslate();
+  const menu = useUserMenu();
+  return (
+    <MenuItem
+      component="a"
+      href="/console.js.LICENSE.txt"
+      target="_blank"
+      rel="noopener"
+      onClick={() => menu?.onClose()}
+    >
+      <ListItemIcon>
+        <LicencesIcon fontSize="small" />
+      </ListItemIcon>
+      <ListItemText>{translate("session.licences")}</ListItemText>
+    </MenuItem>
   );
 }
 

@@ -1,0 +1,67 @@
+// Which buttons and choices of the console a test has seen, and which of them it has used.
+
+import type { Page } from "playwright-core";
+
+export interface Pressed {
+  /** The controls that were shown and not used, sorted. */
+  unused(): Promise<string[]>;
+}
+
+/**
+ * Begins to note every control that the page shows, and every one that is used, by what people read or hear of it, and the title of the page. The page must not be
+ * loaded again.
+ * @param names what is replaced by `…` in what controls are called: names of records, shops and people
+ */
+export async function notePressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
+  await page.evaluate(`(${recorder})(${JSON.stringify(names.map(({ source }) => source))})`);
+  return {
+    unused: () =>
+      page.evaluate<string[]>(
+        "window.noteShown(), [...window.shownControls].filter((name) => !window.usedControls.has(name)).sort()",
+      ),
+  };
+}
+
+/** Runs in the page. */
+const recorder = `(names) => {
+  const controls = "button, a[href], summary, input, textarea, option, [role=menuitem], [role=menuitemcheckbox], [role=option], [role=combobox], [role=tab]";
+  const shown = (window.shownControls = new Set());
+  const used = (window.usedControls = new Set());
+  const labelOf = (element) =>
+    element.getAttribute("aria-label") ||
+    [...(element.labels ?? [])].map((label) => label.innerText).join(" ") ||
+    (element.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id)?.innerText ?? "").join(" ").trim() ||
+    element.innerText || element.placeholder || element.title || element.outerHTML.slice(0, 100);
+  const plain = (text) => names
+    .reduce((all, name) => all.replace(new RegExp(name, "g"), "…"), text.replace(/\\s+/g, " ").trim())
+    .replace(/^(Created|Changed|Deleted) .*/i, "an entry of the history")
+    .replace(/[0-9]+/g, "0");
+  let lastTitle = "";
+  const nameOf = (element, isUsed) => {
+    const select = element.closest("select");
+    const name = element.tagName === "OPTION" ? labelOf(select) + ": " + element.text : labelOf(element);
+    // Every column of a file can become every field: too many choices.
+    if (select && [...select.options].some(({ text }) => text === "not imported")) return "";
+    const frame = element.closest("header, .skip-nav-button, .MuiSnackbar-root, [class*=RaSidebar], [class*=RaMenu-], .MuiPopover-root, .MuiPopper-root");
+    // The tables of all resources are alike.
+    const title = document.querySelector("header h1")?.innerText.replace(/^(Brands|Order statuses|Locations)$/, "Records");
+    if (title) lastTitle = title;
+    // Between two pages there is none, and what is used then is on the last one.
+    return frame ? plain(name) : title || isUsed ? lastTitle + ": " + plain(name) : "";
+  };
+  const isShown = (element) => (element.closest("select") ?? element).checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]") && !element.disabled && !element.readOnly && element.getAttribute("aria-disabled") !== "true";
+  const leavesConsole = ({ href = "" }) => /^(tel|mailto):|openstreetmap/.test(href);
+  window.noteShown = () => {
+    for (const element of document.querySelectorAll(controls)) if (element.type !== "file" && !leavesConsole(element) && isShown(element)) shown.add(nameOf(element));
+    shown.delete("");
+  };
+  const use = ({ target }) => {
+    const element = target.closest?.(controls) ?? target.closest?.("label")?.control;
+    if (element) used.add(nameOf(element, true));
+    const chosen = target.tagName === "SELECT" && target.selectedOptions[0];
+    if (chosen) used.add(nameOf(chosen, true));
+  };
+  for (const event of ["mousedown", "click", "change", "input"]) document.addEventListener(event, use, true);
+  new MutationObserver(window.noteShown).observe(document.body, { childList: true, subtree: true });
+  window.noteShown();
+}`;
