@@ -149,8 +149,14 @@ async function checkWrites(clients: readonly Client[]): Promise<void> {
 
 /** Looks at everything, so that the server has it in memory. */
 async function look(server: string, shop: Shop): Promise<Client> {
-  const get: Client["get"] = (path, { method = "GET", key = shop.key, headers, body } = {}) =>
-    call(`${server}/restapi/${path}`, method, { key, headers: { Host: shop.host, ...headers }, body });
+  const get: Client["get"] = async (path, { method = "GET", key = shop.key, headers, body } = {}) => {
+    for (;;) {
+      const options = { key, headers: { Host: shop.host, ...headers }, body };
+      const response = await call(`${server}/restapi/${path}`, method, options);
+      // On a busy machine, the database may take longer than a server waits; a client then reads again.
+      if (response.status !== 503 || method !== "GET") return response;
+    }
+  };
   const list = await get("brands.json");
   const tags = new Map<number, string>();
   for (const id of [1, 2, 3]) {
