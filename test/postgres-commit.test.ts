@@ -157,6 +157,18 @@ test("a commit that waits for its standby for long is seen by no reader", async 
   await end("pg_terminate_backend", "wait_event = 'SyncRep'");
 });
 
+test("what is there already is not confirmed before the standby has it: a request that is sent again, and an update that changes nothing", async () => {
+  await waitForStandby();
+  const engine = await open(20_000, 10);
+  const request = createIntent({ values: { Name: "second" }, idempotency: { keyId: 1, name: "key", digest: "d" } });
+  // From now on, the primary shows what its standby does not have.
+  expect(await cutShort("pg_terminate_backend", () => engine.commit([request]))).toEqual(unknown);
+  expect((await loadSite(engine, 1)).rows).toHaveLength(2);
+  const same = createIntent({ operation: "update", id: 2, values: { Name: "second" } });
+  for (const again of [request, same])
+    expect(await cutShort("pg_cancel_backend", () => engine.commit([again]))).toEqual(unknown);
+});
+
 test("what may be lost waits for no standby: when keys were used, which responses are forgotten, what is pruned and counted", async () => {
   const keyed = createIntent({ idempotency: { keyId: 1, name: "old", digest: "d" } });
   await opened[0]?.commit([keyed]);

@@ -96,9 +96,12 @@ async function transact(
 ) {
   const stored = await fetch(connection, intents, new FoundRecords(), `${sql.beginByKeys(timeout)}; `);
   const written = decideBatch(intents, stored, atomic);
-  if (written.changes.length + written.responses.length === 0) await connection.script("rollback");
+  // What was stored before may be on this machine alone: a commit whose wait was cut short. The commit of a lock waits for all before it.
+  const { outcomes } = written;
+  const isRefused = outcomes.every(({ kind }) => kind === "refused") || (atomic && isStopped(outcomes, intents));
+  if (isRefused) await connection.script("rollback");
   else await commitTransaction(connection, lease, "", rowsOf(connection, stored, written));
-  return written.outcomes;
+  return outcomes;
 }
 
 /** @param begin the statements that begin the transaction, unless it has begun */
