@@ -133,7 +133,7 @@ export class Imports {
 
   /**
    * Removes the imports of an operator who signs out, or is signed out. One that is being stored goes on if that was in one browser only;
-   * otherwise it ends by itself, see import-guard.ts.
+   * otherwise it ends by itself, see guarded-engine.ts.
    */
   async leave(operator: number, isEverywhere: boolean): Promise<void> {
     for (const one of [...this.#imports.values()]) {

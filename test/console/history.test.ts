@@ -2,7 +2,10 @@
 
 import { describe, expect, test } from "bun:test";
 import { actingAs } from "../../src/operator/acting.ts";
+import { setOperatorSites } from "../../src/operator/operator-sites.ts";
+import { removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
 import { pruneJournals } from "../../src/operator/prune.ts";
+import { addSite } from "../../src/operator/sites.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";
@@ -143,6 +146,28 @@ describe.each(engines)("the history in the console on $name", (kind) => {
     const all = await Promise.all(Array.from({ length: 12 }, undo));
     Object.assign(server.engine, { journal });
     expect([all.every(({ status }) => status === 200), most]).toEqual([true, 2]);
+  });
+
+  const ends: [string, (ben: ConsoleClient) => Promise<unknown>][] = [
+    ["was signed out or removed", () => removeOperator(server.engine, "ben", Date.now())],
+    ["was signed out or removed", () => signOutEverywhere(server.engine, "ben")],
+    ["was signed out or removed", (ben) => ben.call("DELETE", "/session")],
+    ["may no longer manage this shop", () => setOperatorSites(server.engine, "ben", ["toys"], Date.now())],
+  ];
+  test.each(ends)("an undo changes nothing more once its operator %s (%#)", async (reason, end) => {
+    await addSite(server.engine, "toys", {}, Date.now());
+    await createMany("spring", 3);
+    const ben = await server.signIn("ben", ["shop"]);
+    const { journal } = server.engine;
+    const late: typeof journal = async (...args) => {
+      Object.assign(server.engine, { journal });
+      await end(ben);
+      return journal(...args);
+    };
+    Object.assign(server.engine, { journal: late });
+    const undone = await ben.call("POST", "/sites/shop/undo", { since: 0, run: "spring" });
+    expect([undone.status, undone.json.detail]).toEqual([403, `the undo was stopped, because ben ${reason}`]);
+    expect((await anna.call("GET", brands)).json.total).toBe(3);
   });
 
   const badUndos: [unknown, number][] = [

@@ -9,6 +9,7 @@ import { revisionsOf } from "../../operator/revisions.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
 import type { Action, Call } from "../actions.ts";
+import { guardedEngine } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean } from "../json-body.ts";
 import { readWholeNumber } from "../parameters.ts";
@@ -56,10 +57,11 @@ async function takeBack(call: Call, imports: Imports) {
   // What is neither true nor false must not become a change.
   const [dryRun, force] = [readBoolean(input, "dryRun"), readBoolean(input, "force")];
   const options = { dryRun, force, at: call.now() };
-  const summary = await slots.run(() => undo(call.engine, site.ID, { since, until, run }, options));
+  const engine = guardedEngine(call, "undo", { site: site.ID, outlivesSession: false });
+  const summary = await slots.run(() => undo(engine, site.ID, { since, until, run }, options));
   const restored = summary.deleted + summary.restored;
   if (run !== undefined && !dryRun && restored > 0)
-    imports.noteUndone(site.ID, run, { restored, left: summary.left.length });
+    imports.noteUndone(site.ID, run, { restored, left: summary.leftCount });
   return {
     ...summary,
     left: summary.left.map((left) => ({ ...left, resource: pathOf(left.resource) })),

@@ -12,7 +12,7 @@ import { type RowKind, rowKinds } from "../../operator/import-rows.ts";
 import { findMatchField } from "../../operator/matcher.ts";
 import { fileFormats } from "../../operator/rows.ts";
 import type { Action, Call, FileContent } from "../actions.ts";
-import { guardedEngine } from "../import-guard.ts";
+import { guardedEngine } from "../guarded-engine.ts";
 import type { BegunImport, Imports } from "../imports.ts";
 import { readText } from "../json-body.ts";
 import { readWholeNumber } from "../parameters.ts";
@@ -91,7 +91,7 @@ async function run(call: Call, found: BegunImport, imports: Imports) {
   if (!Array.isArray(withoutKinds) || !withoutKinds.every((kind) => rowKinds.includes(kind)))
     throw new Refusal("bad-request", `\`withoutKinds\` must be a list of ${rowKinds.join(", ")}`);
   if (!found.job.isBusy) imports.requireIdle(found);
-  found.job.run(guardedEngine(call, found), found.site, { rows: without, kinds: withoutKinds }, call.now);
+  found.job.run(guardedEngine(call, "import", found), found.site, { rows: without, kinds: withoutKinds }, call.now);
   found.run = call.run;
   return toShown(found);
 }
