@@ -49,6 +49,20 @@ test("of a removed site nothing but its row may be left, and what is left is cou
   }
 });
 
+test("of a badly damaged database, the first 1,000 faults are listed and the others counted", () => {
+  const rows = intactRows();
+  const more = Array.from({ length: 1500 }, (_, n) => ({
+    table: "records",
+    row: { ...cellsOf(rows, brand), id: n + 3, body: "{" },
+  }));
+  rows.splice(deleted + 1, 0, ...more);
+  const faults = checkRows(rows);
+  expect(faults).toHaveLength(1001);
+  expect(faults[999]).toContain("is damaged");
+  // Each is beyond the last ID, damaged, and unknown to the journal.
+  expect(faults[1000]).toBe("and 3500 more");
+});
+
 test.each<[string, (rows: { table: string; row: Cells }[]) => unknown, string[]]>([
   [
     "counters that are not valid JSON",

@@ -4,6 +4,7 @@ import { deleteOldBackups, isFolder, latestBackup, nameBackup } from "../operato
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
 import { startNewHistories } from "../operator/new-histories.ts";
 import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
+import { maxListedFaults } from "../store/check.ts";
 import {
   type CommonOptions,
   counted,
@@ -159,7 +160,8 @@ function checkCommand(): Command {
       );
       const where = file === undefined ? "" : ` in ${file}`;
       printResult(options, { faults }, faults);
-      printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${faults.length}`);
+      const count = faults.length > maxListedFaults ? `more than ${maxListedFaults}` : faults.length;
+      printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${count}`);
       if (faults.length > 0) process.exitCode = 1;
     });
 }

@@ -19,9 +19,13 @@ export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {
   return checker.end();
 }
 
+/** Faults that are listed: of a badly damaged database, each record may have some. */
+export const maxListedFaults = 1000;
+
 /** The same for rows that are added one by one. */
 export class Checker {
   readonly #faults: string[] = [];
+  #moreFaults = 0;
   readonly #sites = new Map<number, CheckedSite>();
   readonly #records = new CheckedRecords();
   readonly #webhooks = new WebhookChecker();
@@ -34,43 +38,54 @@ export class Checker {
     else if (table === "webhook_secrets") this.#addWebhook(row, () => this.#webhooks.addSecret(row));
   }
 
+  #fault(fault: string): void {
+    if (this.#faults.length < maxListedFaults) this.#faults.push(fault);
+    else this.#moreFaults++;
+  }
+
   /** The first fault so far, undefined if there is none. */
   get firstFault(): string | undefined {
     return this.#faults[0];
   }
 
-  /** What is wrong, after the last row. */
+  /** What is wrong, after the last row: at most 1,000 sentences, and after those one with the number of the others. */
   end(): string[] {
-    for (const [id, { isFilling, isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
-      if (counts && !isRemoved) this.#faults.push(...wrongCounts(id, counts, found));
-      if (isFilling)
-        this.#faults.push(
-          `site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`,
-        );
-      else if (isRemoved && rowsLeft > 0)
-        this.#faults.push(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
-      if (journalEnd < revision) this.#faults.push(gap(id, journalEnd + 1, revision));
-      else if (journalEnd > revision)
-        this.#faults.push(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
-    }
-    for (const record of this.#records.different()) {
-      const { site_id, revision, journal_end } = record;
-      const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
-      if (!isPruned)
-        this.#faults.push(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
-    }
-    return [...this.#faults, ...this.#webhooks.end()];
+    this.#checkSites();
+    this.#checkEnds();
+    for (const fault of this.#webhooks.end()) this.#fault(fault);
+    return this.#moreFaults === 0 ? this.#faults : [...this.#faults, `and ${this.#moreFaults} more`];
   }
 
   [Symbol.dispose](): void {
     this.#records.close();
   }
 
+  #checkSites(): void {
+    for (const [id, { isFilling, isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
+      if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#fault(fault);
+      if (isFilling)
+        this.#fault(`site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`);
+      else if (isRemoved && rowsLeft > 0) this.#fault(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+      if (journalEnd < revision) this.#fault(gap(id, journalEnd + 1, revision));
+      else if (journalEnd > revision)
+        this.#fault(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
+    }
+  }
+
+  /** Checks that the last entry of each record is that of its revision. */
+  #checkEnds(): void {
+    for (const record of this.#records.different()) {
+      const { site_id, revision, journal_end } = record;
+      const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
+      if (!isPruned) this.#fault(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
+    }
+  }
+
   #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
     const counters = parse(row.counters);
-    if (!counters) this.#faults.push(`site ${id} is damaged: its counters are not valid JSON`);
+    if (!counters) this.#fault(`site ${id} is damaged: its counters are not valid JSON`);
     const isDamaged = live !== null && !parse(live);
-    if (isDamaged) this.#faults.push(`site ${id} is damaged: its counts are not valid JSON`);
+    if (isDamaged) this.#fault(`site ${id} is damaged: its counts are not valid JSON`);
     this.#sites.set(id, {
       isFilling: isFillingEpoch(epoch),
       isRemoved: !hasHistory(epoch),
@@ -87,14 +102,13 @@ export class Checker {
   #addRecord(row: Cells): void {
     const name = nameOf(row);
     const site = this.#sites.get(row.site_id);
-    if (!site) return void this.#faults.push(`${name} belongs to no site`);
+    if (!site) return void this.#fault(`${name} belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
-    if (row.id > Number(site.counters[row.resource] ?? 0))
-      this.#faults.push(`${name} is beyond the last ID that was given`);
+    if (row.id > Number(site.counters[row.resource] ?? 0)) this.#fault(`${name} is beyond the last ID that was given`);
     if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
       this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
     if (row.body !== null && parse(row.body)?.ID !== row.id)
-      this.#faults.push(`${name} is damaged: its text is not that record's`);
+      this.#fault(`${name} is damaged: its text is not that record's`);
     const { site_id, resource, id } = row;
     this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
     const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
@@ -114,19 +128,19 @@ export class Checker {
   #addChange(row: Cells): void {
     const { site_id, resource, id, revision } = row;
     const site = this.#sites.get(site_id);
-    if (!site) return void this.#faults.push(`site ${site_id}: its journal belongs to no site`);
+    if (!site) return void this.#fault(`site ${site_id}: its journal belongs to no site`);
     if (site.isRemoved) return void site.rowsLeft++;
     // Older versions of the program do not store where a journal begins.
     if (site.floor === undefined) site.floor = site.journalEnd = revision - 1;
     if (revision <= site.floor)
-      return void this.#faults.push(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
-    if (revision !== site.journalEnd + 1) this.#faults.push(gap(site_id, site.journalEnd + 1, revision - 1));
+      return void this.#fault(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
+    if (revision !== site.journalEnd + 1) this.#fault(gap(site_id, site.journalEnd + 1, revision - 1));
     site.journalEnd = revision;
     const name = nameOf(row);
     const record = this.#records.addEntry({ site_id, resource, id, revision });
-    if (!record) return void this.#faults.push(`${name} is in the journal and nowhere else`);
+    if (!record) return void this.#fault(`${name} is in the journal and nowhere else`);
     if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
-      this.#faults.push(`${name} differs from its entry ${revision} in the journal`);
+      this.#fault(`${name} differs from its entry ${revision} in the journal`);
   }
 }
 

@@ -2,10 +2,14 @@ import { openScratch } from "../lib/scratch-database.ts";
 import { reasonOf } from "../lib/thrown.ts";
 import { Refusal } from "../model/errors.ts";
 
-/** A record as it is checked. */
-interface CheckedRecord {
+/** A resource of a site. */
+interface Kind {
   readonly site_id: number;
   readonly resource: string;
+}
+
+/** A record as it is checked. */
+interface CheckedRecord extends Kind {
   readonly id: number;
   readonly revision: number;
   /** Of its text. */
@@ -20,39 +24,57 @@ interface CheckedRecord {
  */
 export class CheckedRecords {
   readonly #database = openScratch(
-    "create table scratch.records (site_id, resource, id, revision, hash, journal_end, primary key (site_id, resource, id)) without rowid",
+    "create table scratch.records (kind, id, revision, hash, journal_end, primary key (kind, id)) without rowid",
   );
-  readonly #add = this.#database.query<never, [number, string, number, number, number]>(
-    "insert or replace into scratch.records values (?, ?, ?, ?, ?, 0)",
+  readonly #add = this.#database.query<never, [number, number, number, number]>(
+    "insert or replace into scratch.records values (?, ?, ?, ?, 0)",
   );
-  readonly #addEntry = this.#database.query<CheckedRecord, [number, number, string, number]>(
-    "update scratch.records set journal_end = ? where site_id = ? and resource = ? and id = ? returning *",
+  readonly #find = this.#database.query<Pick<CheckedRecord, "revision" | "hash">, [number, number]>(
+    "select revision, hash from scratch.records where kind = ? and id = ?",
   );
-  readonly #different = this.#database.query<CheckedRecord, []>(
+  readonly #setEnd = this.#database.query<never, [number, number, number]>(
+    "update scratch.records set journal_end = ? where kind = ? and id = ?",
+  );
+  readonly #different = this.#database.query<CheckedRecord & { readonly kind: number }, []>(
     "select * from scratch.records where journal_end <> revision",
   );
+  /** The resources of the sites. A number for each of them is written and found in half of the time that its name takes. */
+  readonly #kinds: Kind[] = [];
+  readonly #numbers = new Map<string, number>();
 
-  add({ site_id, resource, id, revision, hash }: Omit<CheckedRecord, "journal_end">): void {
-    noting(() => this.#add.run(site_id, resource, id, revision, hash));
+  add({ id, revision, hash, ...kind }: Omit<CheckedRecord, "journal_end">): void {
+    noting(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
   }
 
   /** Notes an entry of the journal. @returns its record, if there is one */
   addEntry({
-    site_id,
-    resource,
     id,
     revision,
-  }: Omit<CheckedRecord, "hash" | "journal_end">): CheckedRecord | undefined {
-    return noting(() => this.#addEntry.get(revision, site_id, resource, id)) ?? undefined;
+    ...kind
+  }: Omit<CheckedRecord, "hash" | "journal_end">): Pick<CheckedRecord, "revision" | "hash"> | undefined {
+    return noting(() => {
+      const number = this.#numberOf(kind);
+      const record = this.#find.get(number, id) ?? undefined;
+      if (record) this.#setEnd.run(revision, number, id);
+      return record;
+    });
   }
 
   /** The records whose last journal entry is not that of their revision. */
-  different(): Iterable<CheckedRecord> {
-    return this.#different.iterate();
+  *different(): Generator<CheckedRecord> {
+    for (const { kind, ...record } of this.#different.iterate()) yield { ...record, ...(this.#kinds[kind] as Kind) };
   }
 
   close(): void {
     this.#database.close();
+  }
+
+  #numberOf({ site_id, resource }: Kind): number {
+    const name = `${site_id}/${resource}`;
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    this.#numbers.set(name, this.#kinds.length);
+    return this.#kinds.push({ site_id, resource }) - 1;
   }
 }
 
