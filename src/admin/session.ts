@@ -21,6 +21,7 @@ import type { RequestHeaders } from "../wire/request-headers.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 import { readJsonObject, readText } from "./json-body.ts";
 import { requireOwnPage, toOperatorHeader } from "./page-operator.ts";
+import { SignInBodies } from "./sign-in-bodies.ts";
 
 /** An operator who is signed in. */
 export interface Session {
@@ -39,23 +40,15 @@ export interface SessionDependencies {
 /** Failed sign-ins of all clients together: a link is too long to be guessed, so this only bounds the work. */
 const failures: Limit = { rate: 0.2, burst: 20 };
 
-/** Bytes of a request to sign in, and milliseconds in which it must arrive: who is not signed in must not hold a connection for long. */
+/** Bytes of a request to sign in. */
 const maxBody = 512;
-const maxWait = 1000;
-
-/** @throws Refusal `request-timeout` */
-async function inTime<T>(body: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const late = () => reject(new Refusal("request-timeout", "the request did not arrive in time"));
-  const timer = setTimeout(late, maxWait);
-  return Promise.race([body, promise]).finally(() => clearTimeout(timer));
-}
 
 /** What the routes of sessions share. */
 interface SessionContext extends SessionDependencies {
   /** Is called with the ID of an operator who signs out in one browser, or everywhere. */
   readonly onSignOut: (operator: number, isEverywhere: boolean) => Promise<void>;
   readonly buckets: Buckets<"sign-in">;
+  readonly bodies: SignInBodies;
 }
 
 /** The path with which sessions begin and end, and that of all sessions of an operator. */
@@ -63,7 +56,7 @@ export function sessionRoutes(
   dependencies: SessionDependencies,
   onSignOut: SessionContext["onSignOut"],
 ): [path: string, route: AdminRoute][] {
-  const context = { ...dependencies, onSignOut, buckets: new Buckets<"sign-in">() };
+  const context = { ...dependencies, onSignOut, buckets: new Buckets<"sign-in">(), bodies: new SignInBodies() };
   return [
     [
       "/operator/session",
@@ -98,8 +91,8 @@ export function sessionRoutes(
 
 /** The body has `link`, and may have `insteadOf`: the ID of the operator whose session in this browser the link replaces. */
 async function signIn(request: WireRequest, context: SessionContext): Promise<AdminContent> {
-  const { engine, now, buckets } = context;
-  const input = await inTime(readJsonObject(request, maxBody));
+  const { engine, now, buckets, bodies } = context;
+  const input = await bodies.inTime(readJsonObject(request, maxBody));
   const link = readText(input, "link");
   const present = await findOwn(request, context);
   const { secret, ...session } = await limited(buckets, now(), async () => {

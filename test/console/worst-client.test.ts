@@ -1,6 +1,6 @@
 // What the worst client of the operators' API can send.
 
-import { beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, jest, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { removeOperator } from "../../src/operator/operators.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
@@ -73,6 +73,19 @@ describe("a body", () => {
     clearInterval(timer);
     socket.destroy();
     expect(received).toStartWith("HTTP/1.1 408 ");
+  });
+
+  test("of a sign-in is one of sixteen that are awaited: one more ends the one that has been awaited longest", async () => {
+    // No second passes.
+    jest.useFakeTimers();
+    const half = () => sendHalf("POST", "/session", "Content-Length: 16");
+    const sockets = Array.from({ length: 16 }, half);
+    const responses = sockets.map(responseOn);
+    await anna.call("GET", "/session");
+    sockets.push(half());
+    expect(await Promise.race(responses)).toStartWith("HTTP/1.1 408 ");
+    jest.useRealTimers();
+    for (const socket of sockets) socket.destroy();
   });
 
   test("that does not arrive is one of eight of an operator, and other requests go on", async () => {
