@@ -55,6 +55,7 @@ class Processes {
   readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleInterval);
   /** The last valid one: a process that is replaced because it has died must not depend on files that are changed at that moment. */
   #certificate: Certificate | undefined;
+  #isStopping = false;
 
   /** @param workers how many there should be */
   constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
@@ -79,6 +80,7 @@ class Processes {
 
   /** Replaces the processes one after the other, so that there is one more at most. If one cannot be replaced, it and the rest stay. */
   async replaceAll(certificate: Certificate | undefined): Promise<void> {
+    if (this.#isStopping) return printMessage("storefront: nothing was replaced: the server is about to stop");
     this.#certificate = certificate ?? this.#certificate;
     const all = this.#slots.length;
     for (const [index, slot] of this.#slots.entries()) {
@@ -94,6 +96,7 @@ class Processes {
 
   /** @param drain seconds for which they still serve */
   async stop(drain = 0): Promise<void> {
+    this.#isStopping = true;
     clearInterval(this.#timer);
     await Promise.all(this.#slots.map((slot) => slot.stop(drain)));
   }

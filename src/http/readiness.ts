@@ -1,6 +1,6 @@
 import { after } from "../lib/maybe-promise.ts";
 import type { Engine } from "../model/engine.ts";
-import { Refusal } from "../model/errors.ts";
+import { Refusal, TryAgain } from "../model/errors.ts";
 import { systemSite } from "../model/system-site.ts";
 
 /** Milliseconds for which a result holds. */
@@ -33,10 +33,10 @@ export class Readiness {
 
   /**
    * Checks the storage at most once a second for all callers: this needs no key, and must not become a load.
-   * @throws Refusal `unavailable`, or what the storage failed of
+   * @throws TryAgain when the server is about to stop, Refusal `unavailable`, or what the storage failed of
    */
   async require(): Promise<void> {
-    if (this.#isDraining) throw new Refusal("unavailable", "the server is about to stop");
+    if (this.#isDraining) throw new TryAgain("the server is about to stop");
     const at = this.#now();
     if (this.#last === undefined || Math.abs(at - this.#last.at) >= lifetime) {
       this.#last = { at, result: this.#check() };
