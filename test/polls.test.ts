@@ -301,24 +301,32 @@ describe.each(engines)("a poll on $name", (kind) => {
       const poll = toRequest(`GET /restapi/changes.json?since=${since}&wait=50 HTTP/1.1`, [
         `X-API-AUTH: ${server.key}`,
       ]);
-      const [longest, last] = [await openClient(server.port), await openClient(server.port)];
-      longest.send(poll);
-      await waiting(1);
-      last.send(poll);
-      await waiting(2);
-      // Their bodies are awaited, but not for long enough yet to make room themselves.
-      const busy = await Promise.all(Array.from({ length: 6 }, () => openClient(server.port)));
-      const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 9", "Expect: 100-continue"];
-      for (const client of busy) client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
-      await Promise.all(busy.map((client) => client.until((received) => received.includes("100 Continue"))));
-      const client = await openClient(server.port);
-      client.send(toRequest("GET /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${server.key}`]));
-      const [[response], [ended]] = await Promise.all([client.responses(1), longest.responses(1)]);
-      expect(response?.status).toBe(200);
+      /** Returns the response of the request that made room; undefined if the machine was so busy that another connection did. */
+      const makeRoom = async () => {
+        await waiting(0);
+        const [longest, last] = [await openClient(server.port), await openClient(server.port)];
+        longest.send(poll);
+        await waiting(1);
+        last.send(poll);
+        await waiting(2);
+        // Their bodies are awaited, but not for long enough yet to make room themselves.
+        const busy = await Promise.all(Array.from({ length: 6 }, () => openClient(server.port)));
+        const lines = [`X-API-AUTH: ${server.key}`, "Content-Length: 9", "Expect: 100-continue"];
+        for (const client of busy) client.send(toRequest("POST /restapi/brands.json HTTP/1.1", lines));
+        await Promise.all(busy.map((one) => one.until((received) => received.includes("100 Continue"))));
+        const client = await openClient(server.port);
+        client.send(toRequest("GET /restapi/brands.json HTTP/1.1", [`X-API-AUTH: ${server.key}`]));
+        expect((await client.responses(1))[0]?.status).toBe(200);
+        const others = busy.map((one) => one.ended().then(() => undefined));
+        const response = await Promise.race([longest.responses(1).then(([first]) => first), ...others]);
+        if (response) await waiting(1);
+        for (const { socket } of [longest, last, client, ...busy]) socket.destroy();
+        return response;
+      };
+      let ended = await makeRoom();
+      while (!ended) ended = await makeRoom();
       expect(ended).toMatchObject({ status: 200, headers: { connection: "close" } });
-      expect(JSON.parse(ended?.body ?? "")).toEqual({ Changes: [], Next: since, More: false });
-      await waiting(1);
-      for (const { socket } of [longest, last, client, ...busy]) socket.destroy();
+      expect(JSON.parse(ended.body)).toEqual({ Changes: [], Next: since, More: false });
     });
   });
 

@@ -48,7 +48,10 @@ test("work that fails leaves the turns of others as they are", async () => {
   const failing = function* (): Steps<never> {
     throw new Error("broken");
   };
-  for (let i = 0; i < 10; i++) expect(() => inSlices(failing())).toThrow("broken");
+  // On a busy machine, the ten may take more than a turn has for them; then the rest fail in the next one.
+  const attempts = Array.from({ length: 10 }, async () => inSlices(failing()));
+  for (const { reason } of (await Promise.allSettled(attempts)) as PromiseRejectedResult[])
+    expect(reason.message).toBe("broken");
   await eventLoopTurn();
   expect(inSlices(shortWork())).toBe("done");
 });
