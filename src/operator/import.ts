@@ -1,5 +1,5 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { OwnTexts, withOwnMemory } from "../lib/own-memory.ts";
+import { OwnTexts } from "../lib/own-memory.ts";
 import { createPace } from "../lib/pace.ts";
 import { operatorActor } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
@@ -7,6 +7,7 @@ import { type Fault, Refusal } from "../model/errors.ts";
 import type { Intent, Outcome } from "../model/intent.ts";
 import type { Resource } from "../model/resource.ts";
 import { systemSite } from "../model/system-site.ts";
+import { ValueIndex } from "../store/value-index.ts";
 import {
   type AcceptedOutcome,
   countOutcome,
@@ -62,16 +63,18 @@ export async function importRecords(
   const { head, matcher } = await readMatcher(engine, site, resource, match);
   const spooled = new SpooledRows();
   const summary = emptySummary();
+  const pendingKeys = match === undefined ? undefined : new ValueIndex();
   let simulated: SimulatedEngine | undefined;
   try {
     if (dryRun) simulated = await SimulatedEngine.open(engine, site, system.epoch);
-    const context = { site, resource, matcher, engine: simulated ?? engine, spooled, options, summary };
+    const context = { site, resource, matcher, pendingKeys, engine: simulated ?? engine, spooled, options, summary };
     await new ImportRun(context, system.epoch, head.revision).addAll(rows);
   } catch (error) {
     if (signal?.aborted && error === signal.reason) summary.interrupted = true;
     else throw dryRun || atomic ? error : withProgress(error, summary);
   } finally {
     matcher.close();
+    pendingKeys?.close();
     simulated?.close();
     spooled.close();
   }
@@ -83,6 +86,8 @@ interface ImportContext {
   readonly site: number;
   readonly resource: Resource;
   readonly matcher: Matcher;
+  /** The values by which the pending rows are matched, by the numbers of the rows; undefined when rows are matched by ID. */
+  readonly pendingKeys: ValueIndex | undefined;
   readonly engine: CommitEngine;
   readonly spooled: SpooledRows;
   readonly options: ImportOptions;
@@ -96,8 +101,6 @@ const maxMatches = 5;
 class ImportRun {
   readonly #context: ImportContext;
   readonly #pending = new RowBatch();
-  /** The values by which the pending rows are matched. */
-  #pendingKeys = new Set<string>();
   readonly #faultTexts = new OwnTexts();
   /** The epoch of the system site when the rows were matched with records. The site itself may have no history before its first change. */
   readonly #systemEpoch: string;
@@ -127,10 +130,10 @@ class ImportRun {
 
   /** @throws Refusal `invalid-record` */
   async #add(row: NumberedRow): Promise<void> {
-    const { site, matcher, options } = this.#context;
+    const { site, matcher, pendingKeys, options, summary } = this.#context;
     const input = readInput(row.decoded);
     const key = matcher.keyOf(input);
-    if (key !== undefined && this.#pendingKeys.has(key)) {
+    if (key !== undefined && pendingKeys?.find(key, 1).length) {
       if (options.atomic) throw repeatedKey(options.match);
       await this.#store();
     }
@@ -138,14 +141,14 @@ class ImportRun {
     const intent = toIntent(this.#context.resource, match, input, row.decoded.faults);
     const signed = { ...intent, site, actor: operatorActor, at: options.now() };
     this.#pending.add({ row: () => row, input, intent: signed }, row.source);
-    if (key !== undefined) this.#pendingKeys.add(withOwnMemory(key));
+    if (key !== undefined) pendingKeys?.set(summary.rows, key);
     matcher.note(input, match.id);
   }
 
   async #store(): Promise<void> {
-    const { engine, matcher, options } = this.#context;
+    const { engine, matcher, pendingKeys, options } = this.#context;
     let batch = this.#pending.take();
-    this.#pendingKeys = new Set();
+    pendingKeys?.clear();
     this.#noteStore();
     for (let left = maxMatches - 1; batch.length > 0; left--) {
       const outcomes = await engine.commit(this.#intentsOf(batch));

@@ -5,8 +5,8 @@ import type { JournalEntry } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { type StorefrontRecord, valueAt } from "../model/record.ts";
 import type { Leaf, Resource } from "../model/resource.ts";
+import { ValueIndex } from "../store/value-index.ts";
 import type { RevisionRange } from "./revisions.ts";
-import { ValueIndex } from "./value-index.ts";
 
 /** Entries that are read at once. */
 const pageSize = 500;

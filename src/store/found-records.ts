@@ -4,18 +4,22 @@
 import type { RecordChange } from "../model/change.ts";
 import type { FoundBy, Intent } from "../model/intent.ts";
 import { textAt } from "../model/record.ts";
+import { ValueIndex } from "./value-index.ts";
 
 /** Journal entries of a site that one transaction reads at most: about 50 ms. */
 const maxEntries = 10_000;
 
-/** What a field of a resource has had since a revision. Records that have not changed since are not in it. */
+/** What a field of a resource has had since a revision. */
 interface FieldChanges {
   readonly keys: FoundBy["keys"];
   /** The revision after which all changes are known. */
   readonly from: number;
-  readonly valueById: Map<number, string>;
-  readonly idsByValue: Map<string, Set<number>>;
+  /** Records that have not changed since are not in it. */
+  readonly values: FieldValues;
 }
+
+/** The values of records in a field, by their IDs. */
+type FieldValues = Pick<ValueIndex, "set" | "delete" | "has" | "count" | "close">;
 
 /** What has to be read of a site's journal: the entries after a revision, of more than `limit` the last ones. */
 interface EntriesToRead {
@@ -28,6 +32,17 @@ interface EntriesToRead {
 export class FoundRecords {
   /** By site and resource, and there by field. */
   readonly #resources = new Map<string, Map<string, FieldChanges>>();
+  readonly #newValues: () => FieldValues;
+
+  /** @param isLarge whether the transaction may change any number of records, so that their values are in a temporary file */
+  constructor(isLarge = false) {
+    this.#newValues = () => (isLarge ? new ValueIndex() : new ValuesInMemory());
+  }
+
+  [Symbol.dispose](): void {
+    for (const fields of this.#resources.values()) for (const { values } of fields.values()) values.close();
+    this.#resources.clear();
+  }
 
   /** The entries that `add` needs before `intents` are decided. */
   toRead(intents: readonly Intent[]): EntriesToRead[] {
@@ -51,7 +66,7 @@ export class FoundRecords {
       if (!ifFound || written !== site) continue;
       const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
       if (fields.has(nameOf(ifFound))) continue;
-      const field = { keys: ifFound.keys, from, valueById: new Map(), idsByValue: new Map() };
+      const field = { keys: ifFound.keys, from, values: this.#newValues() };
       for (const entry of inOrder) if (entry.resource === resource) apply(field, entry);
       this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifFound), field));
     }
@@ -72,8 +87,7 @@ export class FoundRecords {
     if (!field || field.from > found.revision) return false;
     const isFound = operation !== "create";
     if (isFound && (body == null || textAt(JSON.parse(body), found.keys) !== found.value)) return false;
-    const others = field.idsByValue.get(found.value)?.size ?? 0;
-    return others === (isFound && field.valueById.get(id as number) === found.value ? 1 : 0);
+    return field.values.count(found.value) === (isFound && field.values.has(id as number, found.value) ? 1 : 0);
   }
 
   #fieldsOf(site: number, resource: string): Map<string, FieldChanges> | undefined {
@@ -81,15 +95,36 @@ export class FoundRecords {
   }
 }
 
-function apply({ keys, valueById, idsByValue }: FieldChanges, { id, operation, body }: RecordChange): void {
-  const before = valueById.get(id);
-  if (before !== undefined) idsByValue.get(before)?.delete(id);
-  valueById.delete(id);
-  if (operation === "delete") return;
-  const value = textAt(JSON.parse(body), keys);
-  const ids = idsByValue.get(value) ?? new Set<number>();
-  idsByValue.set(value, ids.add(id));
-  valueById.set(id, value);
+class ValuesInMemory implements FieldValues {
+  readonly #valueById = new Map<number, string>();
+  readonly #idsByValue = new Map<string, Set<number>>();
+
+  set(id: number, value: string): void {
+    this.delete(id);
+    this.#idsByValue.set(value, (this.#idsByValue.get(value) ?? new Set()).add(id));
+    this.#valueById.set(id, value);
+  }
+
+  delete(id: number): void {
+    const value = this.#valueById.get(id);
+    if (value !== undefined) this.#idsByValue.get(value)?.delete(id);
+    this.#valueById.delete(id);
+  }
+
+  has(id: number, value: string): boolean {
+    return this.#valueById.get(id) === value;
+  }
+
+  count(value: string): number {
+    return this.#idsByValue.get(value)?.size ?? 0;
+  }
+
+  close(): void {}
+}
+
+function apply({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
+  if (operation === "delete") values.delete(id);
+  else values.set(id, textAt(JSON.parse(body), keys));
 }
 
 function keyOf(site: number, resource: string): string {

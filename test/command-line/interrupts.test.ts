@@ -1,11 +1,13 @@
-// An import that is interrupted says what was stored, and stores nothing after that.
+// An import or an undo that is interrupted says what was stored, and stores nothing after that.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { untilAborted } from "../../src/commands/interrupt.ts";
+import { findSite } from "../../src/operator/sites.ts";
 import { openWorkshop, type Started, type Workshop, waitFor } from "../support/command.ts";
 import { type Data, dataOf } from "../support/data.ts";
+import { createIntent } from "../support/intents.ts";
 import { startPostgres, type TestPostgres } from "../support/postgres.ts";
 
 let shop: Workshop;
@@ -131,6 +133,44 @@ describe.each(["sqlite", "postgres"])("an import on %s", (engine) => {
     holder.run("begin immediate");
     return () => holder.close();
   }
+});
+
+test("an undo in portions that is interrupted says where it stopped, and how to do the rest", async () => {
+  const count = 50_001;
+  await shop.data.addSite("large");
+  const site = await shop.data.use(async (engine) => {
+    const { ID } = await findSite(engine, "large");
+    const batches = function* () {
+      for (let from = 0; from < count; from += 500)
+        yield Array.from({ length: Math.min(500, count - from) }, () => createIntent({ site: ID, run: "all" }));
+    };
+    await engine.commitTogether(batches(), () => {});
+    return ID;
+  });
+  using database = new Database(shop.file("test.db"));
+  // From the second portion on, it has a second for each, so that the signal comes before the last one.
+  database.run(`create trigger slow after insert on journal when new.revision > ${count + 5000} begin
+    select count(*) from (with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 1000) select n from numbers);
+  end`);
+  const stored = database.query<{ revision: number }, [number]>("select revision from sites where id = ?");
+  const started = shop.start(["undo", "--site", "large", "--since", "0", "--run", "all"]);
+  await waitFor(() => (stored.get(site)?.revision ?? 0) > count, "the first portion");
+  started.kill("SIGINT");
+  expect(await started.exited).toBe(1);
+  database.run("drop trigger slow");
+  const deleted = (stored.get(site)?.revision ?? 0) - count;
+  expect([deleted % 5000, deleted < count]).toEqual([0, true]);
+  expect(started.stdout()).toBe(`${deleted} records: ${deleted} deleted, 0 restored, 0 unchanged, 0 left alone\n`);
+  const [, undo = ""] = /to take this back: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
+  const [, done, rest = ""] =
+    /interrupted after (\d+) of 50001 records; the rest: npx --no storefront (.*)/.exec(started.stderr()) ?? [];
+  expect(Number(done)).toBe(deleted);
+  expect(await shop.must([...rest.split(" "), "--dry-run"])).toBe(
+    `${count} records: ${count - deleted} would be deleted, 0 would be restored, ${deleted} unchanged, 0 left alone\n`,
+  );
+  expect(await shop.must([...undo.split(" "), "--dry-run"])).toStartWith(
+    `${deleted} records: 0 would be deleted, ${deleted} would be restored`,
+  );
 });
 
 test("what was read of a file is not kept in memory until all of it is", async () => {

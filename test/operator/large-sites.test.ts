@@ -10,6 +10,7 @@ import { readRows } from "../../src/operator/rows.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { checkRows } from "../../src/store/check.ts";
+import { FoundRecords } from "../../src/store/found-records.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 
@@ -74,6 +75,21 @@ for (const kind of engines) {
       expect(after - before).toBeLessThan(allowed);
     });
 
+    test("an import of all rows or none does too, also of the values by which they are matched", async () => {
+      const before = await heldBytes();
+      let after = 0;
+      const text = async function* () {
+        yield Buffer.from("Name,Address.AddressLine1\n");
+        for (let n = 0; n < 30_000; n += 500)
+          yield Buffer.from(Array.from({ length: 500 }, (_, row) => `Brand,${n + row} ${line.slice(10)}\n`).join(""));
+        after = await heldBytes();
+      };
+      const options = { now: () => 1, match: "Address.AddressLine1", atomic: true, dryRun: true };
+      const summary = await importRecords(engine, 2, brand, readRows(brand, text(), "csv"), options);
+      expect(summary).toMatchObject({ created: 30_000, rejected: 0 });
+      expect(after - before).toBeLessThan(allowed);
+    });
+
     test("a look at what an undo would do does too", async () => {
       const before = await heldBytes();
       let most = 0;
@@ -91,6 +107,21 @@ for (const kind of engines) {
     });
   });
 }
+
+test("a transaction of any number of changes holds none of the values by which records are found", async () => {
+  const before = await heldBytes();
+  using found = new FoundRecords(true);
+  const ifFound = { keys: ["Name"], value: "Brand 1", revision: 0 };
+  const intent = createIntent({ site, ifFound });
+  found.add([intent], { site, revision: 0, limit: 1 }, [], 0);
+  for (let id = 1; id <= 30_000; id++) {
+    const body = JSON.stringify({ ID: id, Name: `${line} ${id}` });
+    found.apply(site, { revision: id, resource: "brand", id, operation: "create", body });
+  }
+  expect((await heldBytes()) - before).toBeLessThan(allowed);
+  expect(found.isStillFound(intent, ifFound, undefined)).toBe(true);
+  expect(found.isStillFound(intent, { ...ifFound, value: `${line} 7` }, undefined)).toBe(false);
+});
 
 test("a check of stored rows, also of a file of `export-site`, holds none of them", async () => {
   const before = await heldBytes();

@@ -52,8 +52,8 @@ export function commitTogether(
   onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
 ): Promise<void> {
   return pool.commit(async (connection, lease) => {
+    using found = new FoundRecords(true);
     await connection.script(sql.beginByKeys(timeout));
-    const found = new FoundRecords();
     for (const intents of batches) {
       const outcomes = await decideAndWrite(connection, intents, found, onOutcomes);
       if (isStopped(outcomes, intents)) return void (await connection.script("rollback"));

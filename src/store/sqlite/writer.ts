@@ -50,7 +50,7 @@ export class Writer {
   beginBatches(): void {
     requireSameFiles(this.#files);
     translated(() => this.#database.run("begin immediate"));
-    this.#found = new FoundRecords();
+    this.#found = new FoundRecords(true);
   }
 
   addBatch(intents: readonly Intent[]): readonly Outcome[] {
@@ -59,6 +59,7 @@ export class Writer {
   }
 
   endBatches(isCommitted: boolean): void {
+    this.#found[Symbol.dispose]();
     if (isCommitted) this.#requireTransaction();
     else if (!this.#database.inTransaction) return;
     translated(() => this.#database.run(isCommitted ? "commit" : "rollback"));

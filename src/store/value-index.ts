@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
-import { accessing } from "./file-access.ts";
+import { reasonOf } from "../lib/thrown.ts";
+import { Refusal } from "../model/errors.ts";
 
 /** The IDs of records by the value of a field. Takes the same memory for any number of them. */
 export class ValueIndex {
@@ -35,6 +36,10 @@ export class ValueIndex {
     return storing(() => this.#statements.count.get(value)?.count ?? 0);
   }
 
+  has(id: number, value: string): boolean {
+    return storing(() => this.#statements.has.get(id, value) !== null);
+  }
+
   close(): void {
     this.#database.close();
   }
@@ -51,13 +56,16 @@ function statements(database: Database) {
     find: database.query<{ id: number }, [string, number]>(
       "select id from scratch.found where value = ? order by id limit ?",
     ),
+    has: database.query<object, [number, string]>("select 1 from scratch.found where id = ? and value = ?"),
     count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
   };
 }
 
 function storing<T>(access: () => T): T {
-  return accessing(
-    "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)",
-    access,
-  );
+  try {
+    return access();
+  } catch (error) {
+    const what = "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)";
+    throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
+  }
 }
