@@ -120,7 +120,7 @@ test("the frame: menus, search, colours, shortcuts", async () => {
   await page.getByRole("option", { name: "shop" }).click();
   await page.waitForURL(/#\/shop/);
   const menu = async (item: string) => {
-    await view.button("anna").click();
+    await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();
   };
   await menu("Dark colours");
@@ -521,7 +521,7 @@ test("nothing else was there to press", async () => {
 
 test("signing out on all devices, and in one browser", async () => {
   for (const item of ["Sign out on all devices", "Sign out"]) {
-    await view.button("anna").click();
+    await page.getByRole("button", { name: "anna", exact: true }).click();
     await page.getByRole("menuitem", { name: item, exact: true }).click();
     await view.field("Link").fill(await server.link("anna"));
     await click("Sign in");
