@@ -25,11 +25,11 @@ function isGenuine(headers, body) {
 let last;
 
 /** Must do no harm if it gets the same changes twice. */
-function handle({ type, data }) {
-  const isNext = last === undefined || data.Since === undefined || [data.Since, data.Next].includes(last);
-  if (type === "storefront.gone" || !isNext) console.log("some changes are missing: read the lists again");
-  if (data.Since !== undefined) last = data.Next;
-  for (const { Operation, Resource, ID, Record } of data.Changes ?? []) {
+function handle({ type, data: { Since, Next, Changes = [] } }) {
+  const isNext = last === undefined || Since === undefined || [Since, Next].includes(last);
+  if (Since !== undefined) last = Next;
+  if (type === "storefront.gone" || !isNext) return console.log("some changes are missing: read the lists again");
+  for (const { Operation, Resource, ID, Record } of Changes) {
     console.log(Operation, Resource, ID, Record ? Record.Name : "");
   }
 }

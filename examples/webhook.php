@@ -32,11 +32,12 @@ function handle(array $event): void
     $data = $event['data'];
     $last = is_file(LAST) ? file_get_contents(LAST) : null;
     $isNext = $last === null || !isset($data['Since']) || in_array($last, [$data['Since'], $data['Next']], true);
-    if ($event['type'] === 'storefront.gone' || !$isNext) {
-        fwrite($output, "some changes are missing: read the lists again\n");
-    }
     if (isset($data['Since'])) {
         file_put_contents(LAST, $data['Next']);
+    }
+    if ($event['type'] === 'storefront.gone' || !$isNext) {
+        fwrite($output, "some changes are missing: read the lists again\n");
+        return;
     }
     foreach ($data['Changes'] ?? [] as $change) {
         $name = $change['Record']['Name'] ?? '';

@@ -29,10 +29,10 @@ def handle(event):
     global last
     data = event["data"]
     is_next = last is None or "Since" not in data or last in (data["Since"], data["Next"])
-    if event["type"] == "storefront.gone" or not is_next:
-        print("some changes are missing: read the lists again", flush=True)
     if "Since" in data:
         last = data["Next"]
+    if event["type"] == "storefront.gone" or not is_next:
+        return print("some changes are missing: read the lists again", flush=True)
     for change in data.get("Changes", []):
         name = change["Record"]["Name"] if change["Record"] else ""
         print(change["Operation"], change["Resource"], change["ID"], name, flush=True)

@@ -205,6 +205,25 @@ test("receivers whose last attempt was slow have half of the turns, until they a
   await runner.stop();
 });
 
+test("a process that stops hands over at once, also if its webhook was resumed during the request", async () => {
+  const key = await addWebhook();
+  const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };
+  const sent = Promise.withResolvers<void>();
+  const response = Promise.withResolvers<Received>();
+  const received = () => {
+    sent.resolve();
+    return response.promise;
+  };
+  const runner = startRunner({ received });
+  clock.end();
+  await sent.promise;
+  await resumeWebhook(engine, key.webhook, policy, clock.at);
+  const stopped = runner.stop();
+  response.resolve({ status: null, retryAfter: undefined, fault: "the attempt was interrupted" });
+  await stopped;
+  expect(await engine.webhookStates([key])).toMatchObject([{ holder: null, resumes: 1 }]);
+});
+
 test("a pause that comes after a resume is taken back", async () => {
   const key = await addWebhook();
   const policy = { allow: [], isLoopbackAllowed: false, lookup: async () => ["1.1.1.1"] };

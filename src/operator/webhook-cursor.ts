@@ -8,7 +8,7 @@ import { revisionBefore } from "../store/retention.ts";
 export type WebhookPoint = "now" | { readonly cursor: string } | { readonly at: number };
 
 /** A cursor, and the history that it belongs to. */
-interface Position {
+export interface Position {
   readonly cursor: string;
   readonly epoch: string;
 }

@@ -10,10 +10,10 @@ import { makeWebhookSecret } from "../model/webhook-secret.ts";
 import type { WebhookAttempt, WebhookChanges, WebhookState } from "../model/webhooks.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
 import type { AddressPolicy } from "../webhooks/addresses.ts";
-import { sinceOf } from "../webhooks/event.ts";
+import { cursorRevision, sinceOf } from "../webhooks/event.ts";
 import { deliverTest } from "../webhooks/test-delivery.ts";
 import { changeSystem, readSystem, toDelete, toInstant, toUpdate } from "./system.ts";
-import { positionAt, type WebhookPoint } from "./webhook-cursor.ts";
+import { type Position, positionAt, type WebhookPoint } from "./webhook-cursor.ts";
 import {
   findWebhook,
   type ListedWebhook,
@@ -86,13 +86,16 @@ export async function rewindWebhook(engine: Engine, id: number, point: WebhookPo
   const { site } = webhookKeyOf(requireComplete(await findWebhook(engine, id)));
   const position = await positionAt(engine, site, point);
   const none = { first: 0, last: 0, isGone: 0, goneAt: null, failures: 0, failingSince: null, nextAt: 0 } as const;
-  await changeState(engine, id, (state) => ({
-    ...position,
-    ...none,
-    since: sinceOf(state),
-    rewinds: state.rewinds + 1,
-  }));
+  await changeState(engine, id, (state) => {
+    const since = isBehind(position, state) ? sinceOf(state) : position.cursor;
+    return { ...position, ...none, since, rewinds: state.rewinds + 1 };
+  });
   return findWebhook(engine, id);
+}
+
+/** Whether everything that was delivered comes before `position` or again after it. If not, the receiver finds that it does not continue. */
+function isBehind({ cursor, epoch }: Position, state: WebhookState): boolean {
+  return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
 }
 
 /**

@@ -8,6 +8,9 @@ const renewalAge = leaseTime / 3;
 /** Milliseconds before its end in which nothing is sent any more, and requests are aborted. */
 const margin = 1000;
 
+/** How often a lease is released while an operator changes the state. */
+const maxHandOvers = 10;
+
 type LeaseStore = Pick<WebhookStore, "claimWebhook" | "updateWebhook">;
 
 interface LeaseOptions {
@@ -71,6 +74,15 @@ export class WebhookLease {
   release(changes: WebhookChanges = {}): Promise<boolean> {
     return this.update({ ...changes, ...released });
   }
+
+  /** Lets other processes deliver the webhook at once, whatever its state is by now. */
+  async handOver(): Promise<void> {
+    const { store, holder } = this.#options;
+    for (let attempt = 0; attempt < maxHandOvers; attempt++) {
+      const state = await store.claimWebhook(this.#state, holder, leaseTime);
+      if (!state || (await store.updateWebhook(state, { ...state, holder }, released))) return;
+    }
+  }
 }
 
 const released: WebhookChanges = { holder: null, leaseUntil: 0 };
@@ -90,11 +102,15 @@ export interface HeldLease {
 export async function releaseHeld(held: HeldLease, result: TurnResult, changes?: WebhookChanges): Promise<TurnResult> {
   const { lease } = held;
   held.lease = undefined;
-  return !lease || (await lease.release(changes)) ? result : "more";
+  if (!lease || (await lease.release(changes))) return result;
+  await lease.handOver();
+  return "more";
 }
 
-/** Forgets a lease whose state is another one by now. The next turn claims it anew. */
-export function forgetHeld(held: HeldLease): TurnResult {
+/** Gives up a lease whose state is another one by now. The next turn of any process claims it anew. */
+export async function forgetHeld(held: HeldLease): Promise<TurnResult> {
+  const { lease } = held;
   held.lease = undefined;
+  await lease?.handOver();
   return "more";
 }

@@ -77,7 +77,7 @@ const cases: [string, () => Delivery, number, string][] = [
   ["the same again", () => signed(body, [secret]), 204, changesOutput],
   ["that changes are gone", () => signed(gone, [secret]), 204, goneOutput],
   ["what continues that", () => signed(after("b.25", "b.27"), [secret]), 204, changesOutput],
-  ["what does not continue that", () => signed(after("c.26", "c.28"), [secret]), 204, goneOutput + changesOutput],
+  ["what does not continue that", () => signed(after("c.26", "c.28"), [secret]), 204, goneOutput],
   ["a test after that", () => signed(test_, [secret]), 204, ""],
   ["what was to come", () => signed(after("c.28", "a.19"), [secret]), 204, changesOutput],
   ["signatures of two secrets", () => signed(body, [secret, oldSecret]), 204, changesOutput],
@@ -198,12 +198,12 @@ for (const [file, usual, command] of programs) {
       const key = await putTestWebhook(engine, site.ID, receiver.url);
       const now = Date.now();
       await engine.addWebhookSecret(key, secret, now, now);
-      for (const id of [1, 2]) {
+      for (const id of [1, 2, 3]) {
         await server.call("POST", "/restapi/brands.json", { body: { Name: "Blåbær & 山\u2028" } });
         // Of another server than before.
-        const output = `${id === 1 ? goneOutput : ""}create brands ${id} Blåbær & 山\u2028\n`;
+        const output = id === 1 ? goneOutput : `create brands ${id} Blåbær & 山\u2028\n`;
         expect(await receiver.printed(output.length)).toBe(output);
-        await engine.addWebhookSecret(key, oldSecret, now + 1, now + 60_000);
+        if (id === 2) await engine.addWebhookSecret(key, oldSecret, now + 1, now + 60_000);
       }
       await server.stop();
     });
@@ -218,8 +218,7 @@ for (const [file, usual, command] of programs) {
       ).toBe(413);
       const again = signed(body, [secret]);
       const response = await fetch(receiver.url, { method: "POST", ...again });
-      const output = goneOutput + changesOutput;
-      expect([response.status, await receiver.printed(output.length)]).toEqual([204, output]);
+      expect([response.status, await receiver.printed(goneOutput.length)]).toEqual([204, goneOutput]);
     });
 
     test("accepts nothing without a secret, because any client could sign then", async () => {

@@ -19,7 +19,7 @@ import {
   rotateWebhook,
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { readFeed } from "../../src/store/feed.ts";
+import { cursorAt, readFeed } from "../../src/store/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
 import type { AddressPolicy } from "../../src/webhooks/addresses.ts";
 import { dropSiteAsEarlier } from "../earlier-version/statements.ts";
@@ -60,6 +60,8 @@ describe.each(engines)("webhooks on $name", (kind) => {
   const add = (since: WebhookPoint = "now", to = url) =>
     addWebhook(engine, site, { url: to, resources: [], since }, policy, now);
   const change = (at: number) => engine.commit([createIntent({ site: site.ID, at })]);
+  const cursorOf = async (revision: number) =>
+    cursorAt(engine, site.ID, { revision, epoch: (await engine.heads([site.ID]))[0]?.epoch ?? "" });
   const stateOf = async (id: number) => (await findWebhook(engine, id)).state;
 
   test("a webhook of a new site belongs to one history, also if an older program added it", async () => {
@@ -212,6 +214,22 @@ describe.each(engines)("webhooks on $name", (kind) => {
     await Promise.all([0, 1, 2].map(() => rewindWebhook(engine, 1, { cursor: "0.0" })));
     expect(await stateOf(1)).toMatchObject({ rewinds: 4, cursor: "0.0" });
     expect(await codeOf(rewindWebhook(engine, 1, { cursor: "0123456789ab.2" }))).toBe("gone");
+  });
+
+  test("an event after a rewind continues what was delivered, unless the rewind leaves changes out or another history began", async () => {
+    for (const at of [1, 2, 3]) await change(now + at);
+    const { webhook } = await add({ cursor: "0.0" });
+    const key = webhookKeyOf(webhook);
+    const cursors = await Promise.all([1, 2, 3].map((revision) => cursorOf(revision)));
+    const delivered = { cursor: cursors[1] as string, since: cursors[0] as string };
+    await engine.updateWebhook(key, { cursor: "0.0", rewinds: 0, resumes: 0 }, delivered);
+    const sinceAfter = async (point: WebhookPoint) => (await rewindWebhook(engine, 1, point)).state?.since;
+    expect(await sinceAfter({ cursor: "0.0" })).toBe(delivered.since);
+    // What it left out it leaves out still.
+    expect(await sinceAfter("now")).toBe(cursors[2]);
+    expect(await sinceAfter({ cursor: cursors[1] as string })).toBe(cursors[2]);
+    await engine.renew();
+    expect(await sinceAfter({ cursor: "0.0" })).toBe("0.0");
   });
 
   test("a rotation keeps the secret before for 24 hours; two that run at the same time print secrets that both work", async () => {
