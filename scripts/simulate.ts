@@ -1,20 +1,20 @@
 // Runs the simulation of webhook delivery for many seeds: `npm run simulate -- [seeds] [first seed] [longest trouble in seconds]`. Prints each
 // seed that has a fault, which `npm run simulate -- 1 <seed>` repeats.
 
-import { withSimulatedEngine } from "../test/simulation/database.ts";
+import { withSimulatedDatabase } from "../test/simulation/database.ts";
 import { simulate } from "../test/simulation/simulate.ts";
 
 /** Seeds on one database. */
 const perDatabase = 250;
 
 const [seeds = 2000, first = 1, seconds = 120] = process.argv.slice(2).map(Number);
-const totals = { seeds: 0, sends: 0, repeats: 0, gone: 0, kills: 0, faults: 0 };
+const totals = { seeds: 0, sends: 0, repeats: 0, gone: 0, kills: 0, returns: 0, faults: 0 };
 for (let from = first; from < first + seeds; from += perDatabase) {
-  await withSimulatedEngine(async (engine) => {
+  await withSimulatedDatabase(async (database) => {
     for (let seed = from; seed < Math.min(from + perDatabase, first + seeds); seed++) {
-      const report = await simulate(engine, seed, { longest: seconds * 1000 });
+      const report = await simulate(database, seed, { longest: seconds * 1000 });
       totals.seeds++;
-      for (const name of ["sends", "repeats", "gone", "kills"] as const) totals[name] += report[name];
+      for (const name of ["sends", "repeats", "gone", "kills", "returns"] as const) totals[name] += report[name];
       totals.faults += report.faults.length;
       for (const fault of report.faults.slice(0, 3)) console.log(`seed ${seed}: ${fault}`);
     }

@@ -1,60 +1,70 @@
 // What must hold of everything that a webhook sends, whatever happens: in order, nothing missing, nothing forged, no more repeats than allowed.
+// The receiver does what docs/webhooks.md says, and its copy of the records must be right in the end.
 
 import { createHmac } from "node:crypto";
-import type { RecordChange } from "../../src/model/change.ts";
-import { toDeclared } from "../../src/model/record.ts";
-import { allResources } from "../../src/resources/all.ts";
 import type { Sent } from "./network.ts";
+import { applyTo, type ShownChange, type SiteModel, toShown } from "./site-model.ts";
 
 interface EventBody {
   readonly type: string;
   readonly data: {
     readonly Site: string;
-    readonly Changes?: readonly { Cursor: string; Operation: string; Resource: string; ID: number; Record: unknown }[];
+    readonly Since: string;
+    readonly Changes?: readonly (ShownChange & { readonly Cursor: string })[];
     readonly Next: string;
   };
 }
 
-interface CurrentEvent {
+/** An event that arrived. */
+interface ArrivedEvent extends EventBody {
   readonly id: string;
-  readonly last: number;
-  isAccepted: boolean;
+  /** The number of the last rewind before it. */
+  readonly rewind: number;
 }
 
-type ModelChange = RecordChange & { readonly at: number };
-
-/** The site as the simulation knows it: its journal in each of its histories. */
-export interface SiteModel {
-  readonly name: string;
-  readonly changes: ModelChange[];
-  /** How often something happened after which changes may be gone: a prune, or a new history. */
-  losses: number;
-}
+/** Breaks of the chain for each rewind, and each time the database goes back: what was on its way arrives between them. */
+const breaksPerReturn = 3;
+/** Milliseconds after a pause in which a request may still begin. */
+const pauseTime = 60_000;
 
 const revisionIn = (cursor: string) => Number(cursor.slice(cursor.lastIndexOf(".") + 1));
-const resources = new Map(allResources.map((resource) => [resource.name, resource]));
+const idPattern = /^evt_\d+_[0-9A-Za-z]+_(?:gone_\d+_\d+|\d+_\d+_[0-9a-f]{12})(?:_(\d+))?$/;
 
 export class WebhookChecker {
   readonly faults: string[] = [];
   readonly secrets: string[];
   sends = 0;
   repeats = 0;
-  /** Revisions to which it was rewound, by the number of the rewind. */
-  readonly rewinds: number[] = [];
   isRemoved = false;
+  /** How often an operator resumed it. */
+  resumes = 0;
   pausedAt: number | undefined;
+  /** Whether the history is another one than the receiver knows. */
+  isGoneExpected = false;
+  /** When the clock of the database last jumped: a lease may have ended early then. */
+  jumpedAt = Number.NEGATIVE_INFINITY;
   readonly #site: SiteModel;
   readonly #names: ReadonlySet<string>;
   readonly #bodies = new Map<string, string>();
   readonly #underWay = new Set<Sent>();
   /** IDs of the events after which the cursor was moved. */
   readonly #passed = new Set<string>();
-  #rewind = 0;
-  /** The event that is being delivered, and whether the receiver accepted it. */
-  #current: CurrentEvent | undefined;
-  /** The revision up to which the receiver has everything. */
-  #position = 0;
+  /** The last request of each process. */
+  readonly #lastOf = new Map<string, Sent>();
   readonly #gone = new Set<string>();
+  /** Where the first event after a rewind begins, by the number of the rewind. */
+  readonly #rewinds = new Map<number, { readonly revision: number; isOver: boolean; returns: number }>();
+  #resumedAt = Number.NEGATIVE_INFINITY;
+  /** Before which time, on the clock of which skew, nothing is sent. */
+  #wait: { readonly until: number; readonly skew: number } | undefined;
+  /** The event that is being delivered, and what had been lost when it began. */
+  #current: (ArrivedEvent & { isAccepted: boolean; readonly losses: number }) | undefined;
+  /** What the receiver has: the IDs that it knows, the last `Next`, and the records. */
+  readonly #known = new Set<string>();
+  #last: string | undefined;
+  #copy = new Map<string, string>();
+  #breaks = 0;
+  #breaksAllowed = 0;
 
   /** @param names of the resources that it follows */
   constructor(site: SiteModel, names: ReadonlySet<string>, secret: string) {
@@ -69,79 +79,156 @@ export class WebhookChecker {
   }
 
   onSend(sent: Sent, now: number): void {
-    const { id, text } = this.#read(sent);
+    const { id, text } = read(sent);
     this.sends++;
     if (this.#bodies.has(id)) this.repeats++;
     if ((this.#bodies.get(id) ?? text) !== text) this.#fault(`${id} has another body than before`);
     this.#bodies.set(id, text);
     if (this.#passed.has(id)) this.#fault(`${id} is sent again although the cursor is after it`);
-    for (const other of this.#underWay) {
-      const isGone = other.endedAt !== undefined || !other.process.isAlive;
-      if (isGone) this.#underWay.delete(other);
-      else if (other.process.frozenAt === undefined || other.process.frozenAt < other.startedAt)
-        this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is under way`);
-    }
+    this.#requireAlone(id, now);
     this.#underWay.add(sent);
-    if (this.pausedAt !== undefined && now > this.pausedAt + 60_000)
-      this.#fault(`${id} is sent although the webhook is paused`);
+    this.#lastOf.set(sent.process.name, sent);
+    const { skew } = sent.process;
+    if (this.#wait?.skew === skew && now + skew < this.#wait.until) this.#fault(`${id} is sent before its time`);
+    const since = Math.min(
+      this.pausedAt ?? Number.POSITIVE_INFINITY,
+      this.#site.suspendedAt ?? Number.POSITIVE_INFINITY,
+    );
+    if (now > since + pauseTime) this.#fault(`${id} is sent although the webhook is paused`);
     if (this.isRemoved) this.#fault(`${id} is sent although the webhook was removed`);
   }
 
-  /** The request arrived. @returns whether the receiver has it now */
-  onArrival(sent: Sent, isAccepted: boolean): void {
-    const { id, event } = this.#read(sent);
-    this.#verify(sent);
-    const rewind = Number(/_(\d+)$/.exec(this.#suffixOf(id))?.[1] ?? 0);
-    if (rewind < this.#rewind) return;
-    if (rewind > this.#rewind) {
-      this.#rewind = rewind;
-      this.#position = this.rewinds[rewind - 1] as number;
-      this.#current = undefined;
-    }
-    const current = this.#current?.id === id ? this.#current : this.#begin(id, event);
-    if (isAccepted && !current.isAccepted) {
-      current.isAccepted = true;
-      this.#position = current.last;
+  #requireAlone(id: string, now: number): void {
+    for (const other of this.#underWay) {
+      const isGone = other.endedAt !== undefined || !other.process.isAlive;
+      if (isGone) this.#underWay.delete(other);
+      else if (other.process.frozenAt !== undefined && other.process.frozenAt >= other.startedAt) continue;
+      else if (Math.max(this.jumpedAt, this.#site.returnedAt) < now - pauseTime)
+        this.#fault(`${id} is sent while ${other.delivery.headers["webhook-id"]} is under way`);
     }
   }
 
-  /** The cursor was moved to `next`. */
-  onCursor(id: string): void {
+  /** The request arrived. @returns whether the receiver has it now */
+  onArrival(sent: Sent, isAccepted: boolean, now: number): void {
+    const { id, event } = read(sent);
+    this.#verify(sent);
+    const [, rewind = "0"] = idPattern.exec(id) ?? [];
+    if (!idPattern.test(id)) this.#fault(`invalid ID ${id}`);
+    if (this.#known.has(id)) return;
+    if (this.#current?.id !== id) this.#begin({ ...event, id, rewind: Number(rewind) }, now);
+    if (isAccepted) this.#accept(id, event);
+  }
+
+  /** The state says that this event was delivered. @param failures of the state after that */
+  onSuccess(id: string, failures: number): void {
     this.#passed.add(id);
+    this.#wait = undefined;
+    if (failures > 0) this.#fault(`${id} was delivered, and the failures before it count`);
+  }
+
+  /** The state says that an attempt of a process failed. @returns the request. @param nextAt when the next one is */
+  onFailure(process: string, nextAt: number): Sent | undefined {
+    const sent = this.#lastOf.get(process);
+    if (sent && sent.startedAt < this.#resumedAt)
+      this.#fault(`${read(sent).id} began before the webhook was resumed, and undoes that`);
+    if (sent) this.#wait = { until: nextAt, skew: sent.process.skew };
+    return sent;
+  }
+
+  onResume(now: number): void {
+    this.resumes++;
+    this.#resumedAt = now;
+    this.#wait = undefined;
+    this.pausedAt = undefined;
+  }
+
+  /** @param revision after which the changes come again */
+  onRewind(rewind: number, revision: number): void {
+    this.#rewinds.set(rewind, { revision, isOver: false, returns: this.#site.returns });
+    this.#breaksAllowed += breaksPerReturn;
+    this.#wait = undefined;
+    this.isGoneExpected = false;
+  }
+
+  /** The database went back. */
+  onReturn(): void {
+    this.#passed.clear();
+    this.#breaksAllowed += breaksPerReturn;
+    this.#wait = undefined;
+    this.#resumedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Something is wrong that the events do not show. */
+  add(fault: string): void {
+    this.#fault(fault);
   }
 
   /** Checks that the receiver has everything. */
   atEnd(): void {
-    const last = this.#site.changes.findLast(({ resource }) => this.#names.has(resource));
-    // After a rewind there may have been nothing to deliver.
-    const position = this.rewinds.length > this.#rewind ? (this.rewinds.at(-1) as number) : this.#position;
-    if (last && position < last.revision) this.#fault(`it ends at ${position} of ${last.revision}`);
+    const expected = [...this.#site.records(this.#names)].sort();
+    const found = [...this.#copy].sort();
+    if (JSON.stringify(found) !== JSON.stringify(expected))
+      this.#fault(
+        `the receiver has ${found.length} records in the end, which are not the ${expected.length} of the site`,
+      );
   }
 
-  #begin(id: string, { type, data }: EventBody): CurrentEvent {
-    const last = revisionIn(data.Next);
+  #begin(event: ArrivedEvent, now: number): void {
+    const { id, type, rewind } = event;
+    const before = this.#current;
     if (type === "storefront.gone") {
       this.#gone.add(id);
+      this.isGoneExpected = false;
+      this.#beginsAfter(rewind, 0);
       if (this.#gone.size > this.#site.losses) this.#fault(`${id} without a reason`);
     } else {
-      if (this.#current && !this.#current.isAccepted)
-        this.#fault(`${id} begins before ${this.#current.id} was accepted`);
-      this.#compare(id, data, last);
+      const isSuperseded = before?.rewind !== rewind || before.losses !== this.#site.losses;
+      if (before && !before.isAccepted && !isSuperseded) this.#fault(`${id} begins before ${before.id} was accepted`);
+      if (this.isGoneExpected && id.split("_")[2] === this.#site.epoch) this.#fault(`${id} is of another history`);
+      this.#compare(event, now);
     }
-    this.#current = { id, last, isAccepted: false };
-    return this.#current;
+    this.#current = { ...event, isAccepted: false, losses: this.#site.losses };
   }
 
-  /** A page has exactly the changes after the position. */
-  #compare(id: string, { Changes = [], Site }: EventBody["data"], last: number): void {
-    const expected = this.#site.changes
-      .filter(({ revision, resource }) => revision > this.#position && revision <= last && this.#names.has(resource))
-      .map(toExpected);
-    const found = Changes.map(({ Cursor, ...rest }) => ({ revision: revisionIn(Cursor), ...rest }));
-    if (JSON.stringify(found) !== JSON.stringify(expected))
-      this.#fault(`${id} has not the changes after ${this.#position}: ${found.map(({ revision }) => revision)}`);
+  /** As docs/webhooks.md says. */
+  #accept(id: string, { type, data }: EventBody): void {
+    if (this.#current?.id === id) this.#current.isAccepted = true;
+    this.#known.add(id);
+    const isBroken = this.#last !== undefined && data.Since !== this.#last;
+    // What came before it may have been accepted without the server knowing.
+    const isFault = isBroken && type !== "storefront.gone" && ++this.#breaks > this.#breaksAllowed;
+    if (isFault) this.#fault(`${id} does not continue ${this.#last}`);
+    const isRead = type === "storefront.gone" || isBroken || this.#last === undefined;
+    if (isRead) this.#copy = this.#site.records(this.#names, revisionIn(data.Next));
+    else for (const change of data.Changes ?? []) applyTo(this.#copy, change);
+    this.#last = data.Next;
+  }
+
+  /** A page has exactly the changes after the event before, or after the rewind, of one history. */
+  #compare({ id, rewind, data: { Changes = [], Site, Since, Next } }: ArrivedEvent, now: number): void {
+    const last = revisionIn(Next);
+    const begins = this.#beginsAfter(rewind, revisionIn(Since));
+    const found = JSON.stringify(Changes.map(({ Cursor, ...rest }) => ({ revision: revisionIn(Cursor), ...rest })));
+    const isPage = this.#site.journals(now).some((changes) => {
+      const wanted = changes.filter(({ revision, resource }) => revision <= last && this.#names.has(resource));
+      return begins.some(
+        (from) => JSON.stringify(wanted.filter(({ revision }) => revision > from).map(toShown)) === found,
+      );
+    });
+    if (!isPage) this.#fault(`${id} has not the changes after ${begins.join(" or ")}`);
     if (Site !== this.#site.name) this.#fault(`${id} names another site`);
     if (Changes.length < 1 || Changes.length > 100) this.#fault(`${id} has ${Changes.length} changes`);
+  }
+
+  /** The revisions after which an event may begin: after a rewind, its first event begins there, and each other continues the one before. */
+  #beginsAfter(rewind: number, since: number): readonly number[] {
+    const found = this.#rewinds.get(rewind);
+    if (!found) return [since];
+    const { revision, isOver, returns } = found;
+    this.#rewinds.set(rewind, { revision, isOver: true, returns: this.#site.returns });
+    // When the database has gone back since, both are right.
+    if (returns !== this.#site.returns) return [since, revision];
+    return isOver ? [since] : [revision];
   }
 
   #verify({ delivery: { headers, body } }: Sent): void {
@@ -157,25 +244,11 @@ export class WebhookChecker {
       this.#fault(`${headers["webhook-id"]} is not signed`);
   }
 
-  #read({ delivery }: Sent): { id: string; text: string; event: EventBody } {
-    const id = delivery.headers["webhook-id"] ?? "";
-    if (id === "" || id.includes(".")) this.#fault(`invalid ID ${id}`);
-    return { id, text: delivery.body, event: JSON.parse(delivery.body) };
-  }
-
-  /** What follows the revisions of an ID. */
-  #suffixOf(id: string): string {
-    return id.replace(/^evt_\d+_[0-9A-Za-z]+_(?:gone_\d+_\d+|\d+_\d+_[0-9a-f]+)/, "");
-  }
-
   #fault(text: string): void {
     this.faults.push(text);
   }
 }
 
-function toExpected({ revision, at, operation, resource, id, body }: ModelChange) {
-  const declared = resources.get(resource) as NonNullable<ReturnType<typeof resources.get>>;
-  const Record = operation === "delete" ? null : JSON.parse(toDeclared(declared, body));
-  const Time = new Date(at).toISOString();
-  return { revision, Time, Operation: operation, Resource: declared.path, ID: id, Record };
+function read({ delivery }: Sent): { id: string; text: string; event: EventBody } {
+  return { id: delivery.headers["webhook-id"] ?? "", text: delivery.body, event: JSON.parse(delivery.body) };
 }

@@ -1,25 +1,54 @@
+import { Database } from "bun:sqlite";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
-import { simulatedClock } from "./simulate.ts";
+import { simulatedClock } from "./time.ts";
+
+/** The tables of a site of which a failover may lose the last commits. */
+const tables = { sites: "id", records: "site_id", journal: "site_id", webhook_state: "site_id" } as const;
+
+export interface SimulatedDatabase {
+  readonly engine: Engine;
+  /** Remembers what is stored of a site. The function returned goes back to that: later commits are lost. */
+  remember(site: number): () => void;
+}
 
 /** In memory where that is possible: a simulation kills no real process, and the disk would take most of the time. */
 const parent = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** Runs `work` on a new database whose leases end by the simulated clock. */
-export async function withSimulatedEngine<T>(work: (engine: Engine) => Promise<T>): Promise<T> {
+export async function withSimulatedDatabase<T>(work: (database: SimulatedDatabase) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(parent, "storefront-simulation-"));
+  const file = join(folder, "test.db");
   try {
-    const engine = await openEngine(`sqlite:${join(folder, "test.db")}`, allResources, { clock: simulatedClock.now });
+    const engine = await openEngine(`sqlite:${file}`, allResources, { clock: simulatedClock.now });
+    const database = new Database(file);
     try {
-      return await work(engine);
+      return await work({ engine, remember: (site) => rememberSite(database, site) });
     } finally {
+      database.close();
       await engine.close();
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function rememberSite(database: Database, site: number): () => void {
+  const kept = Object.entries(tables).map(([table, column]) => {
+    const rows = database.query(`select * from ${table} where ${column} = ?`).values(site);
+    return { table, column, rows };
+  });
+  return database.transaction(() => {
+    for (const { table, column, rows } of kept) {
+      database.query(`delete from ${table} where ${column} = ?`).run(site);
+      for (const row of rows) {
+        const places = row.map(() => "?").join(", ");
+        database.query(`insert into ${table} values (${places})`).run(...(row as string[]));
+      }
+    }
+  });
 }

@@ -13,6 +13,8 @@ export interface Sent {
   readonly startedAt: number;
   /** Undefined while it is under way. */
   endedAt: number | undefined;
+  /** The status of the response, if there was one. */
+  status?: number | null;
 }
 
 /** What happens to requests and responses. */
@@ -61,6 +63,7 @@ export class Network {
     const end = (received: Received) => {
       sent.endedAt ??= time.now;
       this.#underWay.delete(sent);
+      sent.status ??= received.status;
       resolve(received);
     };
     if (signal.aborted) end(failed("interrupted"));
@@ -87,6 +90,17 @@ export class Network {
       }
   }
 
+  /** Those that wait for a response. */
+  get processes(): SimulatedProcess[] {
+    return [...this.#underWay].map(({ process }) => process);
+  }
+
+  /** All receivers are there from now on, and respond at once. */
+  calm(): void {
+    this.weather = { trouble: 0 };
+    this.#down.clear();
+  }
+
   restart(url: string, milliseconds: number): void {
     this.#down.set(url, this.#options.time.now + milliseconds);
   }
@@ -107,7 +121,7 @@ export class Network {
       () => ({}) as Fate,
       // It took the page, and says that it did not.
       () => ({ arrival, response, status: 200.5 }),
-      () => ({ arrival, response, status: random.chance(0.3) ? 410 : 204 }),
+      () => ({ arrival, response, status: random.chance(0.7) ? 410 : 204 }),
     ])();
   }
 }

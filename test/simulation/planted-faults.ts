@@ -1,8 +1,10 @@
 // Faults that the simulation must find.
 
 import type { Engine } from "../../src/model/engine.ts";
-import type { WebhookChanges } from "../../src/model/webhooks.ts";
+import type { WebhookChanges, WebhookState } from "../../src/model/webhooks.ts";
+import { cursorAt } from "../../src/store/feed.ts";
 import type { Delivery, Received } from "../../src/webhooks/send.ts";
+import { signatureHeaders } from "../../src/webhooks/signature.ts";
 
 type Send = (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
 
@@ -13,6 +15,38 @@ export interface PlantedFault {
 }
 
 export const noFault: PlantedFault = { engine: (engine) => engine, send: (_, send) => send };
+
+/** Another engine in the place of the true one. */
+function inEngine(make: (engine: Engine) => Partial<Engine>): PlantedFault {
+  return { ...noFault, engine: (engine) => ({ ...engine, ...make(engine) }) };
+}
+
+/** States that are read with something wrong. */
+function inStates(change: (state: WebhookState) => WebhookState): PlantedFault {
+  return inEngine((engine) => ({
+    webhookStates: async (keys) => (await engine.webhookStates(keys)).map(change),
+    async claimWebhook(...args) {
+      const state = await engine.claimWebhook(...args);
+      return state && change(state);
+    },
+  }));
+}
+
+/** Other changes of a state than those that were asked for; none if it is undefined. */
+function inChanges(
+  change: (
+    changes: WebhookChanges,
+    engine: Engine,
+    site: number,
+  ) => WebhookChanges | Promise<WebhookChanges> | undefined,
+): PlantedFault {
+  return inEngine((engine) => ({
+    async updateWebhook(key, expected, changes) {
+      const changed = await change(changes, engine, key.site);
+      return changed ? engine.updateWebhook(key, expected, changed) : true;
+    },
+  }));
+}
 
 /** Changes a state whatever it is. */
 async function force(
@@ -26,54 +60,86 @@ async function force(
   return engine.updateWebhook(key, { cursor, rewinds, resumes }, changes);
 }
 
+const webhookIn = ({ headers }: Delivery) => Number(/^evt_(\d+)_/.exec(headers["webhook-id"] ?? "")?.[1]);
+
 export const plantedFaults: Readonly<Record<string, PlantedFault>> = {
   "the cursor moves before the response": {
     ...noFault,
     send: (engine, send) => async (delivery, signal) => {
-      const webhook = Number(/^evt_(\d+)_/.exec(delivery.headers["webhook-id"] ?? "")?.[1]);
-      const state = (await engine.webhookStates()).find((other) => other.webhook === webhook);
+      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
       if (state) await force(engine, state, { cursor: JSON.parse(delivery.body).data.Next, first: 0, last: 0 });
       return send(delivery, signal);
     },
   },
-  "states change without compare-and-set": {
+  "states change without compare-and-set": inEngine((engine) => ({
+    updateWebhook: (key, _expected, changes) => force(engine, key, changes),
+  })),
+  "the page is not fixed before the first attempt": inChanges(({ first: _, last: __, ...changes }) => changes),
+  "leases are not respected": inEngine((engine) => ({
+    claimWebhook: async (key, holder, milliseconds) => {
+      await force(engine, key, { holder: null });
+      return engine.claimWebhook(key, holder, milliseconds);
+    },
+  })),
+  "a lease is kept at the stop": inChanges((changes) =>
+    Object.keys(changes).length === 2 && changes.holder === null ? undefined : changes,
+  ),
+  "a change is left out": inEngine((engine) => ({
+    journal: async (site, revision, limit) => {
+      const page = await engine.journal(site, revision, limit);
+      const entries = page.entries.map((entry) => (entry.revision === 5 ? { ...entry, resource: "none" } : entry));
+      return { ...page, entries };
+    },
+  })),
+  "a change after an empty page is lost": inChanges(async (changes, engine, site) => {
+    const isEmpty = changes.cursor !== undefined && changes.failures === undefined && !changes.isGone;
+    if (!isEmpty) return changes;
+    const [head = { revision: 0, epoch: "" }] = await engine.heads([site]);
+    return { ...changes, cursor: await cursorAt(engine, site, head) };
+  }),
+  "a body is signed with another secret": inEngine(() => ({
+    webhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
+  })),
+  "the schedule is ignored": inStates((state) => ({ ...state, nextAt: 0 })),
+  "410 does not pause": inEngine((engine) => ({
+    commit: async (intents, atomic) =>
+      intents[0]?.actor === "webhook" ? [{ kind: "refused", why: "not-found" }] : engine.commit(intents, atomic),
+  })),
+  "failures are not reset": inChanges(({ failures, failingSince, nextAt, ...changes }) =>
+    failures === 0
+      ? changes
+      : ({ ...changes, ...(failures === undefined ? {} : { failures, failingSince, nextAt }) } as WebhookChanges),
+  ),
+  "a webhook of a new site takes any history for its own": inStates((state) =>
+    state.cursor === "0.0" ? { ...state, epoch: "" } : state,
+  ),
+  "two pages have one ID": {
     ...noFault,
-    engine: (engine) => ({ ...engine, updateWebhook: (key, _expected, changes) => force(engine, key, changes) }),
+    send: (engine, send) => async (delivery, signal) => {
+      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
+      const [present] = state ? await engine.webhookSecrets(state) : [];
+      const { headers, body } = delivery;
+      const id = (headers["webhook-id"] ?? "").replace(/(_\d+_\d+)_[0-9a-f]{12}/, "$1_000000000000");
+      const at = Number(headers["webhook-timestamp"]) * 1000;
+      const signed = signatureHeaders(id, at, body, present ? [present.secret] : []);
+      return send({ ...delivery, headers: { ...headers, ...signed } }, signal);
+    },
   },
-  "the page is not fixed before the first attempt": {
+  "an event does not say what it continues": {
     ...noFault,
-    engine: (engine) => ({
-      ...engine,
-      updateWebhook: (key, expected, { first: _, last: __, ...changes }) =>
-        engine.updateWebhook(key, expected, changes),
-    }),
+    send: (engine, send) => async (delivery, signal) => {
+      const state = (await engine.webhookStates()).find(({ webhook }) => webhook === webhookIn(delivery));
+      const [present] = state ? await engine.webhookSecrets(state) : [];
+      const body = delivery.body.replace(/"Since":"[^"]*"/, `"Since":"${state?.cursor}"`);
+      const { "webhook-id": id = "", "webhook-timestamp": timestamp } = delivery.headers;
+      const signed = signatureHeaders(id, Number(timestamp) * 1000, body, present ? [present.secret] : []);
+      return send({ ...delivery, body, headers: { ...delivery.headers, ...signed } }, signal);
+    },
   },
-  "leases are not respected": {
-    ...noFault,
-    engine: (engine) => ({
-      ...engine,
-      claimWebhook: async (key, holder, milliseconds) => {
-        await force(engine, key, { holder: null });
-        return engine.claimWebhook(key, holder, milliseconds);
-      },
-    }),
-  },
-  "a change is left out": {
-    ...noFault,
-    engine: (engine) => ({
-      ...engine,
-      journal: async (site, revision, limit) => {
-        const page = await engine.journal(site, revision, limit);
-        const entries = page.entries.map((entry) => (entry.revision === 5 ? { ...entry, resource: "none" } : entry));
-        return { ...page, entries };
-      },
-    }),
-  },
-  "a body is signed with another secret": {
-    ...noFault,
-    engine: (engine) => ({
-      ...engine,
-      webhookSecrets: async () => [{ secret: "whsec_AAAA", createdAt: 0, until: null }],
-    }),
-  },
+  "a resume is undone by an attempt under way": inEngine((engine) => ({
+    async updateWebhook(key, expected, changes) {
+      const [state] = await engine.webhookStates([key]);
+      return engine.updateWebhook(key, { ...expected, resumes: state?.resumes ?? 0 }, changes);
+    },
+  })),
 };

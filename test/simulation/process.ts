@@ -18,6 +18,8 @@ export interface ProcessOptions {
   readonly random: Random;
   readonly network: Network;
   readonly plant: PlantedFault;
+  /** What others do while a process is at work. */
+  readonly meanwhile: () => Promise<unknown>;
   /** Called whenever a site may have changed, until stopped. */
   readonly onCommit: (callback: () => void) => () => void;
 }
@@ -42,13 +44,16 @@ export class SimulatedProcess {
   #thaw: PromiseWithResolvers<void> | undefined;
   readonly #options: ProcessOptions;
   readonly #runner: WebhookRunner;
-  readonly #skew: number;
+  /** How many milliseconds its clock is ahead. */
+  readonly skew: number;
+  /** When a call to the database failed or took long last. */
+  troubledAt = Number.NEGATIVE_INFINITY;
 
   constructor(name: string, options: ProcessOptions) {
     this.name = name;
     this.#options = options;
     const { random, network } = options;
-    this.#skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
+    this.skew = random.chance(0.3) ? random.whole(-3_600_000, 3_600_000) : 0;
     const engine = this.#wrapped(options.plant.engine(options.engine));
     const records = new WebhookRecords(allResources);
     const snapshots = new Snapshots(engine, allResources, 1_000_000);
@@ -61,7 +66,7 @@ export class SimulatedProcess {
       send: options.plant.send(options.engine, (delivery, signal) => network.send(this, delivery, signal)),
       holder: name,
       clock: {
-        now: () => options.time.now + this.#skew,
+        now: () => options.time.now + this.skew,
         elapsed: () => options.time.now,
         after: (milliseconds, callback) => options.time.after(milliseconds, () => void this.#whenRunning(callback)),
       },
@@ -129,16 +134,30 @@ export class SimulatedProcess {
     const { time, random } = this.#options;
     const { kill, fail, slow } = this.troubles;
     if (!this.#isAlive) return never;
-    if (random.chance(slow)) await time.sleep(random.between(1, random.chance(0.1) ? 20_000 : 500));
+    await time.sleep(random.between(0, 8));
+    await time.during(this.#options.meanwhile);
+    if (random.chance(slow)) await this.#sleep();
     await this.deliver(undefined);
     if (random.chance(kill / 2)) this.kill();
     if (!this.#isAlive) return never;
-    if (random.chance(fail / 2)) throw new TryAgain("the database is not there");
+    if (random.chance(fail / 2)) throw this.#trouble("the database is not there");
     const result = await time.during(() => call(...args));
+    if (random.chance(slow)) await this.#sleep();
     if (random.chance(kill / 2)) this.kill();
     // The outcome is unknown to the caller.
-    if (random.chance(fail / 2)) throw new TryAgain("the result did not arrive");
+    if (random.chance(fail / 2)) throw this.#trouble("the result did not arrive");
     return this.deliver(result);
+  }
+
+  async #sleep(): Promise<void> {
+    const { time, random } = this.#options;
+    this.troubledAt = time.now;
+    await time.sleep(random.between(1, random.chance(0.1) ? 20_000 : 500));
+  }
+
+  #trouble(text: string): TryAgain {
+    this.troubledAt = this.#options.time.now;
+    return new TryAgain(text);
   }
 }
 

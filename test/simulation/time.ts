@@ -87,3 +87,10 @@ export class SimulatedTime {
     return next;
   }
 }
+
+/** The clock of the simulation that runs, and by how many milliseconds the clock of the database is ahead of it. */
+export const simulatedClock = {
+  time: undefined as SimulatedTime | undefined,
+  skew: 0,
+  now: (): number => (simulatedClock.time?.now ?? 0) + simulatedClock.skew,
+};
