@@ -8,20 +8,20 @@ import { revisionBefore } from "../store/retention.ts";
 export type WebhookPoint = "now" | { readonly cursor: string } | { readonly at: number };
 
 /** A cursor, and the history that it belongs to. */
-export interface Position {
+export interface WebhookPosition {
   readonly cursor: string;
   readonly epoch: string;
 }
 
 /** @throws Refusal `gone` when the changes after `point` are not all there, `bad-request` when it is no cursor */
-export async function positionAt(engine: Engine, site: number, point: WebhookPoint): Promise<Position> {
+export async function positionAt(engine: Engine, site: number, point: WebhookPoint): Promise<WebhookPosition> {
   if (typeof point === "object" && "cursor" in point) return positionOf(engine, site, point.cursor);
   const [head] = (await engine.heads([site])) as [Head];
   const revision = point === "now" ? head.revision : await revisionAt(engine, site, point.at);
   return { cursor: await cursorAt(engine, site, { ...head, revision }), epoch: head.epoch };
 }
 
-async function positionOf(engine: Engine, site: number, cursor: string): Promise<Position> {
+async function positionOf(engine: Engine, site: number, cursor: string): Promise<WebhookPosition> {
   const until = parseCursor(cursor).revision;
   const { head } = await readFeed(engine, site, {
     since: cursor,

@@ -13,7 +13,7 @@ import type { AddressPolicy } from "../webhooks/addresses.ts";
 import { cursorRevision, sinceOf } from "../webhooks/event.ts";
 import { deliverTest } from "../webhooks/test-delivery.ts";
 import { changeSystem, readSystem, toDelete, toInstant, toUpdate } from "./system.ts";
-import { type Position, positionAt, type WebhookPoint } from "./webhook-cursor.ts";
+import { positionAt, type WebhookPoint, type WebhookPosition } from "./webhook-cursor.ts";
 import {
   findWebhook,
   type ListedWebhook,
@@ -94,7 +94,7 @@ export async function rewindWebhook(engine: Engine, id: number, point: WebhookPo
 }
 
 /** Whether everything that was delivered comes before `position` or again after it. If not, the receiver finds that it does not continue. */
-function isBehind({ cursor, epoch }: Position, state: WebhookState): boolean {
+function isBehind({ cursor, epoch }: WebhookPosition, state: WebhookState): boolean {
   return epoch === state.epoch && !state.isGone && cursorRevision(cursor) <= cursorRevision(state.cursor);
 }
 
