@@ -3,7 +3,7 @@
 
 import { createHmac } from "node:crypto";
 import type { Sent } from "./network.ts";
-import { applyTo, type ShownChange, type SiteModel, toShown } from "./site-model.ts";
+import { applyTo, type ModelChange, type ShownChange, type SiteModel, toShown } from "./site-model.ts";
 
 interface EventBody {
   readonly type: string;
@@ -180,13 +180,14 @@ export class WebhookChecker {
     if (type === "storefront.gone") {
       this.#gone.add(id);
       this.isGoneExpected = false;
-      this.#beginsAfter(rewind, 0);
+      this.#beginAfter(rewind);
       if (this.#gone.size > this.#site.losses) this.#fault(`${id} without a reason`);
     } else {
+      if (this.#isLate(event, now)) return;
       const isSuperseded = before?.rewind !== rewind || before.losses !== this.#site.losses;
       if (before && !before.isAccepted && !isSuperseded) this.#fault(`${id} begins before ${before.id} was accepted`);
       if (this.isGoneExpected && id.split("_")[2] === this.#site.epoch) this.#fault(`${id} is of another history`);
-      this.#compare(event, now);
+      this.#compare(event);
     }
     this.#current = { ...event, isAccepted: false, losses: this.#site.losses };
   }
@@ -205,31 +206,49 @@ export class WebhookChecker {
     this.#last = data.Next;
   }
 
-  /** A page has exactly the changes after the event before, or after the rewind, of one history. */
-  #compare({ id, rewind, data: { Changes = [], Site, Since, Next } }: ArrivedEvent, now: number): void {
-    const last = revisionIn(Next);
-    const begins = this.#beginsAfter(rewind, revisionIn(Since));
-    const found = JSON.stringify(Changes.map(({ Cursor, ...rest }) => ({ revision: revisionIn(Cursor), ...rest })));
-    const isPage = this.#site.journals(now).some((changes) => {
-      const wanted = changes.filter(({ revision, resource }) => revision <= last && this.#names.has(resource));
-      return begins.some(
-        (from) => JSON.stringify(wanted.filter(({ revision }) => revision > from).map(toShown)) === found,
-      );
-    });
-    if (!isPage) this.#fault(`${id} has not the changes after ${begins.join(" or ")}`);
+  /** A page has exactly the changes after the event before, or after the rewind. */
+  #compare(event: ArrivedEvent): void {
+    const { id, rewind, data } = event;
+    const { Changes = [], Site, Since } = data;
     if (Site !== this.#site.name) this.#fault(`${id} names another site`);
     if (Changes.length < 1 || Changes.length > 100) this.#fault(`${id} has ${Changes.length} changes`);
+    const begins = this.#beginsOf(rewind, revisionIn(Since));
+    const isRight = begins.some((from) => this.#isPageOf(this.#site.changes, event, from));
+    if (isRight) this.#beginAfter(rewind);
+    else this.#fault(`${id} has not the changes after ${begins.join(" or ")}`);
+  }
+
+  /** Whether a page was on its way when its history was replaced. Where it begins is not known any more. */
+  #isLate(event: ArrivedEvent, now: number): boolean {
+    const { rewind, data } = event;
+    const first = revisionIn(data.Changes?.[0]?.Cursor ?? "");
+    const isPresent = this.#beginsOf(rewind, revisionIn(data.Since)).some((from) =>
+      this.#isPageOf(this.#site.changes, event, from),
+    );
+    return !isPresent && this.#site.replaced(now).some((changes) => this.#isPageOf(changes, event, first - 1));
+  }
+
+  #isPageOf(changes: readonly ModelChange[], { data: { Changes = [], Next } }: ArrivedEvent, from: number): boolean {
+    const found = Changes.map(({ Cursor, ...rest }) => ({ revision: revisionIn(Cursor), ...rest }));
+    const wanted = changes.filter(
+      ({ revision, resource }) => revision > from && revision <= revisionIn(Next) && this.#names.has(resource),
+    );
+    return JSON.stringify(wanted.map(toShown)) === JSON.stringify(found);
   }
 
   /** The revisions after which an event may begin: after a rewind, its first event begins there, and each other continues the one before. */
-  #beginsAfter(rewind: number, since: number): readonly number[] {
+  #beginsOf(rewind: number, since: number): readonly number[] {
     const found = this.#rewinds.get(rewind);
     if (!found) return [since];
-    const { revision, isOver, returns } = found;
-    this.#rewinds.set(rewind, { revision, isOver: true, returns: this.#site.returns });
     // When the database has gone back since, both are right.
-    if (returns !== this.#site.returns) return [since, revision];
-    return isOver ? [since] : [revision];
+    if (found.returns !== this.#site.returns) return [since, found.revision];
+    return found.isOver ? [since] : [found.revision];
+  }
+
+  /** The first event after the rewind has come. */
+  #beginAfter(rewind: number): void {
+    const found = this.#rewinds.get(rewind);
+    if (found) this.#rewinds.set(rewind, { ...found, isOver: true, returns: this.#site.returns });
   }
 
   #verify({ delivery: { headers, body } }: Sent): void {

@@ -33,10 +33,9 @@ export class SiteModel {
     this.returnedAt = now;
   }
 
-  /** The journals from which a page may be that arrives now. */
-  journals(now: number): (readonly ModelChange[])[] {
-    const late = this.#replaced.filter(({ at }) => now - at < lateTime);
-    return [this.changes, ...late.map(({ changes }) => changes)];
+  /** The journals that were replaced, of which a page may still arrive now. */
+  replaced(now: number): (readonly ModelChange[])[] {
+    return this.#replaced.filter(({ at }) => now - at < lateTime).map(({ changes }) => changes);
   }
 
   /**
