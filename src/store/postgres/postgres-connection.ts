@@ -46,6 +46,8 @@ export class PostgresConnection {
   #session: postgres.ReservedSql | undefined;
   #timeline = 0;
   #isOpen = true;
+  /** Whether it was closed because its host was replaced, also before anyone used it. */
+  #isReplaced = false;
   #warning: string | undefined;
   #onLost: ((error: Error) => void) | undefined;
   #onNotify: ((payload: string) => void) | undefined;
@@ -159,9 +161,10 @@ export class PostgresConnection {
 
   /** Closes it at once, also while it is used: its host was replaced. */
   leave(): void {
+    this.#isReplaced = true;
     const listener = this.#onLost;
     void this.close();
-    listener?.(unavailable(`${this.host} is no longer the primary`, { code: outdated }));
+    listener?.(this.#lostError());
   }
 
   /** Resolves at once, also when the database hangs. */
@@ -176,6 +179,7 @@ export class PostgresConnection {
   }
 
   #lostError(): Error {
+    if (this.#isReplaced) return unavailable(`${this.host} is no longer the primary`, { code: outdated });
     return unavailable(`the connection to the database at ${this.host} was lost`, { code: "CONNECTION_CLOSED" });
   }
 }
