@@ -227,9 +227,13 @@ describe("the memory budget", () => {
           expect(response.headers.get("X-Total-Count")).toBe("500");
         }
         // Snapshots are weighed ten times a second, when one is used.
-        await Bun.sleep(110);
-        await get(0, "/restapi/orderstatuses/1.json");
-        expect(await figure("snapshot_bytes")).toBeLessThan(1024 * 1024 + largest);
+        let bytes = Number.POSITIVE_INFINITY;
+        for (let i = 0; bytes >= 1024 * 1024 + largest && i < 200; i++) {
+          await Bun.sleep(20);
+          await get(0, "/restapi/orderstatuses/1.json");
+          bytes = await figure("snapshot_bytes");
+        }
+        expect(bytes).toBeLessThan(1024 * 1024 + largest);
         fewest = Math.min(fewest, await figure("sites_in_memory"));
       }
     }
