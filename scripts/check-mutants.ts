@@ -2,9 +2,11 @@
 //
 //   npm run check:mutants -- --seed 7 --count 100 [--area console] [--jobs 2] [--only src/store]
 //
+// `--seed 7,8` draws a sample for each seed, and finds out once for all of them which tests reach what.
+//
 // First every test file runs once on a copy with markers, to find out which mutants it reaches, also in processes that it starts. Then each mutant is
 // applied to a copy, and the test files that reach it run until one fails twice. A test file that fails without a mutant is left out, with a message.
-// Takes about an hour for 100 mutants on two cores. Exits with 1 if fewer are killed than the area demands.
+// Takes about an hour for 100 mutants on two cores. Exits with 1 if fewer of a sample are killed than the area demands.
 
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +46,9 @@ interface Reached {
 const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)]
   .filter((file) => area.holds(file) && file.startsWith(values.only) && !file.endsWith(".d.ts"))
   .sort();
-const mutants = (await Promise.all(["tsconfig.json", "src/console/tsconfig.json"].map(drawnFrom))).flat();
+const samples = new Map<string, readonly Mutant[]>();
+for (const seed of values.seed.split(",")) samples.set(seed, await drawSample(Number(seed)));
+const mutants = [...samples.values()].flat();
 const tests = findTestFiles(root).filter(({ distances }) => mutants.some(({ file }) => distances.has(file)));
 const postgres = await startPostgres({ settings: { max_connections: "500" } });
 const environment = { [sharedPort]: String(postgres.port) };
@@ -65,17 +69,27 @@ try {
   for (const checkout of checkouts) checkout.remove();
   await postgres.remove();
 }
-const killed = mutants.length - survivors.length;
-console.log(`\nseed ${values.seed}: ${killed} of ${mutants.length} killed. Survivors:`);
-for (const mutant of survivors) console.log(`  ${shown(mutant)}`);
-process.exitCode = killed < mutants.length * area.share ? 1 : 0;
+for (const [seed, sample] of samples) report(seed, sample);
+
+function report(seed: string, sample: readonly Mutant[]): void {
+  const left = sample.filter((mutant) => survivors.includes(mutant));
+  const killed = sample.length - left.length;
+  console.log(`\nseed ${seed}: ${killed} of ${sample.length} killed. Survivors:`);
+  for (const mutant of left) console.log(`  ${shown(mutant)}`);
+  if (killed < sample.length * (area?.share ?? 1)) process.exitCode = 1;
+}
+
+async function drawSample(seed: number): Promise<Mutant[]> {
+  const drawn = ["tsconfig.json", "src/console/tsconfig.json"].map((project) => drawFrom(project, seed));
+  return (await Promise.all(drawn)).flat();
+}
 
 /** The console has a project of its own, so the count is divided by the number of files. */
-function drawnFrom(project: string): Promise<Mutant[]> {
+function drawFrom(project: string, seed: number): Promise<Mutant[]> {
   const isConsole = project !== "tsconfig.json";
   const own = files.filter((file) => file.startsWith("src/console/") === isConsole);
   const count = Math.round((Number(values.count) * own.length) / files.length);
-  return drawMutants({ root, project, files: own, seed: Number(values.seed), count });
+  return drawMutants({ root, project, files: own, seed, count });
 }
 
 /** Runs every test file on a marked copy, and returns the mutants that each reaches. */
