@@ -1,11 +1,11 @@
 // Holds every response in the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
+import { once } from "../../src/lib/once.ts";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";
 import { resultOf } from "./steps.ts";
-import { createXmlReader } from "./xml-reader.ts";
 
 export interface SentRequest {
   readonly method: string;
@@ -20,8 +20,8 @@ export interface ReceivedResponse {
 }
 
 export interface Conformance {
-  /** Throws when the document does not allow this response to that request. */
-  check(sent: SentRequest, received: ReceivedResponse): void;
+  /** Rejects when the document does not allow this response to that request. */
+  check(sent: SentRequest, received: ReceivedResponse): Promise<void>;
 }
 
 type Header = { readonly required?: boolean; readonly schema: Schema };
@@ -40,11 +40,15 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
+    // Spectral and Redocly validate the schemas, in openapi.test.ts. Here it would take as long as all else.
+    meta: false,
+    validateSchema: false,
     formats: { "uri-reference": isReference, "date-time": isTime },
   });
   ajv.addSchema(document, "openapi");
   const validators = new Map<string, ValidateFunction>();
-  const readXml = createXmlReader(resources);
+  // libxml2 takes a tenth of a second to load, and most test files see no XML.
+  const xmlReader = once(async () => (await import("./xml-reader.ts")).createXmlReader(resources));
   const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>).map(
     ([path, operations]) => ({
       pattern: new RegExp(`^${path.replaceAll(".", "\\.").replace("{id}", "[^/]+")}$`),
@@ -53,24 +57,24 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     }),
   );
 
-  function check(sent: SentRequest, received: ReceivedResponse): void {
+  async function check(sent: SentRequest, received: ReceivedResponse): Promise<void> {
     const path = sent.path.split("?")[0] as string;
     if (!path.startsWith("/restapi/") || received.status === 431) return;
     const place = paths.find(({ pattern }) => pattern.test(path));
     const operation = place?.operations[sent.method.toLowerCase()];
     if (!place || !operation) {
-      checkRefused(sent.method, path, received);
+      await checkRefused(sent.method, path, received);
       return;
     }
     const response = operation.responses[received.status];
     if (!response) throw new Error(`${received.status} is not among the responses`);
     const pointer = `${place.pointer}/${sent.method.toLowerCase()}/responses/${received.status}`;
     checkHeaders(resolve(response), received);
-    if (sent.method !== "HEAD") checkBody(pointer, resolve(response), received, fieldsOf(sent));
+    if (sent.method !== "HEAD") await checkBody(pointer, resolve(response), received, fieldsOf(sent));
   }
 
   /** No such path or method: what comes back must still be a problem. */
-  function checkRefused(method: string, path: string, received: ReceivedResponse): void {
+  async function checkRefused(method: string, path: string, received: ReceivedResponse): Promise<void> {
     const { status } = received;
     const isSuspended = status === 403 && received.text.includes("/docs/problems/site-suspended");
     if (!isSuspended && !withoutOperation.includes(status))
@@ -80,7 +84,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     if (status === 405 && !received.headers.has("Allow")) throw new Error("405 without Allow");
     checkHeaders(notFound, received, ["Allow", "Retry-After"]);
     // Bun's fetch gives no body of a response to TRACE.
-    if (method !== "TRACE") checkBody(`/components/responses/${name}`, notFound, received);
+    if (method !== "TRACE") await checkBody(`/components/responses/${name}`, notFound, received);
   }
 
   function checkHeaders({ headers = {} }: Response, received: ReceivedResponse, also: readonly string[] = []): void {
@@ -104,12 +108,12 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   }
 
   /** @param fields the value of `fields` in the request for a list */
-  function checkBody(
+  async function checkBody(
     pointer: string,
     { content }: Response,
     received: ReceivedResponse,
     fields?: readonly string[],
-  ): void {
+  ): Promise<void> {
     const type = received.headers.get("Content-Type");
     if (!content) {
       if (received.text !== "" || type !== null) throw new Error("a body where the document has none");
@@ -118,7 +122,7 @@ export function createConformance(resources: readonly Resource[]): Conformance {
     const [documented] = Object.keys(content) as [string];
     if (type?.split(";")[0] !== documented) throw new Error(`the content type is ${type}, not ${documented}`);
     const schema = content[documented]?.schema as Schema;
-    const body = documented.endsWith("xml") ? readXml(received.text) : JSON.parse(received.text);
+    const body = documented.endsWith("xml") ? (await xmlReader())(received.text) : JSON.parse(received.text);
     const isPart = fields !== undefined && schema.type === "array";
     const validate = isPart
       ? validator(`${pointer} ${documented} ${fields}`, {
@@ -160,9 +164,9 @@ export function createConformance(resources: readonly Resource[]): Conformance {
   }
 
   return {
-    check(sent, received) {
+    async check(sent, received) {
       try {
-        check(sent, received);
+        await check(sent, received);
       } catch (error) {
         const what = `${sent.method} ${sent.path} -> ${received.status}`;
         throw new Error(`${what} is not as the OpenAPI document says: ${(error as Error).message}`);

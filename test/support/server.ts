@@ -57,7 +57,6 @@ export interface TestServerOptions extends StartOptions {
 export async function startTestServer({ settings, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const folder = mkdtempSync(join(tmpdir(), "storefront-test-"));
   const database = settings?.DATABASE ?? `sqlite:${join(folder, "test.db")}`;
-  const conformance = conformanceOf(options.resources);
   const config = readConfig({ PORT: "0", ADMIN: "none", LOG: "silent", ...settings, DATABASE: database });
   const running = await start(config, options);
   const now = options.now ?? Date.now;
@@ -76,7 +75,7 @@ export async function startTestServer({ settings, ...options }: TestServerOption
     key,
     issueKey,
     call: (method, path, callOptions = {}) =>
-      call(`${running.url}${path}`, method, { key, ...callOptions }, conformance),
+      call(`${running.url}${path}`, method, { key, ...callOptions }, conformanceOf(options.resources)),
     async stop() {
       await running.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -100,7 +99,10 @@ export async function call(
   });
   const text = await response.text();
   const { pathname, search } = new URL(url);
-  conformance.check({ method, path: pathname + search }, { status: response.status, headers: response.headers, text });
+  await conformance.check(
+    { method, path: pathname + search },
+    { status: response.status, headers: response.headers, text },
+  );
   return {
     status: response.status,
     headers: response.headers,
