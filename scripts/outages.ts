@@ -10,7 +10,8 @@ import { addWebhook } from "../src/operator/webhook-add.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/certificate.ts";
-import { childrenOf, waitFor } from "../test/support/command.ts";
+import { childrenOf } from "../test/support/children.ts";
+import { waitFor } from "../test/support/command.ts";
 import { type ServerProcess, startProcess } from "../test/support/processes.ts";
 
 export interface Outage {

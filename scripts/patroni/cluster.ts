@@ -5,7 +5,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
-import { childrenOf } from "../../test/support/command.ts";
+import { childrenOf } from "../../test/support/children.ts";
 import { freePort } from "../../test/support/postgres.ts";
 
 /** Seconds without an update after which the leader's lock ends: the least that Patroni allows. */

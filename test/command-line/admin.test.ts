@@ -1,7 +1,8 @@
 // The admin listener of a running server (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { childrenOf, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
+import { childrenOf } from "../support/children.ts";
+import { openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 
 let shop: Workshop;

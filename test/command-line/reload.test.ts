@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
-import { childrenOf, type Served, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
+import { childrenOf } from "../support/children.ts";
+import { type Served, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
 import { engines } from "../support/engines.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 

@@ -2,15 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { makeCertificate } from "../support/certificate.ts";
-import {
-  childrenOf,
-  fetchWithKey,
-  openWorkshop,
-  quoted,
-  type Served,
-  type Workshop,
-  waitFor,
-} from "../support/command.ts";
+import { childrenOf } from "../support/children.ts";
+import { fetchWithKey, openWorkshop, quoted, type Served, type Workshop, waitFor } from "../support/command.ts";
 
 let shop: Workshop;
 beforeEach(() => {

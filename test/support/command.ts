@@ -184,15 +184,6 @@ export async function waitFor<T>(
   throw new Error(`timed out waiting for ${what}; output: ${seen()}`);
 }
 
-/** The IDs of the processes that `pid` started and that have not ended, in ascending order. */
-export function childrenOf(pid: number): number[] {
-  return new TextDecoder()
-    .decode(Bun.spawnSync(["ps", "-A", "-o", "pid=,ppid="]).stdout)
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([child, parent]) => (parent === pid ? [child as number] : []));
-}
-
 /** A request with `key` to any address. */
 export async function fetchWithKey(
   url: string,

@@ -1,9 +1,10 @@
 // A real PostgreSQL server for the tests, with its own data.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { childrenOf } from "./children.ts";
 import { homeOfData, newData, password, standbyData, user } from "./postgres-data.ts";
 import { databasesAt, type PostgresDatabases } from "./postgres-databases.ts";
 import { postgresPrograms } from "./postgres-programs.ts";
@@ -181,24 +182,5 @@ function killAll(parent: number, signal: NodeJS.Signals): void {
     } catch {
       // It has ended in the meantime.
     }
-  }
-}
-
-function childrenOf(parent: number): number[] {
-  if (!existsSync("/proc/self/stat")) {
-    const { stdout } = spawnSync("pgrep", ["-P", String(parent)], { encoding: "utf8" });
-    return stdout.split("\n").filter(Boolean).map(Number);
-  }
-  const pids = readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name));
-  return pids.map(Number).filter((pid) => parentOf(pid) === parent);
-}
-
-/** The parent's number is the second word after the name in brackets (proc_pid_stat(5)). */
-function parentOf(pid: number): number | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-  } catch {
-    return undefined;
   }
 }
