@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openWorkshop, useWorkshop, type Workshop } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { openWorkshop, type Workshop } from "../support/command.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const page = readFileSync(`${root}docs/importing.md`, "utf8");
@@ -164,13 +163,14 @@ test("every mapping has a recipe, a sample and a test", () => {
   ]);
 });
 
-describe.each(engines)("on $name", (kind) => {
+describe("a recipe", () => {
   let shop: Workshop;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
+  beforeAll(() => {
+    shop = openWorkshop();
   });
+  afterAll(() => shop.close());
 
-  test("each recipe of the page makes the records that it promises, and a second run changes nothing", async () => {
+  test("of the page makes the records that it promises, and a second run changes nothing", async () => {
     for (const [name, { records, refused = "" }] of Object.entries(expected)) {
       const { args, resource } = recipes.get(name) as { args: string[]; resource: string };
       await shop.data.addSite(name);
@@ -181,7 +181,7 @@ describe.each(engines)("on $name", (kind) => {
       const { code, stderr } = await run();
       const messages = stderr.split("\n").filter((line) => line.startsWith("row "));
       expect([code, messages.join("; ")]).toEqual([refused ? 1 : 0, refused]);
-      const stored = JSON.parse(await shop.must(["export", "--site", name, resource, "--format", "json"]));
+      const stored = JSON.parse(await shop.data.file(name, resource, "json"));
       expect(stored.map(filled)).toEqual(records);
       expect((await run()).stdout).toMatch(/: 0 created, 0 updated, [1-9]/);
     }

@@ -1,14 +1,14 @@
 // `storefront operator` as an administrator runs it.
 
-import { describe, expect, test } from "bun:test";
-import { useWorkshop, type Workshop } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { openWorkshop, type Workshop } from "../support/command.ts";
 
-describe.each(engines)("storefront operator on $name", (kind) => {
+describe("storefront operator", () => {
   let shop: Workshop;
-  useWorkshop(kind, (workshop) => {
-    shop = workshop;
+  beforeEach(() => {
+    shop = openWorkshop();
   });
+  afterEach(() => shop.close());
 
   const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
   const refused = async (...args: string[]) => {

@@ -6,8 +6,7 @@ import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
 import { loadCommands } from "../../src/commands/load.ts";
 import { createProgram } from "../../src/commands/program.ts";
-import { openWorkshop, useWorkshop, type Workshop, waitFor } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
 
 const { commit } = readBuild();
 const versionLine = `${version} (${commit})\n`;
@@ -118,36 +117,29 @@ test("--version is that of the package, with the commit", async () => {
   expect(await shop.must(["-V"])).toBe(versionLine);
 });
 
-describe.each(engines)("on $name", (kind) => {
-  let own: Workshop;
-  useWorkshop(kind, (opened) => {
-    own = opened;
+test("--json parses for every command that prints", async () => {
+  const json = async (...args: string[]) => JSON.parse(await shop.must([...args, "--json"]));
+  expect(await json("site", "add", "main")).toMatchObject({ ID: 1, Name: "main" });
+  expect(await json("site", "set", "main", "--default")).toMatchObject({ Default: "yes" });
+  const { key, Prefix } = await json("key", "create", "--site", "main");
+  expect(key).toStartWith(Prefix);
+  expect((await json("key", "rotate", Prefix)).key).toStartWith("sfk_");
+  expect((await json("key", "revoke", Prefix)).Revoked).not.toBe("");
+  expect(await json("key", "list", "--site", "main")).toHaveLength(2);
+  await Bun.write(shop.file("rows.csv"), "Name\nA\n");
+  expect(await json("import", "--site", "main", "brands", shop.file("rows.csv"))).toMatchObject({ created: 1 });
+  expect(await json("export", "--site", "main", "brands")).toHaveLength(1);
+  expect(await json("journal", "--site", "main")).toMatchObject({ revision: 1, record: { Name: "A" } });
+  await shop.must(["import", "--site", "main", "brands", "-", "--match", "Name"], {
+    stdin: "Name,AccountNumber\nA,1\n",
   });
-
-  test("--json parses for every command that prints", async () => {
-    const json = async (...args: string[]) => JSON.parse(await own.must([...args, "--json"]));
-    expect(await json("site", "add", "main")).toMatchObject({ ID: 1, Name: "main" });
-    expect(await json("site", "set", "main", "--default")).toMatchObject({ Default: "yes" });
-    const { key, Prefix } = await json("key", "create", "--site", "main");
-    expect(key).toStartWith(Prefix);
-    expect((await json("key", "rotate", Prefix)).key).toStartWith("sfk_");
-    expect((await json("key", "revoke", Prefix)).Revoked).not.toBe("");
-    expect(await json("key", "list", "--site", "main")).toHaveLength(2);
-    await Bun.write(own.file("rows.csv"), "Name\nA\n");
-    expect(await json("import", "--site", "main", "brands", own.file("rows.csv"))).toMatchObject({ created: 1 });
-    expect(await json("export", "--site", "main", "brands")).toHaveLength(1);
-    expect(await json("journal", "--site", "main")).toMatchObject({ revision: 1, record: { Name: "A" } });
-    await own.must(["import", "--site", "main", "brands", "-", "--match", "Name"], {
-      stdin: "Name,AccountNumber\nA,1\n",
-    });
-    expect(await json("restore-record", "--site", "main", "brands", "1")).toMatchObject({ AccountNumber: "" });
-    const backup = own.file("x.backup");
-    expect(await json("backup", backup)).toMatchObject({ file: backup });
-    expect((await json("restore", backup)).kept).toEqual([expect.stringContaining("before")]);
-    expect(await json("check")).toEqual({ faults: [] });
-    expect(await json("site", "list")).toHaveLength(1);
-    expect(await json("site", "remove", "main", "--yes")).toMatchObject({ Name: "main" });
-  });
+  expect(await json("restore-record", "--site", "main", "brands", "1")).toMatchObject({ AccountNumber: "" });
+  const backup = shop.file("x.backup");
+  expect(await json("backup", backup)).toMatchObject({ file: backup });
+  expect((await json("restore", backup)).kept).toEqual([expect.stringContaining("before")]);
+  expect(await json("check")).toEqual({ faults: [] });
+  expect(await json("site", "list")).toHaveLength(1);
+  expect(await json("site", "remove", "main", "--yes")).toMatchObject({ Name: "main" });
 });
 
 test("`npx --no storefront` works in a checkout with Node alone", async () => {

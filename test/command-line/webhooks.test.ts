@@ -1,24 +1,21 @@
-// The `webhook` commands as processes, on both engines.
+// The `webhook` commands as processes.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { useWorkshop, type Workshop } from "../support/command.ts";
-import { engines } from "../support/engines.ts";
+import { openWorkshop, type Workshop } from "../support/command.ts";
 import { startReceiver, type TestReceiver } from "../support/receiver.ts";
 
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=\n$/;
 
-describe.each(engines)("webhooks on $name", (kind) => {
+describe("webhooks", () => {
   let shop: Workshop;
   let receiver: TestReceiver;
-  useWorkshop(kind, (opened) => {
-    shop = opened;
-  });
   beforeEach(async () => {
+    shop = openWorkshop();
     receiver = await startReceiver();
     await shop.data.addSite("main");
   });
-  afterEach(() => receiver.stop());
+  afterEach(() => Promise.all([shop.close(), receiver.stop()]));
 
   const run = (...args: string[]) => shop.run(["webhook", ...args]);
   const must = (...args: string[]) => shop.must(["webhook", ...args]);

@@ -1,0 +1,104 @@
+// Every command as a process on PostgreSQL. What each of them does is tried on SQLite in the other files, and on both engines as functions in operator/.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Command } from "commander";
+import { createProgram } from "../../src/commands/program.ts";
+import { openWorkshop, type Workshop } from "../support/command.ts";
+import { type OpenedDatabases, openDatabases } from "../support/postgres-databases.ts";
+import { startReceiver, type TestReceiver } from "../support/receiver.ts";
+
+let databases: OpenedDatabases;
+let shop: Workshop;
+let receiver: TestReceiver;
+let key = "";
+beforeAll(async () => {
+  databases = await openDatabases();
+  shop = openWorkshop(await databases.createDatabase());
+  receiver = await startReceiver();
+});
+afterAll(async () => {
+  await receiver.stop();
+  await shop.close();
+  await databases.remove();
+});
+
+/**
+ * Every command with arguments, and what it prints. Each goes on with the database as the ones before left it.
+ *
+ * `URL` is the address of a receiver, `KEY` a key, `DATABASE` the address of the database.
+ */
+const calls: [command: string, args: string, printed: RegExp, stdin?: string][] = [
+  ["site add", "shop --default", /^1\ncreated the site shop \(ID 1\); to create a key: /],
+  ["site add", "toys --json", /^\{\n {2}"ID": 2,/],
+  ["site set", "shop --hostname shop.example --json", /"Hostnames": \[?"?\s*"?shop\.example/],
+  ["site list", "", /\n1 +shop +shop\.example +yes +served\n2 +toys +served\n$/],
+  ["key create", "--site shop", /^sfk_\w+\n/],
+  ["key list", "--site shop --json", /"Site": "1"/],
+  ["key set", "KEY --label till --json", /"Label": "till"/],
+  ["key rotate", "KEY", /^sfk_\w+\n/],
+  ["key revoke", "KEY --json", /"Revoked": "20/],
+  ["import", "--site shop brands -", /^3 rows: 3 created, 0 updated, 0 unchanged, 0 rejected\n/, "Name\nA\nB\nC\n"],
+  ["export", "--site shop brands --format csv", /^ID,Name,.*\r?\n1,A,.*\r?\n2,B,.*\r?\n3,C,/],
+  ["webhook add", "--site shop URL --since 0.0", /^whsec_\S+\nadded webhook 1;/],
+  ["webhook list", "", /^ID +SITE +URL .*\n1 +shop +http:\S+ +\S+ +\S+ \S+ +3 +active\n$/],
+  ["webhook test", "1", /responded with 200 in \d+ ms\n$/],
+  ["webhook deliveries", "1 --json", /"status": 200/],
+  ["webhook rotate", "1", /^whsec_\S+\nwebhook 1 has a new secret/],
+  ["webhook pause", "1", /^paused webhook 1\n$/],
+  ["webhook resume", "1", /^resumed webhook 1\n$/],
+  ["webhook rewind", "1 --since 1h", /^webhook 1 goes on after 0\.0, 3 changes behind\n$/],
+  ["site show", "shop", /\nWebhooks +1\n/],
+  ["operator add", "anna", /^1\n/],
+  ["operator add", "ben --site toys --json", /"Sites": \[\s*"toys"\s*\]/],
+  ["operator set", "ben --site shop --json", /"Sites": \[\s*"shop"\s*\]/],
+  ["operator link", "ben --url http://127.0.0.1:1", /^http:\/\/127\.0\.0\.1:1\/#sign-in=[0-9A-Za-z]{32}\n/],
+  ["operator sign-out", "ben", /^signed out ben\n$/],
+  ["operator remove", "ben", /^removed the operator ben\n$/],
+  ["operator list", "", /\n1 +anna +all +\S+ \S+\n$/],
+  ["delete", "--site shop brands 2", /^\{"ID":2,.*\}\n/],
+  ["restore-record", "--site shop brands 2 --json", /"Name": "B"/],
+  ["undo", "--site shop --since 2", /^2 records: 1 deleted, 0 restored, 1 unchanged, 0 left alone\n/],
+  ["journal", "--site shop --since 1h", /^1\t.*\n2\t.*\n(.*\n){4}$/],
+  ["export-site", "shop shop.site", /^wrote the site shop to shop\.site: 2 keys, 1 webhook, 3 records, /],
+  [
+    "import-site",
+    "shop.site --name copy --without-keys",
+    /^3\nimported the site copy \(ID 3\): 0 keys, 0 webhooks, 3 records, 6 changes\n/,
+  ],
+  ["backup", "all.backup --json", /"file": "all\.backup"/],
+  ["check", "all.backup", /^no faults found in all\.backup\n$/],
+  ["webhook remove", "1", /^removed webhook 1\n$/],
+  ["site remove", "copy --yes", /^removed the site copy\n$/],
+  [
+    "restore",
+    "all.backup",
+    /^restored \d+ rows from all\.backup; 2 changes made since the backup are discarded; the previous content is in /,
+  ],
+  ["renew", "--json", /"sites": 3/],
+  ["journal prune", "--site shop --before 3", /^JOURNAL +DELETED +BEGINS\nshop +2 +3\n$/],
+  ["copy", "--from DATABASE --to sqlite:copy.db", /^copied \d+ rows; both databases have the same content\n$/],
+  ["check", "", /^no faults found\n$/],
+];
+
+test.each(calls)("%s %s", async (command, args, printed, stdin = "") => {
+  const words = `${command} ${args}`
+    .replace("URL", receiver.url)
+    .replace("KEY", key)
+    .replace("DATABASE", shop.database);
+  const { code, stdout, stderr } = await shop.run(words.trim().split(" "), { stdin });
+  expect([code, stdout + stderr]).toEqual([0, expect.stringMatching(printed)]);
+  if (command === "key create") key = stdout.trim();
+});
+
+test("no command is missing here, except those of servers", async () => {
+  const known = new Set(["serve", "health", "help", ...calls.map(([command]) => command)]);
+  expect(namesOf(await createProgram(undefined)).filter((name) => !known.has(name))).toEqual([]);
+});
+
+/** The commands, without the names of groups. */
+function namesOf(parent: Command, above = ""): string[] {
+  return parent.commands.flatMap((command) => {
+    const name = above + command.name();
+    return command.commands.length > 0 ? namesOf(command, `${name} `) : [name];
+  });
+}
