@@ -1,5 +1,6 @@
 import { writeSync } from "node:fs";
 import pino, { type Logger } from "pino";
+import type { ConsoleScript } from "./admin/console-script.ts";
 import { readBuild } from "./build.ts";
 import type { AdminAddress, Config } from "./config.ts";
 import { type HttpServer, serveHttp } from "./http/server.ts";
@@ -130,6 +131,8 @@ interface AdminParts extends Pick<Running, "engine" | "snapshots"> {
   readonly publicUrl: string;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** The script of the console, if it is not to be loaded by this process. */
+  readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
 /** Starts the admin listener at `address`. Rejects when the port is taken. */

@@ -9,9 +9,10 @@ import { type ConsoleScript, loadScript } from "./console-script.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
 
 /** Once for all admin listeners of the process. */
-const load = once(loadScript);
+const loadOnce = once(loadScript);
 
-export function consoleRoutes(): [path: string, route: AdminRoute][] {
+/** @param load the script; that of this program by default */
+export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: async () => toPage(await soon(load().then(({ digest }) => digest))) }],
     ["/console.js", { GET: async ({ request, query }) => toScript(request, await load(), query.size > 0) }],

@@ -10,6 +10,7 @@ import { type ActionDependencies, toRoutes } from "./actions.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
 import { allActions } from "./api/all.ts";
 import { consoleRoutes } from "./console.ts";
+import type { ConsoleScript } from "./console-script.ts";
 import { AdminHandler, type AdminRoutes } from "./handler.ts";
 import { Imports } from "./imports.ts";
 import { metricsRoute } from "./metrics.ts";
@@ -25,6 +26,8 @@ interface AdminDependencies extends ActionDependencies {
   readonly log: Logger;
   /** The metrics of all processes that serve the public port. */
   samples(): Promise<readonly MetricsSample[]>;
+  /** The script of the console, if it is not to be loaded by this process. */
+  readonly loadScript?: (() => Promise<ConsoleScript>) | undefined;
 }
 
 /** Limits of a listener that has few clients. */
@@ -55,7 +58,7 @@ export function serveAdmin({ hostnames, ...options }: AdminOptions, dependencies
 function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHistory, imports: Imports): AdminRoutes {
   return new Map([
     metricsRoute(dependencies.samples),
-    ...consoleRoutes(),
+    ...consoleRoutes(dependencies.loadScript),
     ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.leave(operator, isEverywhere)),
     ...toRoutes(allActions(traffic, imports), dependencies),
   ]);

@@ -31,7 +31,7 @@ describe("the licences beside the script", () => {
   let notices: string;
   let folders: readonly string[];
   beforeAll(async () => {
-    [server, folders] = await Promise.all([startTestConsole(), foldersInSourceMap()]);
+    [server, folders] = await Promise.all([startTestConsole({ makesScript: true }), foldersInSourceMap()]);
     notices = await noticesOf(server.adminUrl);
   }, 60_000);
   afterAll(() => server.stop());

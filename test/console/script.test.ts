@@ -8,7 +8,7 @@ import { documentOf, scriptOf } from "../support/console-script.ts";
 
 let server: TestConsole;
 beforeAll(async () => {
-  server = await startTestConsole();
+  server = await startTestConsole({ makesScript: true });
 });
 afterAll(() => server.stop());
 

@@ -4,6 +4,7 @@ import { readConfig } from "../../src/config.ts";
 import { addOperator, makeLink } from "../../src/operator/operators.ts";
 import { startAdmin } from "../../src/start.ts";
 import { startTestServer, type TestServer, type TestServerOptions } from "./server.ts";
+import { sharedScript } from "./shared-script.ts";
 
 export interface ConsoleResponse {
   readonly status: number;
@@ -35,7 +36,12 @@ export interface TestConsole extends TestServer {
   signIn(name?: string, sites?: readonly string[]): Promise<ConsoleClient>;
 }
 
-export async function startTestConsole(options: TestServerOptions = {}): Promise<TestConsole> {
+interface TestConsoleOptions extends TestServerOptions {
+  /** Whether the server makes the script of the console itself, and not once for all files of the run. */
+  readonly makesScript?: boolean;
+}
+
+export async function startTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
   const server = await startTestServer(options);
   const { engine, snapshots } = server;
   const config = readConfig({ LOG: "silent", ...options.settings, ADMIN: "127.0.0.1:0", DATABASE: server.database });
@@ -48,6 +54,7 @@ export async function startTestConsole(options: TestServerOptions = {}): Promise
       samples: async () => [],
       now,
       publicUrl: server.url,
+      loadScript: options.makesScript ? undefined : sharedScript,
     });
   let admin = await open(0);
   const secretOf = async (name: string) => makeLink(engine, name, now());
