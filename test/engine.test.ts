@@ -43,23 +43,25 @@ for (const kind of engineKinds) {
       expect(await engine.since(number, 0)).toEqual([]);
     });
 
-    test("a record that is kept keeps nothing else of the batch that changed it", async () => {
-      const [number, batchSize, batches] = [newSite(), 64, 100];
-      await engine.commit(Array.from({ length: batchSize }, () => create(number, "a")));
-      const kept: string[] = [];
-      const before = memoryOfTexts();
-      for (let i = 0; i < batches; i++) {
-        const batch = Array.from({ length: batchSize }, (_, at) =>
-          update(number, at + 1, { Name: `${i}`.padEnd(1000) }),
-        );
-        const [first] = (await engine.commit(batch)) as [Extract<Outcome, { kind: "done" }>];
-        // To respond is to read it.
-        expect(first.body).toContain(`"Name":"${i} `);
-        kept.push(first.body);
-      }
-      expect(memoryOfTexts() - before).toBeLessThan((batches * batchSize * 1000) / 4);
-      expect(new Set(kept).size).toBe(batches);
-    });
+    // It is about texts in memory, which statements that are not prepared do not change.
+    if (!kind.isVariant)
+      test("a record that is kept keeps nothing else of the batch that changed it", async () => {
+        const [number, batchSize, batches] = [newSite(), 64, 60];
+        await engine.commit(Array.from({ length: batchSize }, () => create(number, "a")));
+        const kept: string[] = [];
+        const before = memoryOfTexts();
+        for (let i = 0; i < batches; i++) {
+          const batch = Array.from({ length: batchSize }, (_, at) =>
+            update(number, at + 1, { Name: `${i}`.padEnd(1000) }),
+          );
+          const [first] = (await engine.commit(batch)) as [Extract<Outcome, { kind: "done" }>];
+          // To respond is to read it.
+          expect(first.body).toContain(`"Name":"${i} `);
+          kept.push(first.body);
+        }
+        expect(memoryOfTexts() - before).toBeLessThan((batches * batchSize * 1000) / 4);
+        expect(new Set(kept).size).toBe(batches);
+      });
 
     test("records get IDs from 1 per site and resource", async () => {
       const [one, two] = [newSite(), newSite()];

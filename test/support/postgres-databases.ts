@@ -27,35 +27,46 @@ export async function openDatabases(): Promise<OpenedDatabases> {
   const port = process.env[sharedPort];
   if (port === undefined) return startPostgres();
   const created: string[] = [];
-  const databases = databasesAt(Number(port), created);
+  const databases = databasesAt(Number(port));
+  // A connection takes as long as what it is for.
+  const admin = connectTo(databases.url("postgres"));
   return {
     ...databases,
+    createDatabase: () => createDatabase((text) => admin.unsafe(text), databases.url, created),
     async remove() {
-      for (const name of created.splice(0)) await databases.run(`drop database ${name} with (force)`);
+      for (const name of created.splice(0)) await admin.unsafe(`drop database ${name} with (force)`);
+      await admin.end();
     },
   };
 }
 
-/** @param created gets the name of each database that is created */
-export function databasesAt(port: number, created: string[] = []): PostgresDatabases {
+export function databasesAt(port: number): PostgresDatabases {
   const url = (database: string, hosts = `127.0.0.1:${port}`) =>
     `postgres://${user}:${encodeURIComponent(password)}@${hosts}/${database}`;
   async function run(text: string, database = "postgres") {
-    const sql = postgres(url(database), { max: 1, fetch_types: false, onnotice: () => {} });
+    const sql = connectTo(url(database));
     try {
       return [...(await sql.unsafe(text))];
     } finally {
       await sql.end();
     }
   }
-  return {
-    url,
-    run,
-    async createDatabase() {
-      const name = `test_${randomBytes(6).toString("hex")}`;
-      await run(`create database ${name}`);
-      created.push(name);
-      return url(name);
-    },
-  };
+  return { url, run, createDatabase: () => createDatabase(run, url) };
+}
+
+/** @param created gets the name of the database */
+async function createDatabase(
+  run: (text: string) => Promise<unknown>,
+  url: (database: string) => string,
+  created: string[] = [],
+): Promise<string> {
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  // Where nothing waits for the disk, to copy files takes less than to log their pages.
+  await run(`create database ${name} strategy file_copy`);
+  created.push(name);
+  return url(name);
+}
+
+function connectTo(url: string): postgres.Sql {
+  return postgres(url, { max: 1, fetch_types: false, onnotice: () => {} });
 }
