@@ -8,17 +8,15 @@ export interface Pressed {
 }
 
 /**
- * Begins to note every control that the page shows, and every one that is used, by what people read or hear of it, and the title of the page. The page must not be
- * loaded again.
+ * Begins to note every control that the page shows when it is at rest, and every one that is used, by what people read or hear of it, and the title of the page. What
+ * is there while an answer is awaited or drawn is not for people to press, and stands under the title of the page before. The page must not be loaded again.
  * @param names what is replaced by `…` in what controls are called: names of records, shops and people
  */
 export async function notePressed(page: Page, names: readonly RegExp[]): Promise<Pressed> {
   await page.evaluate(`(${recorder})(${JSON.stringify(names.map(({ source }) => source))})`);
   return {
     unused: () =>
-      page.evaluate<string[]>(
-        "window.noteShown(), [...window.shownControls].filter((name) => !window.usedControls.has(name)).sort()",
-      ),
+      page.evaluate<string[]>("[...window.shownControls].filter((name) => !window.usedControls.has(name)).sort()"),
   };
 }
 
@@ -27,11 +25,13 @@ const recorder = `(names) => {
   const controls = "button, a[href], summary, input, textarea, option, [role=menuitem], [role=menuitemcheckbox], [role=option], [role=combobox], [role=tab]";
   const shown = (window.shownControls = new Set());
   const used = (window.usedControls = new Set());
+  // Now and then innerText is empty although the text is shown.
+  const textIn = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [...node.childNodes].map(textIn).join(" ").trim();
   const labelOf = (element) =>
     element.getAttribute("aria-label") ||
     [...(element.labels ?? [])].map((label) => label.innerText).join(" ") ||
     (element.getAttribute("aria-labelledby") ?? "").split(" ").map((id) => document.getElementById(id)?.innerText ?? "").join(" ").trim() ||
-    element.innerText || element.placeholder || element.title || element.outerHTML.slice(0, 100);
+    element.innerText || element.placeholder || element.title || textIn(element) || element.outerHTML.slice(0, 100);
   const plain = (text) => names
     .reduce((all, name) => all.replace(new RegExp(name, "g"), "…"), text.replace(/\\s+/g, " ").trim())
     .replace(/^(Created|Changed|Deleted) .*/i, "an entry of the history")
@@ -51,17 +51,40 @@ const recorder = `(names) => {
   };
   const isShown = (element) => (element.closest("select") ?? element).checkVisibility({ visibilityProperty: true }) && !element.closest("[aria-hidden=true]") && !element.disabled && !element.readOnly && element.getAttribute("aria-disabled") !== "true";
   const leavesConsole = ({ href = "" }) => /^(tel|mailto):|openstreetmap/.test(href);
-  window.noteShown = () => {
-    for (const element of document.querySelectorAll(controls)) if (element.type !== "file" && !leavesConsole(element) && isShown(element)) shown.add(nameOf(element));
+  const noteShown = (within = document) => {
+    for (const element of within.querySelectorAll(controls)) if (element.type !== "file" && !leavesConsole(element) && isShown(element)) shown.add(nameOf(element));
     shown.delete("");
   };
   const use = ({ target }) => {
     const element = target.closest?.(controls) ?? target.closest?.("label")?.control;
     if (element) used.add(nameOf(element, true));
+    // A test may be done with a dialog before that is at rest.
+    const dialog = element?.closest("[role=dialog]");
+    if (dialog) noteShown(dialog);
     const chosen = target.tagName === "SELECT" && target.selectedOptions[0];
     if (chosen) used.add(nameOf(chosen, true));
   };
   for (const event of ["mousedown", "click", "change", "input"]) document.addEventListener(event, use, true);
-  new MutationObserver(window.noteShown).observe(document.body, { childList: true, subtree: true });
-  window.noteShown();
+  let underWay = 0;
+  let changes = 0;
+  const changed = () => {
+    const change = ++changes;
+    const atRest = () => change === changes && underWay === 0 && !document.querySelector("[role=progressbar]") && noteShown();
+    requestIdleCallback(() => requestIdleCallback(atRest));
+  };
+  const { fetch } = window;
+  window.fetch = async (...request) => {
+    underWay++;
+    const ended = () => (underWay--, changed());
+    try {
+      const response = await fetch(...request);
+      response.clone().arrayBuffer().then(ended, ended);
+      return response;
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  };
+  new MutationObserver(changed).observe(document.body, { childList: true, subtree: true });
+  changed();
 }`;
