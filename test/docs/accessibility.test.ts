@@ -20,19 +20,10 @@ afterAll(async () => {
 
 const paths = [...pagePaths, "/no-such-page"];
 
-/** All that axe finds. */
-const everything = (page: Page) => findings(page);
-
-/** What depends on colours, and all that axe finds around the text: only a wide window shows the lists of pages and headings. */
-async function coloursAndFrame(page: Page): Promise<string[]> {
-  const colours = await findings(page, ["color-contrast", "link-in-text-block"]);
-  return [...colours, ...(await findings(page, undefined, undefined, "main"))];
-}
-
-// Colours do not depend on the width: two runs see both of each. What pages are made of is the same in both, except for the frame.
-for (const [colorScheme, width, faultsOf] of [
-  ["light", 390, everything],
-  ["dark", 1280, coloursAndFrame],
+// Colours do not depend on the width: two runs see both of each.
+for (const [colorScheme, width] of [
+  ["light", 390],
+  ["dark", 1280],
 ] as const) {
   describe(`in ${colorScheme} colours, ${width} pixels wide`, () => {
     let page: Page;
@@ -45,21 +36,16 @@ for (const [colorScheme, width, faultsOf] of [
     test.each(paths)("%s has no fault, and fits", async (path) => {
       await page.goto(server.url + path);
       await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
-      expect(await faultsOf(page)).toEqual([]);
+      expect(await findings(page)).toEqual([]);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
     });
   });
 }
 
-test("axe does find a fault that is put in, around the text too, and a colour in it", async () => {
+test("axe does find a fault that is put in", async () => {
   const page = await browser.newPage();
   await page.setContent("<html lang='en'><title>x</title><body><img src='data:,'></body></html>");
-  expect((await everything(page)).join()).toContain("image-alt");
-  expect((await coloursAndFrame(page)).join()).toContain("image-alt");
-  await page.setContent(
-    "<html lang='en'><title>x</title><body><main style='background: #777; color: #888'>some text</main></body></html>",
-  );
-  expect((await coloursAndFrame(page)).join()).toContain("color-contrast: <main");
+  expect((await findings(page)).join()).toContain("image-alt");
   await page.close();
 });
 
