@@ -30,7 +30,7 @@ const quickly = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
 async function madeScript(): Promise<ConsoleScript> {
   const { script, notices } = await buildConsole();
   const bytes = Buffer.from(script);
-  return toScript(
+  return createConsoleScript(
     bytes,
     async () => bytes,
     once(() => promisify(brotliCompress)(bytes, quickly)),
@@ -42,7 +42,7 @@ async function containedScript(): Promise<ConsoleScript> {
   const { default: file } = await import("../../dist/console/console.js.br", { with: { type: "file" } });
   const { default: notices } = await import("../../dist/console/console.js.LICENSE.txt", { with: { type: "text" } });
   const bytes = await Bun.file(file).bytes();
-  return toScript(
+  return createConsoleScript(
     bytes,
     once(() => promisify(brotliDecompress)(bytes)),
     async () => bytes,
@@ -50,7 +50,7 @@ async function containedScript(): Promise<ConsoleScript> {
   );
 }
 
-function toScript(
+function createConsoleScript(
   bytes: Uint8Array<ArrayBuffer>,
   plain: ConsoleScript["plain"],
   brotli: ConsoleScript["brotli"],

@@ -15,7 +15,7 @@ const loadOnce = once(loadScript);
 export function consoleRoutes(load = loadOnce): [path: string, route: AdminRoute][] {
   return [
     ["/", { GET: async () => toPage(await soon(load().then(({ digest }) => digest))) }],
-    ["/console.js", { GET: async ({ request, query }) => toScript(request, await load(), query.size > 0) }],
+    ["/console.js", { GET: async ({ request, query }) => toScriptResponse(request, await load(), query.size > 0) }],
     [noticesPath, { GET: async () => toNoticesResponse(await load()) }],
   ];
 }
@@ -73,7 +73,7 @@ function toPage(digest: string | undefined): AdminContent {
 }
 
 /** @param isNamed whether the address has the digest, so that a browser may keep the script for ever */
-async function toScript({ headers }: WireRequest, script: ConsoleScript, isNamed: boolean): Promise<AdminContent> {
+async function toScriptResponse({ headers }: WireRequest, script: ConsoleScript, isNamed: boolean): Promise<AdminContent> {
   const coding = preferredCoding(headers.get("accept-encoding"), ["br", "gzip"]);
   const body = coding === "br" ? await script.brotli() : coding === "gzip" ? await script.gzip() : await script.plain();
   return {

@@ -12,7 +12,7 @@ export interface FairWork {
  * other begins.
  */
 const perTurn = 8;
-const turnTime = 1;
+const maxTasksMsPerTick = 1;
 /** Works that may be unfinished. When what they wait for comes, they all go on in the same turn. */
 const maxUnfinished = 100;
 
@@ -61,7 +61,7 @@ export class FairQueue<Name> {
 
   #takeTurn(): void {
     this.#isScheduled = false;
-    const end = performance.now() + turnTime;
+    const end = performance.now() + maxTasksMsPerTick;
     for (let count = 0; count < perTurn && this.#unfinished < maxUnfinished; count++) {
       const work = this.#next();
       if (!work) return;

@@ -7,7 +7,7 @@ const maxLineBytes = 4096;
 /** Bytes that may wait. */
 const maxWaiting = 1024 * 1024;
 /** Milliseconds that a line waits for others, and after which a failed write is tried again. */
-const interval = 100;
+const lineFlushIntervalMs = 100;
 
 /**
  * A file or pipe that is read slowly, or that is full, never delays the caller: up to 1 MiB of lines waits, and further lines are lost.
@@ -56,7 +56,7 @@ export class LineWriter {
   }
 
   #writeLater(): void {
-    this.#timer ??= setTimeout(() => this.#write(), interval).unref();
+    this.#timer ??= setTimeout(() => this.#write(), lineFlushIntervalMs).unref();
   }
 
   #write(): void {

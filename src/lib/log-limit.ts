@@ -1,5 +1,5 @@
 /** Milliseconds in which a cause is logged at most once. */
-const interval = 1000;
+const causeIntervalMs = 1000;
 const maxCauses = 100;
 
 interface LoggedCause {
@@ -23,7 +23,7 @@ export function createLogLimit(now: () => number): LogLimit {
   return (cause, write) => {
     const last = logged.get(cause);
     const at = now();
-    if (last && Math.abs(at - last.at) < interval) {
+    if (last && Math.abs(at - last.at) < causeIntervalMs) {
       last.suppressed++;
       return;
     }
@@ -35,5 +35,5 @@ export function createLogLimit(now: () => number): LogLimit {
 }
 
 function forgetOld(logged: Map<string, LoggedCause>, now: number): void {
-  for (const [cause, { at }] of logged) if (Math.abs(now - at) >= interval) logged.delete(cause);
+  for (const [cause, { at }] of logged) if (Math.abs(now - at) >= causeIntervalMs) logged.delete(cause);
 }

@@ -2,7 +2,7 @@
 // delay others no longer than one does.
 
 /** Milliseconds of work before the event loop gets a turn. */
-const turnTime = 2;
+const maxBusyMs = 2;
 
 const waiting: (() => void)[] = [];
 
@@ -23,7 +23,7 @@ function goOn(): void {
 export function createPace(): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
-    if (performance.now() - since < turnTime) return undefined;
+    if (performance.now() - since < maxBusyMs) return undefined;
     return nextTurn().then(() => {
       since = performance.now();
     });

@@ -7,7 +7,7 @@ export type Steps<T> = Generator<void, T, void>;
 
 /** Milliseconds before the event loop gets a turn: of all new work together, and of all work in progress together. */
 const newWorkTime = 2;
-const turnTime = 2;
+const maxSlicesMsPerTick = 2;
 /** Milliseconds before work in progress gives way to other work in progress. */
 const taskTime = 1;
 
@@ -80,7 +80,7 @@ export function otherSlices<T>(steps: Steps<T>): Promise<T> {
 
 /** Continues the tasks in rotation. */
 function takeTurn(): void {
-  const end = performance.now() + turnTime;
+  const end = performance.now() + maxSlicesMsPerTick;
   for (let now = performance.now(); now < end && tasks.length > 0; now = performance.now()) {
     const task = tasks.shift() as Task;
     try {

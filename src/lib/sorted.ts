@@ -1,13 +1,13 @@
 import type { Steps } from "./slices.ts";
 
 /** Items sorted or merged between two pauses. */
-const stepSize = 512;
+const itemsPerSortStep = 512;
 
 /** Sorts `items` into a new array: a stable merge sort that can pause. */
 export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
   let runs: T[][] = [];
-  for (let from = 0; from < items.length; from += stepSize) {
-    runs.push(items.slice(from, from + stepSize).sort(compare));
+  for (let from = 0; from < items.length; from += itemsPerSortStep) {
+    runs.push(items.slice(from, from + itemsPerSortStep).sort(compare));
     yield;
   }
   while (runs.length > 1) {
@@ -27,7 +27,7 @@ function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: 
   while (l < left.length || r < right.length) {
     const isLeft = r === right.length || (l < left.length && compare(left[l] as T, right[r] as T) <= 0);
     all.push((isLeft ? left[l++] : right[r++]) as T);
-    if (all.length % stepSize === 0) yield;
+    if (all.length % itemsPerSortStep === 0) yield;
   }
   return all;
 }

@@ -13,7 +13,7 @@ import { messageOf } from "../lib/thrown.ts";
 import type { Engine } from "../model/engine.ts";
 import { lastPrunable } from "./journal.ts";
 import {
-  minPause,
+  minPauseMs,
   type OldEntries,
   prunePortion,
   revisionBefore,
@@ -70,7 +70,7 @@ function startRounds(engine: Engine, options: RetentionOptions & { readonly days
       ({ due, stopped } = await findOld(engine, before, { stopped, minStop: roundPause / 2 }, isStopped));
       if (stopped.size > 0)
         log.warn(toStopped(stopped, days), "more than half of these journals is old: is the clock right?");
-      return due.length > 0 ? minPause : randomized(roundPause);
+      return due.length > 0 ? minPauseMs : randomized(roundPause);
     }
     const { isMore, pause } = await prunePortion(engine, next);
     if (isMore) return pause;

@@ -10,8 +10,8 @@ import { idempotencyLifetime } from "./batch.ts";
 /** Responses that one transaction deletes at most: a few milliseconds. */
 const maxPortion = 250;
 /** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took (a fifth of the time is work). */
-const minPause = 50;
-const pausesPerWork = 4;
+const minExpiryPauseMs = 50;
+const expiryPausePerWork = 4;
 /** Milliseconds after a round over everything. */
 const betweenRounds = 60 * 60_000;
 
@@ -35,7 +35,7 @@ export function startResponseExpiry(
     const started = performance.now();
     const isMore = await engine.deleteExpiredResponses(now() - idempotencyLifetime, portion);
     if (!isMore) return randomized(betweenRounds);
-    return Math.max(minPause, pausesPerWork * (performance.now() - started));
+    return Math.max(minExpiryPauseMs, expiryPausePerWork * (performance.now() - started));
   }
 
   const onError = (error: unknown) =>

@@ -9,8 +9,8 @@ import { loadSite } from "./load-site.ts";
 /** Entries that one transaction deletes at most: a few milliseconds. */
 const portion = 500;
 /** The pause between two portions: at least so many milliseconds, and so many times as long as the last portion took. */
-export const minPause = 10;
-const pausesPerWork = 2;
+export const minPauseMs = 10;
+const pausePerWork = 2;
 
 type JournalEngine = Pick<Engine, "journal" | "prune">;
 type AgeEngine = Pick<Engine, "journal" | "heads" | "readSite">;
@@ -43,7 +43,7 @@ export async function revisionBefore(engine: JournalEngine, site: number, at: nu
 export async function prunePortion(engine: JournalEngine, { site, through }: OldEntries) {
   const started = performance.now();
   const isMore = await engine.prune(site, through, portion);
-  return { isMore, pause: Math.max(minPause, pausesPerWork * (performance.now() - started)) };
+  return { isMore, pause: Math.max(minPauseMs, pausePerWork * (performance.now() - started)) };
 }
 
 /** The IDs of the webhooks of a site that have not delivered all changes up to `floor`. If these are deleted, they deliver `storefront.gone`. */

@@ -6,7 +6,7 @@ import { type RecordFilter, toPredicate } from "./record-filter.ts";
 import type { Version } from "./version.ts";
 
 /** Records that are put in their places between two pauses. */
-const stepSize = 16;
+const placesPerStep = 16;
 /** IDs that are merged between two pauses. */
 const mergeSize = 4096;
 
@@ -33,7 +33,7 @@ export function* patched(
       const key = keyOf(id);
       places.push({ key, at: placeFor(key, still, keyOf, sort) });
     }
-    if (++steps % stepSize === 0) yield;
+    if (++steps % placesPerStep === 0) yield;
   }
   places.sort((a, b) => a.at - b.at || compareKeys(a.key, b.key, sort));
   return yield* merged(still, places);

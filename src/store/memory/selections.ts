@@ -25,7 +25,7 @@ const maxBytes = 16 * 1024 * 1024;
 const maxRecent = 256;
 
 /** IDs that are gathered between two pauses. */
-const stepSize = 4096;
+const idsPerStep = 4096;
 
 export class Selections {
   /** The least recently used first. */
@@ -131,7 +131,7 @@ function* inOrder(blocks: readonly Block[], sort: readonly Order[]): Steps<numbe
   const ids: number[] = [];
   for (const { id } of all) {
     ids.push(id);
-    if (ids.length % stepSize === 0) yield;
+    if (ids.length % idsPerStep === 0) yield;
   }
   return ids;
 }
@@ -140,7 +140,7 @@ function* setOf(ids: readonly number[]): Steps<Set<number>> {
   const set = new Set<number>();
   for (const id of ids) {
     set.add(id);
-    if (set.size % stepSize === 0) yield;
+    if (set.size % idsPerStep === 0) yield;
   }
   return set;
 }

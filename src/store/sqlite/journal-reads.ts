@@ -9,10 +9,10 @@ import type { GuardedReads } from "./guarded-reads.ts";
 
 type JournalReads = Pick<Engine, "since" | "journal">;
 
-const neverWritten = { revision: 0, epoch: "", floor: 0 };
+const emptyJournalRow = { revision: 0, epoch: "", floor: 0 };
 
 export function createJournalReads(database: Database, { readAtOnce }: GuardedReads): JournalReads {
-  const sql = statements(database);
+  const sql = journalStatements(database);
   return {
     since: (site, revision, options = {}) =>
       readAtOnce(() => {
@@ -23,13 +23,13 @@ export function createJournalReads(database: Database, { readAtOnce }: GuardedRe
       }),
     journal: (site, revision, limit) =>
       readAtOnce(() => {
-        const { floor, ...head } = sql.floor.get(site) ?? neverWritten;
+        const { floor, ...head } = sql.floor.get(site) ?? emptyJournalRow;
         return { head, floor, entries: sql.entries.all(site, revision, limit) };
       }),
   };
 }
 
-function statements(database: Database) {
+function journalStatements(database: Database) {
   const range = "from journal where site_id = ? and revision > ? order by revision limit ?";
   return {
     head: database.query<Head, [number]>("select revision, epoch from sites where id = ?"),

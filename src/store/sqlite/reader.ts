@@ -40,7 +40,7 @@ type Reader = Pick<
  * @param guard throws when the files must not be relied on; called after each read and at the end of a dump
  */
 export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
-  const sql = statements(database);
+  const sql = recordStatements(database);
   const reads = guardReads(database, guard);
   const { read, readAtOnce } = reads;
   const heads = (sites: readonly number[]): Head[] =>
@@ -67,7 +67,7 @@ export function createReader(database: Database, open: () => Database, guard: ()
   };
 }
 
-function statements(database: Database) {
+function recordStatements(database: Database) {
   return {
     head: database.query("select revision, epoch from sites where id = ?"),
     undropped: database.query<{ id: number }, []>(selectUndropped),

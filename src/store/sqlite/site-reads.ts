@@ -32,7 +32,7 @@ export function createSiteReads(
   open: () => Database,
   guard: () => void,
 ): SiteReads {
-  const sql = statements(database);
+  const sql = siteStatements(database);
   const slots = new Slots(maxPortioned);
 
   /** Runs `work` in a transaction, with the site as it is there. */
@@ -63,7 +63,7 @@ export function createSiteReads(
   };
 }
 
-function statements(database: Database) {
+function siteStatements(database: Database) {
   return {
     site: database.query(selectSite),
     rows: database.query<RecordRow, [number, number]>(selectRows),
@@ -120,10 +120,10 @@ interface SiteState {
 }
 
 function toState(row: unknown, minHead: Head | undefined): SiteState {
-  const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? neverWritten;
+  const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? emptySiteRow;
   const head = { revision: stored.revision, epoch };
   requireReached(head, minHead);
   return { head, counts: readCounts(stored) };
 }
 
-const neverWritten = { revision: 0, epoch: "", live: null, live_revision: null };
+const emptySiteRow = { revision: 0, epoch: "", live: null, live_revision: null };
