@@ -1,7 +1,7 @@
 // Sample rows for a database of any size.
 
-import type { DumpedRow } from "../src/model/dump.ts";
-import { makeKey } from "../src/model/key.ts";
+import { makeKey } from "../src/model/api-key.ts";
+import type { DumpedRow } from "../src/model/engine.ts";
 import { sampleBrand } from "./scenarios.ts";
 
 /** A site to make, with the host `<name>.test`. */

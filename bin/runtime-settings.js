@@ -8,7 +8,7 @@ import { availableParallelism } from "node:os";
  * ten seconds, and no thread touches new pages in advance.
  *
  * How many threads read files, compress, and look up names: as many as there are cores, and one for each look-up that
- * `src/webhooks/lookups.ts` has under way, since a look-up keeps its thread for seconds when no name server responds. A thread is started
+ * `src/webhooks/name-resolver.ts` has under way, since a look-up keeps its thread for seconds when no name server responds. A thread is started
  * when it is needed.
  */
 export const runtimeSettings = {

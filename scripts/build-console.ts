@@ -5,8 +5,7 @@ import { mkdirSync, renameSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
-import { buildConsole } from "../src/admin/console-build.ts";
-import { noticesPath } from "../src/admin/console-notices.ts";
+import { buildConsole, noticesPath } from "../src/admin/console-build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { script, notices, packages } = await buildConsole();

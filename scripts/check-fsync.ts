@@ -6,7 +6,7 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../src/operator/export.ts";
+import { exportRecords } from "../src/operator/import/export-records.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";

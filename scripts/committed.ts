@@ -1,4 +1,4 @@
-import { inSlices } from "../src/lib/slices.ts";
+import { inSlices } from "../src/lib/event-loop.ts";
 import { servedOf } from "../src/model/resource.ts";
 import { servedFiles } from "../src/reference/documents.ts";
 import { toOpenapi } from "../src/reference/openapi/document.ts";

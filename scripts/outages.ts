@@ -6,7 +6,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { backUp } from "../src/operator/backup.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite } from "../src/operator/sites.ts";
-import { addWebhook } from "../src/operator/webhook-add.ts";
+import { addWebhook } from "../src/operator/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { makeCertificate } from "../test/support/certificate.ts";

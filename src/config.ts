@@ -1,10 +1,9 @@
 // The settings and their defaults. Only this file reads the environment.
 
-import { escapeControls } from "./lib/escape-controls.ts";
-import { nearest } from "./lib/nearest.ts";
+import { messageOf } from "./lib/errors-for-log.ts";
 import { type IpNetwork, toNetwork } from "./lib/networks.ts";
-import { systemUser } from "./lib/system-user.ts";
-import { messageOf } from "./lib/thrown.ts";
+import { systemUser } from "./lib/operating-system.ts";
+import { escapeControls, nearest } from "./lib/text.ts";
 import { Refusal } from "./model/errors.ts";
 import { readHostname } from "./model/hostname.ts";
 

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { foldCase } from "../src/lib/fold-case.ts";
-import { listRecords } from "../src/operator/record-list.ts";
+import { foldCase } from "../src/lib/text.ts";
+import { listRecords } from "../src/operator/records.ts";
 import { brand } from "../src/resources/brand.ts";
 import { dataOf } from "./support/data.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { revokeKey } from "../src/operator/keys.ts";
-import { pruneJournals } from "../src/operator/prune.ts";
+import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";

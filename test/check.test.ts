@@ -1,8 +1,8 @@
 // What `check` finds in stored rows: each kind of damage by itself, and nothing in what is in order.
 
 import { expect, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import { checkRows } from "../src/store/check.ts";
+import type { DumpedRow } from "../src/model/engine.ts";
+import { checkRows } from "../src/store/database/consistency-check.ts";
 
 type Cells = Record<string, string | number | null>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { coalesced } from "../src/lib/coalesced.ts";
+import { coalesced } from "../src/lib/concurrency.ts";
 
 test("callers share the call that begins after they asked, and one call is under way at a time", async () => {
   const begun: PromiseWithResolvers<number>[] = [];

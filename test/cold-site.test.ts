@@ -2,10 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { readConfig } from "../src/config.ts";
-import { toMetricsText } from "../src/lib/metric-samples.ts";
+import { toMetricsText } from "../src/lib/metrics.ts";
 import { revokeKey } from "../src/operator/keys.ts";
 import { type Running, start } from "../src/start.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { waitFor } from "./support/command.ts";
 import { engines } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";

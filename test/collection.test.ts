@@ -5,15 +5,14 @@ import fc from "fast-check";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
 import { chooseCoding, compressed } from "../src/http/compression.ts";
-import { readListQuery } from "../src/http/query.ts";
-import type { BufferWithHeadroom } from "../src/lib/buffer-with-headroom.ts";
-import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
-import { inSlices } from "../src/lib/slices.ts";
+import { readListQuery } from "../src/http/list-parameters.ts";
+import type { BufferWithHeadroom } from "../src/lib/bytes.ts";
+import { eventLoopTurn, inSlices } from "../src/lib/event-loop.ts";
 import type { Encoding } from "../src/model/encoding.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
+import { ListPart } from "../src/store/memory/block.ts";
 import { Collection } from "../src/store/memory/collection.ts";
-import { ListPart } from "../src/store/memory/encoded-items.ts";
-import { EncodedList } from "../src/store/memory/encoded-list.ts";
+import { EncodedList } from "../src/store/memory/collection-version.ts";
 
 /** IDs close together, or far apart. */
 const id = fc.oneof(

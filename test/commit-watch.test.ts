@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
 

@@ -1,11 +1,10 @@
 // A read in several steps is consistent: it includes no commit that happens between the steps.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { checkRows } from "../src/store/check.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { checkRows } from "../src/store/database/consistency-check.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";

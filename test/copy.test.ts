@@ -4,13 +4,12 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/intent.ts";
+import type { Intent } from "../src/model/change.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { isEmpty } from "../src/operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../src/operator/copy.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { createIntent } from "./support/intents.ts";
 import { type OpenedDatabases, openDatabases } from "./support/postgres-databases.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { readCsvRows, toCsvRow } from "../src/formats/csv-rows.ts";
+import { readCsvRows, toCsvRow } from "../src/formats/csv.ts";
 
 /** Splits `text` into pieces of the lengths `cuts`, and the rest. */
 async function* pieces(text: string, cuts: readonly number[]): AsyncGenerator<string> {

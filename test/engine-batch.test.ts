@@ -1,9 +1,9 @@
 // What a batch of writes does to what is stored besides the records: counters, idempotency keys, and what a site leaves.
 
 import { describe, expect, test } from "bun:test";
+import type { Intent, Outcome } from "../src/model/change.ts";
 import type { Engine } from "../src/model/engine.ts";
-import type { Intent, Outcome } from "../src/model/intent.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, type TestIntent } from "./support/intents.ts";
 

@@ -1,11 +1,11 @@
-// What every engine promises of credentials (src/model/credentials.ts), held against each of them.
+// What every engine promises of credentials (src/model/engine.ts), held against each of them.
 
 import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Credential, maxCredentials } from "../src/model/credentials.ts";
 import type { Engine } from "../src/model/engine.ts";
+import { type Credential, maxCredentials } from "../src/model/engine.ts";
 import { backUp, restore } from "../src/operator/backup.ts";
 import { engines, useEngine } from "./support/engines.ts";
 

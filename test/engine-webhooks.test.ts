@@ -2,12 +2,11 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fileURLToPath } from "node:url";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { maxWebhookAttempts } from "../src/model/webhooks.ts";
 import { allResources } from "../src/resources/all.ts";
+import { columnsOf, isText, primaryKeyOf, type TableName } from "../src/store/database/tables.ts";
 import { openEngine } from "../src/store/open.ts";
-import { columnsOf, isText, primaryKeyOf, type TableName } from "../src/store/tables.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord } from "./support/intents.ts";
 import { webhookSecret, webhookState } from "./support/webhooks.ts";

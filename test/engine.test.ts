@@ -2,12 +2,11 @@
 
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine, Head } from "../src/model/engine.ts";
-import { headVersion, type Intent, type Outcome } from "../src/model/intent.ts";
+import { headVersion, type Intent, type Outcome } from "../src/model/change.ts";
+import type { DumpedRow, Engine, Head } from "../src/model/engine.ts";
+import { idempotencyLifetime } from "../src/model/limits.ts";
 import { allResources } from "../src/resources/all.ts";
-import { idempotencyLifetime } from "../src/store/batch.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent, deleteSiteRecord, versionAfter } from "./support/intents.ts";

@@ -5,18 +5,17 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pino from "pino";
-import type { Exchange } from "../src/http/exchange.ts";
-import { reportFailure } from "../src/http/failures.ts";
-import { RequestId } from "../src/http/request-ids.ts";
-import { createLogLimit } from "../src/lib/log-limit.ts";
-import { once } from "../src/lib/once.ts";
-import { toLogged } from "../src/lib/thrown.ts";
+import type { Exchange } from "../src/http/handler.ts";
+import { reportFailure } from "../src/http/handler.ts";
+import { RequestId } from "../src/http/request-log.ts";
+import { once } from "../src/lib/concurrency.ts";
+import { toLogged } from "../src/lib/errors-for-log.ts";
+import { createLogLimit } from "../src/lib/logging.ts";
 import type { Engine } from "../src/model/engine.ts";
-import { Refusal } from "../src/model/errors.ts";
-import { OtherHistory } from "../src/store/cold-site.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
-import { WriteQueue } from "../src/store/write-queue.ts";
-import { RequestHeaders } from "../src/wire/request-headers.ts";
+import { OtherHistory, Refusal } from "../src/model/errors.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
+import { WriteQueue } from "../src/store/writes/write-queue.ts";
+import { RequestHeaders } from "../src/wire/request-header.ts";
 import { createIntent } from "./support/intents.ts";
 
 describe("once()", () => {

@@ -1,7 +1,7 @@
 // Many short works, a few in each turn of the event loop.
 
 import { expect, test } from "bun:test";
-import { FairQueue, type FairWork } from "../src/lib/fair-queue.ts";
+import { FairQueue, type FairWork } from "../src/lib/event-loop.ts";
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

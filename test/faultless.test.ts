@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { decodeJson } from "../src/formats/json.ts";
-import { maxValues } from "../src/formats/malformed.ts";
-import { faultlessChanges, isFaultlessRecord } from "../src/model/faultless.ts";
+import { maxValues } from "../src/formats/syntax-errors.ts";
+import { faultlessChanges, isFaultlessRecord } from "../src/model/canonical-json.ts";
 import { group, matching, text } from "../src/model/field.ts";
 import { readNewRecord, readRecord } from "../src/model/record.ts";
 import { defineResource } from "../src/model/resource.ts";

@@ -5,11 +5,11 @@ import fc from "fast-check";
 import type { Operation } from "../src/model/change.ts";
 import type { Engine, Head } from "../src/model/engine.ts";
 import { restoreRecord } from "../src/operator/history.ts";
-import { pruneJournals } from "../src/operator/prune.ts";
+import { pruneJournals } from "../src/operator/prune-journals.ts";
 import { undo } from "../src/operator/undo.ts";
 import { brand } from "../src/resources/brand.ts";
-import { headCursor, readFeed } from "../src/store/feed.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { headCursor, readFeed } from "../src/store/changes/feed.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 

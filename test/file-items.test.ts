@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { json } from "../src/formats/json.ts";
 import { xml } from "../src/formats/xml.ts";
 import { Refusal } from "../src/model/errors.ts";
-import { type FileFormat, readRows } from "../src/operator/rows.ts";
+import { type FileFormat, readRows } from "../src/operator/import/file-rows.ts";
 import { brand } from "../src/resources/brand.ts";
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

@@ -6,7 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { servedOf } from "../src/model/resource.ts";
 import { allResources } from "../src/resources/all.ts";
-import { tables } from "../src/store/tables.ts";
+import { tables } from "../src/store/database/tables.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const src = join(root, "src");
@@ -19,26 +19,37 @@ const arrows: Record<string, readonly string[]> = {
   formats: ["model"],
   reference: ["formats"],
   wire: ["lib"],
-  store: ["store/memory"],
   "store/memory": ["model"],
-  "store/sqlite": ["store"],
-  "store/postgres": ["store"],
-  webhooks: ["store", "formats", "reference", "resources"],
-  operator: ["webhooks", "store", "formats", "resources"],
-  http: ["wire", "store", "formats", "reference", "resources", "build"],
-  admin: ["wire", "operator"],
+  "store/database": ["model"],
+  "store/reads": ["store/memory", "store/database"],
+  "store/writes": ["store/reads"],
+  "store/changes": ["store/database"],
+  "store/sqlite": ["store/writes"],
+  "store/postgres": ["store/writes"],
+  store: ["model"],
+  system: ["store/reads", "resources"],
+  webhooks: ["system", "store/changes", "formats"],
+  operator: ["webhooks", "store/writes"],
+  "http/common": ["wire", "formats"],
+  http: ["http/common", "system", "store", "store/writes", "store/changes", "reference", "build"],
+  admin: ["http/common", "operator"],
   console: [],
   client: [],
   config: ["model"],
   build: [],
-  start: ["http", "admin", "webhooks", "wire", "store", "resources", "config", "build"],
-  commands: ["start", "operator"],
+  start: ["http", "admin", "webhooks", "store", "config"],
+  commands: ["start", "operator", "store"],
   main: ["commands"],
 };
 
 /** A part and every part that its arrows reach. */
 function reach(part: string): string[] {
   return [part, ...(arrows[part] ?? []).flatMap(reach)];
+}
+
+/** Whether one of two files may import the other. Engines that mirror each other may not, and have the same names. */
+function canSee(one: string, other: string): boolean {
+  return reach(partOf(one)).includes(partOf(other)) || reach(partOf(other)).includes(partOf(one));
 }
 
 /** Files that may import more than their part. */
@@ -48,22 +59,8 @@ const importExceptions: Record<string, readonly string[]> = {
   "admin/console-build.ts": ["console"],
 };
 
-/** Exports that no file of `src` imports, and why. Add a line only if tests or scripts have no other way. */
-const exportExceptions: Record<string, string> = {
-  "client/client.ts createClient": "what the package exports",
-  "formats/xml.ts escapeText": "a property test checks every character",
-  "http/client-network.ts networkOf": "a table of addresses, which no test server can have",
-  "lib/token-buckets.ts maxBuckets": "the test fills the table to its bound",
-  "model/resource.ts Declaration": "tests declare resources",
-  "operator/import.ts ImportOptions": "tests import with part of the options",
-  "operator/undo.ts UndoOptions": "tests take back with part of the options",
-  "store/load-site.ts LoadedSite": "tests make a site",
-  "store/feed.ts FeedQuery": "the endpoint of the feed uses it from its landing on",
-  "store/feed.ts headCursor": "the endpoint of the feed uses it from its landing on",
-  "start.ts StartOptions": "the test server starts with options",
-  "store/postgres/pool.ts Work": "tests run work on a pool",
-  "store/sqlite/database.ts logLimit": "the test writes until the log reaches its limit",
-};
+/** Exports that no other file imports, and why. */
+const exportExceptions: Record<string, string> = {};
 
 /** Files that list the resources, and why. Everything else derives from `allResources`. */
 const listExceptions: Record<string, string> = {
@@ -117,11 +114,11 @@ function withoutTypes(text: string): string {
   return text.replaceAll(/^import type\b[^;]*;/gms, "");
 }
 
-/** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `main` for main.ts. */
+/** `store/sqlite` for store/sqlite/engine.ts, `http` for http/server.ts, `operator` for operator/import/upload.ts, `main` for main.ts. */
 function partOf(file: string): string {
   const folder = dirname(file);
   if (folder === ".") return file.replace(/\.tsx?$/, "");
-  return folder in arrows ? folder : (folder.split("/")[0] as string);
+  return folder in arrows || !folder.includes("/") ? folder : partOf(folder);
 }
 
 /** The names that a file declares with `export`. */
@@ -131,7 +128,7 @@ function exportedNames(text: string): string[] {
   return [...new Set([...text.matchAll(declared)].map(([, name]) => name as string))];
 }
 
-/** `store/batch.ts decideBatch` for each name that a file imports or exports again; `*` stands for all. */
+/** `store/writes/batch.ts decideBatch` for each name that a file imports or exports again; `*` stands for all. */
 function importedNames(file: string, text: string): string[] {
   const clauses = text.matchAll(/^(?:import|export)\b(?: type)? ([^;"]*?)\bfrom "(\.[^"]+)"/gms);
   const dynamic = text.matchAll(/(\{[^}]*\} = await |\b)import\("(\.[^"]+)"\)/g);
@@ -141,16 +138,6 @@ function importedNames(file: string, text: string): string[] {
       clause === "" || clause.includes("*") ? ["*"] : (clause.match(/\w+(?= as )|\b(?!type\b|as\b|await\b)\w+/g) ?? []);
     return names.map((name) => `${source} ${name}`);
   });
-}
-
-/** Both engines' folders as one: they may mirror each other, since no file imports from both but store/open.ts. */
-function withoutEngine(file: string): string {
-  return file.replace(/^store\/(?:sqlite|postgres)\/.*/, "store/engine");
-}
-
-/** The name in its program: the console runs in a browser, and names what the server sends as the server does. */
-function inProgram(file: string, name: string): string {
-  return partOf(file) === "console" ? `console: ${name}` : name;
 }
 
 /** The lines that a function may have: components are mostly markup. */
@@ -231,9 +218,9 @@ describe("the source layout", () => {
       for (const file of loaded) for (const next of graph.get(file) ?? []) loaded.add(next);
       return [...loaded].map(partOf);
     };
-    const definitions = sources.find(({ file }) => file === "commands/load.ts")?.imports ?? [];
+    const definitions = sources.find(({ file }) => file === "commands/program.ts")?.imports ?? [];
     expect(definitions).toContain("commands/serve.ts");
-    expect(partsOf(["commands/serve-processes.ts"])).toContain("http");
+    expect(partsOf(["commands/processes/serve.ts"])).toContain("http");
     const heavy = ["http", "admin", "start", "store/sqlite", "store/postgres"];
     expect(partsOf(["main.ts", ...definitions]).filter((part) => heavy.includes(part))).toEqual([]);
   });
@@ -258,20 +245,24 @@ describe("the source layout", () => {
     expect(committing.map(({ file }) => file)).toEqual([texts, "store/postgres/transaction-end.ts"]);
   });
 
-  test("every export has a user in another file of src", () => {
-    const used = new Set(sources.flatMap(({ file, text }) => importedNames(file, text)));
+  test("every export has a user in another file of src, or in a test, a script or a benchmark", () => {
+    const others = [...new Bun.Glob("{test,scripts,bench}/**/*.{ts,tsx,mjs}").scanSync(root)]
+      .filter((file) => !file.includes("node_modules/"))
+      .map((file) => ({ file: join("..", file), text: readFileSync(join(root, file), "utf8") }));
+    const used = new Set([...sources, ...others].flatMap(({ file, text }) => importedNames(file, text)));
     const unused = sources
       .flatMap(({ file, text }) => exportedNames(text).map((name) => `${file} ${name}`))
       .filter((name) => !used.has(name) && !used.has(name.replace(/ .*/, " *")));
     expect(unused.sort()).toEqual(Object.keys(exportExceptions).sort());
   });
 
-  test("no two exported names are alike", () => {
+  test("no two exported names are alike in parts of which one can import the other", () => {
     const files = new Map<string, string[]>();
     for (const { file, text } of sources)
-      for (const name of exportedNames(text).map((each) => inProgram(file, each)))
-        files.set(name, [...(files.get(name) ?? []), file]);
-    const alike = [...files].filter(([, all]) => new Set(all.map(withoutEngine)).size > 1);
+      for (const name of exportedNames(text)) files.set(name, [...(files.get(name) ?? []), file]);
+    const alike = [...files].filter(([, all]) =>
+      all.some((one, i) => all.slice(i + 1).some((other) => canSee(one, other))),
+    );
     expect(alike).toEqual([]);
   });
 

@@ -1,8 +1,7 @@
 // What an entry of the journal has besides the change, and what the row of a site says about its journal.
 
 import { describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { engines, useEngine } from "./support/engines.ts";
 import { createIntent, versionAfter } from "./support/intents.ts";
 

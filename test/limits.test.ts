@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { networkOf } from "../src/http/client-network.ts";
-import { rateLimitHeaders, tooManyRequests } from "../src/http/limits.ts";
+import { networkOf } from "../src/http/authenticate.ts";
+import { rateLimitHeaders, tooManyRequests } from "../src/http/authorizer.ts";
 import { Buckets, maxBuckets } from "../src/lib/token-buckets.ts";
 
 const limit = { rate: 2, burst: 4 };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { closeSync, mkdtempSync, openSync, read as readFrom, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LineWriter } from "../src/lib/line-writer.ts";
+import { LineWriter } from "../src/lib/logging.ts";
 
 let folder: string;
 let pipe: number;

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { readConfig } from "../src/config.ts";
-import { toMetricsText } from "../src/lib/metric-samples.ts";
+import { toMetricsText } from "../src/lib/metrics.ts";
 import type { Engine, Head } from "../src/model/engine.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
 import { start } from "../src/start.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { waitFor } from "./support/command.ts";
 import { createIntent } from "./support/intents.ts";

@@ -1,8 +1,8 @@
 // Common mistakes, and what the response says to end them. Each is made in both formats where both have it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { hintFor } from "../src/http/path-hints.ts";
 import { publicRoute, type Route, siteRoute } from "../src/http/route.ts";
+import { hintFor } from "../src/http/routes.ts";
 import { startTestServer, type TestServer } from "./support/server.ts";
 
 let server: TestServer;

@@ -6,7 +6,7 @@ import type { Engine } from "../src/model/engine.ts";
 import { createKey } from "../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { type PostgresPair, startPostgres, startPostgresPair } from "./support/postgres.ts";
 import { type ServerProcess, startProcess } from "./support/processes.ts";

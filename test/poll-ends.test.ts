@@ -1,11 +1,11 @@
 // Requests that wait for a change, without a server: what a moment too early or too late would lose.
 
 import { expect, test } from "bun:test";
-import type { Exchange } from "../src/http/exchange.ts";
-import { Polls } from "../src/http/poll.ts";
-import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
+import type { Exchange } from "../src/http/handler.ts";
+import { Polls } from "../src/http/long-poll.ts";
+import { eventLoopTurn } from "../src/lib/event-loop.ts";
 import type { Head } from "../src/model/engine.ts";
-import { systemSite } from "../src/model/system-site.ts";
+import { systemSite } from "../src/model/limits.ts";
 
 const clients = 200;
 const head = { revision: 1, epoch: "e" };

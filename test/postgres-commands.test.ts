@@ -1,9 +1,8 @@
 // Operators' commands on PostgreSQL: they succeed, and every one of them ends, whatever the database does.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/intent.ts";
+import type { Intent } from "../src/model/change.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { openWorkshop, type Workshop } from "./support/command.ts";

@@ -2,10 +2,9 @@
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
 import { sql } from "../src/store/postgres/statements.ts";
 import { waitFor } from "./support/command.ts";

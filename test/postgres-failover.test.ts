@@ -1,12 +1,12 @@
 // A primary that hangs, is replaced by its standby, and comes back without knowing it: what each process makes of that.
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { Intent } from "../src/model/change.ts";
 import type { Engine, Head } from "../src/model/engine.ts";
-import type { Intent } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
-import { loadSite } from "../src/store/load-site.ts";
+import { loadSite } from "../src/store/database/site-state.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
 import { failureOf } from "./support/failure.ts";
 import { createIntent } from "./support/intents.ts";
 import { type PostgresPair, startPostgresPair } from "./support/postgres.ts";

@@ -1,7 +1,7 @@
 // How PostgreSQL carries out what is sent to it when its statistics are older than the rows.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { Intent } from "../src/model/intent.ts";
+import type { Intent } from "../src/model/change.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { sql } from "../src/store/postgres/statements.ts";

@@ -5,9 +5,8 @@ import { XML } from "bun";
 import fc from "fast-check";
 import { ParseOption, XmlDocument } from "libxml2-wasm";
 import { decodeJson } from "../src/formats/json.ts";
-import { parseFaultless } from "../src/formats/json-parse.ts";
-import { readJson as readJsonUpTo } from "../src/formats/json-reader.ts";
-import { readXml, type XmlElement } from "../src/formats/xml-reader.ts";
+import { parseFaultless, readJson as readJsonUpTo } from "../src/formats/json-parser.ts";
+import { readXml, type XmlElement } from "../src/formats/xml-parser.ts";
 import { Refusal } from "../src/model/errors.ts";
 
 /** The result of `read`, or undefined if it refuses the text. */

@@ -1,8 +1,7 @@
 // Replacing everything that is stored, while others write, on both engines.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../src/model/dump.ts";
-import type { Engine } from "../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
 import { openEngine } from "../src/store/open.ts";
 import { engines } from "./support/engines.ts";

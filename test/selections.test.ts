@@ -1,7 +1,7 @@
 // A kept selection is patched with the changes since, or made again if they are no longer known.
 
 import { expect, test } from "bun:test";
-import { readListQuery } from "../src/http/query.ts";
+import { readListQuery } from "../src/http/list-parameters.ts";
 import { orderStatus } from "../src/resources/order-status.ts";
 import { Collection } from "../src/store/memory/collection.ts";
 

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import type { Head } from "../src/model/engine.ts";
 import { Refusal } from "../src/model/errors.ts";
-import { type QueriedHeads, SharedHeads } from "../src/store/shared-heads.ts";
+import { type QueriedHeads, SharedHeads } from "../src/store/reads/head-queries.ts";
 import { createManualEngine } from "./support/manual-engine.ts";
 
 const head = (revision: number): Head => ({ revision, epoch: "a" });

@@ -3,8 +3,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Engine, Head } from "../src/model/engine.ts";
 import { allResources } from "../src/resources/all.ts";
+import { SiteWatch } from "../src/store/changes/site-change-notifier.ts";
 import { openEngine } from "../src/store/open.ts";
-import { SiteWatch } from "../src/store/site-watch.ts";
 import { engineKinds } from "./support/engines.ts";
 import { createIntent } from "./support/intents.ts";
 

@@ -1,8 +1,7 @@
 // Long work in slices: what is new in a turn of the event loop has a bound together, however much of it there is.
 
 import { expect, test } from "bun:test";
-import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
-import { inSlices, type Steps } from "../src/lib/slices.ts";
+import { eventLoopTurn, inSlices, type Steps } from "../src/lib/event-loop.ts";
 
 /** Work of two steps of at least a millisecond each. */
 function* longWork(begun: number[], id: number): Steps<number> {

@@ -4,10 +4,10 @@ import { expect, test } from "bun:test";
 import type { Change, JournalEntry } from "../src/model/change.ts";
 import type { Head, RecordRow } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
-import { ColdSite } from "../src/store/cold-site.ts";
-import type { LoadedSite } from "../src/store/load-site.ts";
+import type { LoadedSite } from "../src/store/database/site-state.ts";
 import type { Snapshot } from "../src/store/memory/snapshot.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
+import { ColdSite } from "../src/store/reads/uncached-site.ts";
 import { createManualEngine, type ManualEngine, type Question } from "./support/manual-engine.ts";
 import { loadFresh } from "./support/snapshots.ts";
 

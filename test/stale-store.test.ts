@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Engine } from "../src/model/engine.ts";
 import { brand } from "../src/resources/brand.ts";
 import { openEngine } from "../src/store/open.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
 import { createIntent } from "./support/intents.ts";
 import { loadFresh } from "./support/snapshots.ts";
 

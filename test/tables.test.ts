@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { allResources } from "../src/resources/all.ts";
+import { columnsOf, isText, primaryKeyOf, tableNames } from "../src/store/database/tables.ts";
 import { openEngine } from "../src/store/open.ts";
-import { columnsOf, isText, primaryKeyOf, tableNames } from "../src/store/tables.ts";
 import { engines } from "./support/engines.ts";
 
 setDefaultTimeout(60_000);

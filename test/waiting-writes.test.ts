@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import postgres from "postgres";
-import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
+import { eventLoopTurn } from "../src/lib/event-loop.ts";
 import { revokeKey, setKey } from "../src/operator/keys.ts";
 import { setSite } from "../src/operator/sites.ts";
 import { waitFor } from "./support/command.ts";

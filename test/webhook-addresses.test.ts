@@ -5,7 +5,7 @@ import { isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { readConfig } from "../src/config.ts";
 import { toNetwork } from "../src/lib/networks.ts";
-import { type AddressPolicy, requireAllowed } from "../src/webhooks/addresses.ts";
+import { type AddressPolicy, requireAllowed } from "../src/webhooks/address-policy.ts";
 
 /** A policy under which every name has `addresses`. */
 function policy(addresses: readonly string[], allow: readonly string[] = [], isLoopbackAllowed = false): AddressPolicy {

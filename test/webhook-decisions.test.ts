@@ -1,7 +1,7 @@
 // When a webhook is tried again, and when it is paused (contract section 12).
 
 import { describe, expect, test } from "bun:test";
-import { afterFailure, afterSuccess, isWaiting } from "../src/webhooks/decide.ts";
+import { afterFailure, afterSuccess, isWaiting } from "../src/webhooks/retry-policy.ts";
 import type { Received } from "../src/webhooks/send.ts";
 import { webhookState } from "./support/webhooks.ts";
 

@@ -1,7 +1,7 @@
 // Look-ups of the names of receivers, of which some get no response for long.
 
 import { expect, test } from "bun:test";
-import { Lookups } from "../src/webhooks/lookups.ts";
+import { Lookups } from "../src/webhooks/name-resolver.ts";
 
 /** A resolver that responds when it is told to. */
 function resolver() {

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../src/model/engine.ts";
-import { systemSite } from "../src/model/system-site.ts";
+import { systemSite } from "../src/model/limits.ts";
 import { addSite } from "../src/operator/sites.ts";
 import { allResources } from "../src/resources/all.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
-import { systemClock } from "../src/webhooks/clock.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
+import { systemClock } from "../src/webhooks/lease.ts";
 import { WebhookRecords } from "../src/webhooks/records.ts";
 import { WebhookRunner } from "../src/webhooks/runner.ts";
 import type { Received } from "../src/webhooks/send.ts";

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
-import type { AddressPolicy } from "../src/webhooks/addresses.ts";
+import type { AddressPolicy } from "../src/webhooks/address-policy.ts";
 import { type Received, send } from "../src/webhooks/send.ts";
 import { makeAuthority } from "./support/certificate.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { signatureHeaders } from "../src/webhooks/signature.ts";
+import { signatureHeaders } from "../src/webhooks/webhook-event.ts";
 
 const makeSecret = () => `whsec_${randomBytes(32).toString("base64")}`;
 

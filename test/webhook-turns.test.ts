@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { TurnQueue } from "../src/webhooks/turn-queue.ts";
+import { TurnQueue } from "../src/webhooks/delivery-queue.ts";
 
 /** A queue, the turns under way, and all turns so far. Each webhook is of a site of its own, unless the test says otherwise. */
 function openQueue() {

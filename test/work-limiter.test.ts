@@ -1,8 +1,8 @@
 // Long work on the records of a site: a limited number runs at a time, in order, shared, and only while a client waits.
 
 import { beforeEach, expect, test } from "bun:test";
-import { eventLoopTurn } from "../src/lib/event-loop-turn.ts";
-import type { Steps } from "../src/lib/slices.ts";
+import type { Steps } from "../src/lib/event-loop.ts";
+import { eventLoopTurn } from "../src/lib/event-loop.ts";
 import { AbandonedWork, WorkLimiter } from "../src/lib/work-limiter.ts";
 
 const wanted = () => true;

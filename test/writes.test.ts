@@ -1,11 +1,11 @@
 // The write queue, on an engine that commits when the test decides.
 
 import { describe, expect, test } from "bun:test";
+import type { Intent, Outcome } from "../src/model/change.ts";
 import { Refusal } from "../src/model/errors.ts";
-import type { Intent, Outcome } from "../src/model/intent.ts";
 import { allResources } from "../src/resources/all.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
-import { WriteQueue } from "../src/store/write-queue.ts";
+import { Snapshots } from "../src/store/reads/site-views.ts";
+import { WriteQueue } from "../src/store/writes/write-queue.ts";
 import { createIntent } from "./support/intents.ts";
 import { createManualEngine, settled } from "./support/manual-engine.ts";
 

@@ -1,6 +1,6 @@
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
-import { addWebhook } from "../../src/operator/webhook-add.ts";
+import { addWebhook } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { openEngine } from "../../src/store/open.ts";

@@ -3,7 +3,7 @@
 import type { Engine } from "../../src/model/engine.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 
 export interface Shop {
   readonly site: SiteRecord;

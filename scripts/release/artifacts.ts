@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { name } from "../../package.json" with { type: "json" };
-import { noticesPath } from "../../src/admin/console-notices.ts";
+import { noticesPath } from "../../src/admin/console-build.ts";
 import { sectionOf } from "./changelog.ts";
 import { consoleComponents } from "./console-components.ts";
 import { thirdPartyLicenses } from "./licenses.ts";

@@ -7,7 +7,7 @@ import {
   readLicensedPackage,
   requireAcceptedLicenses,
   toLicenseSection,
-} from "../../src/lib/licenses.ts";
+} from "../../src/admin/console-build.ts";
 
 /**
  * The licences of all packages in `modules`, but for the program itself, of Bun, and of what the console is made of, as one text.

@@ -2,9 +2,8 @@
 
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { mayManage } from "../operator/operator-sites.ts";
-import { type ListedOperator, operatorOf } from "../operator/operators.ts";
-import type { Call } from "./actions.ts";
+import { type ListedOperator, mayManage, operatorOf } from "../operator/operators.ts";
+import type { Call } from "./action-routes.ts";
 import { currentSystem, sessionOf } from "./session.ts";
 
 /** What an operator has started. It is read again before each transaction. */

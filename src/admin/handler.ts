@@ -2,19 +2,14 @@
 // what is here.
 
 import type { Logger } from "pino";
+import { statusOf, unreadableCodes } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { statusOf, unreadableCodes } from "../formats/status.ts";
-import { randomText } from "../lib/base62.ts";
-import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
+import { createLogLimit, type LogLimit } from "../lib/logging.ts";
+import { randomText } from "../lib/text.ts";
 import { Refusal } from "../model/errors.ts";
-import { toHeaderLines } from "../wire/header-parts.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
-import { RequestError } from "../wire/request-error.ts";
-import type { WireResponse } from "../wire/response.ts";
-import type { ResponseBody } from "../wire/response-body.ts";
-import { requireSameOrigin } from "./origin.ts";
-import { isPageWanted, problemAsPage } from "./problem-page.ts";
-import { Router } from "./router.ts";
+import { RequestError, type RequestHeaders } from "../wire/request-header.ts";
+import { type ResponseBody, toHeaderLines, type WireResponse } from "../wire/response.ts";
 
 export interface AdminContent {
   /** 200 if it is absent. */
@@ -36,7 +31,7 @@ type Respond = (exchange: AdminExchange) => Promise<AdminContent>;
 /** An endpoint of the admin listener: what it does by method, in the order of `Allow`. HEAD does as GET, without the body. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
 
-/** The routes by the pattern of their path, see router.ts. */
+/** The routes by the pattern of their path, see handler.ts. */
 export type AdminRoutes = ReadonlyMap<string, AdminRoute>;
 
 /** The header fields of every response. A page has its own `Cache-Control` and `Content-Security-Policy`. */
@@ -136,4 +131,122 @@ function withHeaders(content: AdminContent, headers: AdminContent["headers"]): A
 
 function toAdminResponse(id: string, { status = 200, body, headers }: AdminContent): WireResponse {
   return { status, headers: toHeaderLines({ ...common, ...headers, "X-Request-Id": id }), body };
+}
+
+// Which route a path has. A pattern such as `/operator/sites/{site}` has a name in braces in the place of each segment that a client chooses.
+
+interface Found<Route> {
+  readonly route: Route;
+  /** The segments that a client chose, decoded, by their names in the pattern. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+class Router<Route> {
+  /** By the number of segments. */
+  readonly #patterns = new Map<number, { readonly segments: readonly string[]; readonly route: Route }[]>();
+
+  /** @param routes by pattern. Of two that a path matches, the first one counts */
+  constructor(routes: ReadonlyMap<string, Route>) {
+    for (const [pattern, route] of routes) {
+      const segments = pattern.split("/");
+      const alike = this.#patterns.get(segments.length) ?? [];
+      alike.push({ segments, route });
+      this.#patterns.set(segments.length, alike);
+    }
+  }
+
+  /** The route of `path`; undefined when there is none, or a segment is not valid percent-encoded UTF-8. */
+  find(path: string): Found<Route> | undefined {
+    const sent = path.split("/");
+    for (const { segments, route } of this.#patterns.get(sent.length) ?? []) {
+      const parameters = matched(segments, sent);
+      if (parameters) return { route, parameters };
+    }
+    return undefined;
+  }
+}
+
+function matched(segments: readonly string[], sent: readonly string[]): Record<string, string> | undefined {
+  const parameters: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const text = sent[index] as string;
+    const name = /^\{(.*)\}$/.exec(segment)?.[1];
+    if (name === undefined) {
+      if (segment !== text) return undefined;
+      continue;
+    }
+    const decoded = decode(text);
+    if (!decoded) return undefined;
+    parameters[name] = decoded;
+  }
+  return parameters;
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Checks that a request that changes something comes from a page of this listener (contract section 13). Browsers add `Origin` to every such
+ * request, and no script can set it (Fetch section 3.2). A proxy that ends TLS changes the scheme, so only the hosts are compared.
+ * @throws Refusal `forbidden`
+ */
+function requireSameOrigin(headers: RequestHeaders): void {
+  const origin = headers.get("origin");
+  const url = origin === null ? null : URL.parse(origin);
+  const host = URL.parse(`${url?.protocol}//${headers.get("host")}`)?.host;
+  if (url && /^https?:$/.test(url.protocol) && url.origin === origin && url.host === host) return;
+  throw new Refusal(
+    "forbidden",
+    "a change must come from a page of this address: send `Origin` with the scheme and host of the request; a proxy must pass on `Host`",
+  );
+}
+
+// A problem as a page, for someone who typed an address of the admin listener into a browser.
+
+interface ShownProblem {
+  readonly status: number;
+  readonly detail: string;
+  /** The ID of the request, under which the log of the server has it. */
+  readonly id: string;
+}
+
+/** Whether a browser asks for a page. Programs, and the console itself, ask for other types. */
+function isPageWanted({ method, headers }: WireRequest): boolean {
+  return method === "GET" && /(^|,)\s*text\/html\b/.test(headers.get("accept") ?? "");
+}
+
+function problemAsPage({ status, detail, id }: ShownProblem): AdminContent {
+  const nonce = randomText(22);
+  const body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Storefront</title>
+<style nonce="${nonce}">
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 32em; margin: 15vh auto; padding: 0 1em; overflow-wrap: anywhere }
+small { opacity: 0.7 }
+</style>
+</head>
+<body>
+<h1>${status === 404 ? "There is nothing at this address" : "This did not work"}</h1>
+<p>${escaped(detail.charAt(0).toUpperCase() + detail.slice(1))}.</p>
+<p><a href="/">Go to the console</a></p>
+<p><small>Status ${status}, request ${escaped(id)}</small></p>
+</body>
+</html>
+`;
+  const policy = `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; frame-ancestors 'none'`;
+  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy };
+  return { status, body, headers };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

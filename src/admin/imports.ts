@@ -3,12 +3,12 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { randomText } from "../lib/base62.ts";
-import { isRunning } from "../lib/processes.ts";
+import { isRunning } from "../lib/operating-system.ts";
+import { randomText } from "../lib/text.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { accessing } from "../operator/file-access.ts";
-import { ImportJob } from "../operator/import-job.ts";
+import { ImportJob } from "../operator/import/import-job.ts";
+import { accessing } from "../operator/output.ts";
 
 interface UndoneImport {
   readonly restored: number;

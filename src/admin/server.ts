@@ -1,19 +1,19 @@
 // The admin listener (contract section 13): a second address, for operators and their tools. It shares nothing with the public listener but the
 // way in which HTTP is read (wire/). server.ts opens it, handler.ts takes a request to its route, and each kind of endpoint is a file that makes
-// its routes and a line in `createAdminRoutes`. The API of the console is a list of actions (actions.ts), in a file per subject in api/. With
-// several workers, the listener is a separate process beside them (commands/workers.ts).
+// its routes and a line in `createAdminRoutes`. The API of the console is a list of actions (action-routes.ts), in a file per subject in api/. With
+// several workers, the listener is a separate process beside them (commands/processes/workers.ts).
 
+import { isIPv4 } from "node:net";
 import type { Logger } from "pino";
-import { type MetricsSample, metricsLibrary } from "../lib/metric-samples.ts";
+import { coalesced } from "../lib/concurrency.ts";
+import { type MetricsSample, metricsLibrary, metricsType, toMetricsText } from "../lib/metrics.ts";
+import { hostnameOf } from "../model/hostname.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import { type ActionDependencies, toRoutes } from "./actions.ts";
-import { createHostCheck } from "./allowed-hosts.ts";
+import { type ActionDependencies, toRoutes } from "./action-routes.ts";
 import { allActions } from "./api/all.ts";
-import { consoleRoutes } from "./console.ts";
-import type { ConsoleScript } from "./console-script.ts";
-import { AdminHandler, type AdminRoutes } from "./handler.ts";
+import { type ConsoleScript, consoleRoutes } from "./console.ts";
+import { AdminHandler, type AdminRoute, type AdminRoutes } from "./handler.ts";
 import { Imports } from "./imports.ts";
-import { metricsRoute } from "./metrics.ts";
 import { sessionRoutes } from "./session.ts";
 import { TrafficHistory } from "./traffic.ts";
 
@@ -62,4 +62,29 @@ function createAdminRoutes(dependencies: AdminDependencies, traffic: TrafficHist
     ...sessionRoutes(dependencies, (operator, isEverywhere) => imports.leave(operator, isEverywhere)),
     ...toRoutes(allActions(traffic, imports), dependencies),
   ]);
+}
+
+/**
+ * A function that returns whether the admin listener responds to a `Host`: an IP address, `localhost`, or one of `names`. A page on the web can
+ * make a browser send requests to this listener under the page's own hostname (DNS rebinding), but not under any of these.
+ * @param names in their normal form (`readHostname`)
+ */
+function createHostCheck(names: readonly string[]): (host: string | null) => boolean {
+  const allowed = new Set(["localhost", ...names]);
+  return (host) => {
+    if (host === null || !plain.test(host)) return false;
+    const name = hostnameOf(host);
+    return allowed.has(name) || isIPv4(name) || (name.startsWith("[") && URL.canParse(`http://${name}/`));
+  };
+}
+
+/** A host with or without a port, and nothing that two programs could read differently. */
+const plain = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+
+// `/metrics`, for Prometheus.
+
+function metricsRoute(samples: () => Promise<readonly MetricsSample[]>): [path: string, route: AdminRoute] {
+  // Each scrape costs every worker some milliseconds, so scrapes at the same time share one.
+  const text = coalesced(async () => toMetricsText(await samples()));
+  return ["/metrics", { GET: async () => ({ headers: { "Content-Type": metricsType }, body: await text() }) }];
 }

@@ -3,25 +3,24 @@
 import { Buckets, type Limit } from "../lib/token-buckets.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { systemSite } from "../model/system-site.ts";
+import { systemSite } from "../model/limits.ts";
 import {
   beginSession,
   endSession,
   findSession,
   type ListedOperator,
+  type OperatorRecord,
   operatorOfLink,
   sessionLifetime,
   signOutEverywhere,
 } from "../operator/operators.ts";
-import { type System, systemOf } from "../operator/system.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import type { Snapshots } from "../store/snapshots.ts";
+import type { Snapshots } from "../store/reads/site-views.ts";
+import { type System, systemOf } from "../system/system-changes.ts";
 import type { WireRequest } from "../wire/request.ts";
-import type { RequestHeaders } from "../wire/request-headers.ts";
+import type { RequestHeaders } from "../wire/request-header.ts";
 import type { AdminContent, AdminRoute } from "./handler.ts";
-import { readJsonObject, readText } from "./json-body.ts";
-import { requireOwnPage, toOperatorHeader } from "./page-operator.ts";
-import { SignInBodies } from "./sign-in-bodies.ts";
+import { readJsonObject, readText, SignInBodies } from "./json-body.ts";
 
 /** An operator who is signed in. */
 export interface Session {
@@ -213,4 +212,37 @@ function secretsIn(headers: RequestHeaders): string[] {
   const cookies = (headers.get("cookie") ?? "").split(/[;,]/).map((cookie) => cookie.trim());
   const own = cookies.filter((cookie) => cookie.startsWith(beginning)).map((cookie) => cookie.slice(beginning.length));
   return own.filter((value) => /^[0-9A-Za-z]{32}$/.test(value)).slice(0, maxCookies);
+}
+
+// Whose page a request comes from. The session is a cookie, which all tabs of a browser share: a page that shows one operator may be open when
+// another one signs in. It must not make changes in the name of the other.
+
+/** The field with the ID of the operator whom the page shows; in a refusal, of the operator who is signed in. */
+const field = "X-Operator";
+
+/**
+ * Checks that a request comes from a page of the operator who is signed in. A change has to say whose page it is; a read may, because links to files
+ * cannot.
+ * @throws Refusal `conflict` with the field for another operator, `bad-request` for a change without the field
+ */
+export function requireOwnPage({ method, headers }: WireRequest, operator: OperatorRecord): void {
+  const shown = headers.get(field.toLowerCase());
+  if (shown === String(operator.ID)) return;
+  if (shown === null) {
+    if (method === "GET" || method === "HEAD") return;
+    throw new Refusal(
+      "bad-request",
+      `a change must say whose page it is: send \`${field}\` with the ID of the operator`,
+    );
+  }
+  throw new Refusal(
+    "conflict",
+    `this page belongs to another operator than ${operator.Name}, who is signed in in this browser now; nothing was changed`,
+    toOperatorHeader(operator),
+  );
+}
+
+/** The options of a refusal that tell the page who is signed in. */
+function toOperatorHeader({ ID }: OperatorRecord): { readonly headers: Readonly<Record<string, string>> } {
+  return { headers: { [field]: String(ID) } };
 }

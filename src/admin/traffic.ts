@@ -1,6 +1,6 @@
 // The traffic of the server in the last hour, for the overview of the console: a point for every 20 seconds, derived from the metrics.
 
-import type { MetricsSample, MetricValue } from "../lib/metric-samples.ts";
+import type { MetricsSample, MetricValue } from "../lib/metrics.ts";
 
 /** Milliseconds between two points, and the number of points that are kept. */
 const interval = 20_000;

@@ -1,19 +1,19 @@
 // What the commands share: options and arguments, access to the database, and output.
 
+import type { SingleBar } from "cli-progress";
 import { Argument, type Command, InvalidArgumentError } from "commander";
 import { type Config, type ConfigSources, environment, operatorName, readConfig } from "../config.ts";
-import { randomText } from "../lib/base62.ts";
-import { escapeControls } from "../lib/escape-controls.ts";
-import { nearest } from "../lib/nearest.ts";
-import type { Engine } from "../model/engine.ts";
+import { messageOf, systemCodeOf } from "../lib/errors-for-log.ts";
+import { escapeControls, nearest, randomText } from "../lib/text.ts";
+import type { DumpedRow, Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { toId } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
-import { actingAs } from "../operator/acting.ts";
+import { writeAll } from "../operator/output.ts";
 import { finishRemovals } from "../operator/site-removal.ts";
 import { allResources } from "../resources/all.ts";
 import { databaseExists, type OpenOptions, openEngine } from "../store/open.ts";
-import { printError, printText } from "./stdout.ts";
+import { actingAs } from "../system/system-changes.ts";
 
 export interface CommonOptions {
   readonly database?: string;
@@ -187,4 +187,113 @@ export function readDuration(text: string): number {
   const duration = Number(count) * (units[unit] ?? 0);
   if (duration > 0 && duration <= maxDuration) return duration;
   throw new UsageError(`invalid duration \`${text}\`: write 10s, 30m, 24h, 90d or 4w, at most 100 years`);
+}
+
+// Output to stdout and stderr, written before the call returns, so that nothing is lost when the process ends.
+
+/**
+ * Prints text to stdout. Returns false when its reader has closed it, as `head` does.
+ * @throws Refusal `unavailable` when it cannot be written, for example because the disk is full
+ */
+export function printText(text: string): boolean {
+  try {
+    writeAll(1, Buffer.from(text));
+    return true;
+  } catch (error) {
+    if (systemCodeOf(error) === "EPIPE") return false;
+    throw new Refusal("unavailable", `cannot write to standard output: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Prints a sequence of texts to stdout, until its reader closes it. */
+export async function printAll(texts: AsyncIterable<string>): Promise<void> {
+  for await (const text of texts) if (!printText(text)) return;
+}
+
+/** Prints text to stderr. Errors are ignored: there is no other place to report them. */
+export function printError(text: string): void {
+  try {
+    writeAll(2, Buffer.from(text));
+  } catch {
+    // See above.
+  }
+}
+
+// Progress of commands on the whole database, on a terminal: rows, and a bar where their number is known.
+
+interface Progress {
+  /** Shows how many rows of a step are done. @param total of its rows, if that is known */
+  show(step: string, rows: number, total?: number): void;
+  /** Removes what is shown. */
+  stop(): void;
+}
+
+/** Rows between two calls of `show`. With fewer, a command shows nothing. */
+const interval = 1000;
+
+/** Runs a command that shows its progress on a terminal, and nothing elsewhere. */
+export async function whileShowing<T>(work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = process.stderr.isTTY ? await openProgress() : { show() {}, stop() {} };
+  try {
+    return await work(progress);
+  } finally {
+    progress.stop();
+  }
+}
+
+async function openProgress(): Promise<Progress> {
+  const { SingleBar } = await import("cli-progress");
+  let shown: { readonly step: string; readonly bar: SingleBar } | undefined;
+  const stop = () => {
+    shown?.bar.stop();
+    shown = undefined;
+  };
+  return {
+    show(step, rows, total) {
+      if (shown?.step !== step) {
+        stop();
+        const format = total ? "{step} [{bar}] {percentage}%, {eta_formatted} left" : "{step}: {value} rows";
+        const bar = new SingleBar({ format, clearOnComplete: true, stream: process.stderr });
+        bar.start(total ?? 0, 0, { step });
+        shown = { step, bar };
+      }
+      shown.bar.update(rows);
+    },
+    stop,
+  };
+}
+
+/** The same engine, which shows the rows that it reads, stores and checks. @param total the rows that are stored, if that is known */
+export function showingRows(engine: Engine, { show }: Progress, total?: number): Engine {
+  return {
+    ...engine,
+    dump: (site) => countedRows(engine.dump(site), (rows) => show("reading", rows)),
+    refill: (rows, save, amend) =>
+      engine.refill(
+        countedRows(rows, (count) => show("storing", count, total)),
+        save && ((replaced) => save(countedRows(replaced, (count) => show("saving the previous content", count)))),
+        amend,
+      ),
+    check: () => engine.check(countRows((count) => show("checking", count))),
+  };
+}
+
+/** The same rows. Calls `onRows` with their number so far from time to time. */
+async function* countedRows(
+  rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>,
+  onRows: (rows: number) => void,
+): AsyncGenerator<DumpedRow> {
+  const count = countRows(onRows);
+  for await (const row of rows) {
+    count();
+    yield row;
+  }
+}
+
+/** A function to call for each row. It calls `onRows` with their number so far from time to time. */
+export function countRows(onRows: (rows: number) => void): () => void {
+  let rows = 0;
+  return () => {
+    if (++rows % interval === 0) onRows(rows);
+  };
 }

@@ -1,19 +1,18 @@
 // The options of `import` for CSV files that another program wrote.
 
-import { statSync } from "node:fs";
+import { createReadStream, existsSync, fstatSync, type Stats, statSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
-import { isEncoding } from "../formats/charset.ts";
+import { isDelimiter } from "../formats/csv.ts";
 import { type CsvMapping, readMapping } from "../formats/csv-mapping.ts";
-import { isDelimiter } from "../formats/csv-rows.ts";
-import { toFileError } from "../formats/malformed.ts";
-import { fromUtf8 } from "../formats/utf8.ts";
-import { nearest } from "../lib/nearest.ts";
+import { toFileError } from "../formats/syntax-errors.ts";
+import { fromUtf8, isEncoding } from "../formats/text-encoding.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import { nearest } from "../lib/text.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";
-import { type CsvOptions, type FileFormat, formatOf } from "../operator/rows.ts";
-import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
+import { type CsvOptions, type FileFormat, formatOf } from "../operator/import/file-rows.ts";
+import { isStandardInput, isStandardOutput, standardInput } from "../operator/output.ts";
 import { UsageError } from "./common.ts";
-import { openInput } from "./input.ts";
 
 export interface CsvFlags {
   readonly delimiter?: string;
@@ -119,4 +118,28 @@ function readEncoding(name: string): string {
   if (isEncoding(name)) return name;
   const meant = nearest(name, commonEncodings);
   throw new InvalidArgumentError(meant ? `Did you mean ${meant}?` : `Common ones are ${commonEncodings.join(", ")}.`);
+}
+
+// Reads the files that operators name.
+
+/** The content of a file, or of standard input (`-`). @throws Refusal when it cannot be read, or after its end when it was written to meanwhile */
+export async function* openInput(file: string): AsyncGenerator<Uint8Array> {
+  const isInput = isStandardInput(file);
+  if (!isInput && !existsSync(file)) throw new Refusal("not-found", `there is no file ${file}`);
+  const name = isInput ? "standard input" : file;
+  const before = isInput ? fstatSync(0) : statSync(file);
+  if (before.isDirectory()) throw new Refusal("bad-request", `${name} is a folder`);
+  try {
+    yield* isInput ? standardInput() : createReadStream(file, { highWaterMark: 256 * 1024 });
+  } catch (error) {
+    throw new Refusal("unavailable", `cannot read ${name}: ${messageOf(error)}`, { cause: error });
+  }
+  const now = isInput ? fstatSync(0) : statSync(file, { throwIfNoEntry: false });
+  if (before.isFile()) requireUnchanged(name, before, now);
+}
+
+/** @throws Refusal `conflict` when the file has another size, unless another file has its name now */
+function requireUnchanged(name: string, { ino, dev, size }: Stats, now: Stats | undefined): void {
+  if (now?.ino !== ino || now.dev !== dev || now.size === size) return;
+  throw new Refusal("conflict", `${name} was written to while it was read; read it again when it is complete`);
 }

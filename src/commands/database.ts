@@ -1,23 +1,34 @@
 import { Command, InvalidArgumentError } from "commander";
-import { backUp, checkBackup, type Restored, restore, verifyBackup } from "../operator/backup.ts";
-import { deleteOldBackups, isFolder, latestBackup, nameBackup } from "../operator/backup-folder.ts";
+import {
+  backUp,
+  checkBackup,
+  deleteOldBackups,
+  isFolder,
+  latestBackup,
+  nameBackup,
+  type Restored,
+  restore,
+  verifyBackup,
+} from "../operator/backup.ts";
 import { type CopyProgress, copyDatabase } from "../operator/copy.ts";
-import { startNewHistories } from "../operator/new-histories.ts";
-import { isStandardInput, isStandardOutput } from "../operator/standard-streams.ts";
-import { maxListedFaults } from "../store/check.ts";
+import { startNewHistories } from "../operator/history.ts";
+import { isStandardInput, isStandardOutput } from "../operator/output.ts";
+import type { Restriction } from "../operator/restrictions.ts";
+import { maxListedFaults } from "../store/database/consistency-check.ts";
 import {
   type CommonOptions,
   counted,
+  countRows,
   fileArgument,
   printMessage,
   printResult,
+  showingRows,
   UsageError,
+  whileShowing,
   withCommonOptions,
   withEngine,
   withNewEngine,
 } from "./common.ts";
-import { countRows, showingRows, whileShowing } from "./progress.ts";
-import { restrictionLines } from "./restrictions.ts";
 
 export function databaseCommands(): Command[] {
   return [backupCommand(), restoreCommand(), renewCommand(), copyCommand(), checkCommand()];
@@ -164,4 +175,42 @@ function checkCommand(): Command {
       printMessage(faults.length === 0 ? `no faults found${where}` : `faults found${where}: ${count}`);
       if (faults.length > 0) process.exitCode = 1;
     });
+}
+
+// What `restore` says about keys, operators, webhooks and sites that were restricted since the backup.
+
+/** Lines of one kind at most; `--json` has them all. */
+const maxLines = 100;
+
+/** What each restriction means, for one that stays and for one that is undone. */
+const meanings: Record<Restriction["change"], readonly [stays: string, revived: string]> = {
+  revoked: ["stays revoked", "is valid again: it was revoked since the backup"],
+  narrowed: ["keeps the narrower rights that it has had since the backup", "has its wider rights again"],
+  rotated: [
+    "stays rotated: what replaced it since the backup is valid",
+    "is valid again: it was rotated since the backup",
+  ],
+  removed: ["stays removed", "is there again: it was removed since the backup"],
+  paused: ["stays paused", "delivers again: it was paused since the backup"],
+  suspended: ["stays suspended", "is served again: it was suspended since the backup"],
+};
+
+function restrictionLines({ stays, revived, isUnknown }: Restored): string[] {
+  if (isUnknown) {
+    const detail = "it cannot be known what was revoked, removed or suspended since the backup";
+    return [
+      `the target knew nothing of these sites, keys and operators: ${detail}; look at \`key list\` and \`operator list\``,
+    ];
+  }
+  return [...shown(stays, 0), ...shown(revived, 1)];
+}
+
+function shown(restrictions: readonly Restriction[], meaning: 0 | 1): string[] {
+  const lines = restrictions.slice(0, maxLines).map(({ kind, name, site, change }) => {
+    const subject =
+      change === "rotated" && kind === "webhook" ? `the secret of the webhook ${name}` : `the ${kind} ${name}`;
+    return `${subject}${site ? ` of ${site}` : ""} ${meanings[change][meaning]}`;
+  });
+  const more = restrictions.length - lines.length;
+  return more > 0 ? [...lines, `and ${counted(more, "more line")}: \`--json\` has them all`] : lines;
 }

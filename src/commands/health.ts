@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { Config } from "../config.ts";
-import { isLoopback } from "../lib/loopback.ts";
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import { isLoopback } from "../lib/networks.ts";
 import { Refusal } from "../model/errors.ts";
 import { printResult, toConfig, UsageError } from "./common.ts";
 

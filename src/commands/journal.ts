@@ -1,28 +1,36 @@
 // Showing the journal, and deleting its old entries.
 
 import { Command, Option } from "commander";
-import { toCsvRow } from "../formats/csv-rows.ts";
-import { escapeControls } from "../lib/escape-controls.ts";
+import { toCsvRow } from "../formats/csv.ts";
+import { escapeControls, parseTime } from "../lib/text.ts";
 import type { JournalEntry } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { systemSite } from "../model/limits.ts";
+import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { systemSite } from "../model/system-site.ts";
-import { journal } from "../operator/history.ts";
-import { type JournalPoint, pruneJournals } from "../operator/prune.ts";
+import { journal, restoreRecord } from "../operator/history.ts";
+import { type JournalPoint, type PrunePoint, pruneJournals, revisionOf } from "../operator/prune-journals.ts";
 import { findSite, listSites } from "../operator/sites.ts";
+import type { WebhookPoint } from "../operator/webhook-list.ts";
 import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
+  printAll,
   printMessage,
   printResult,
+  printText,
+  readDuration,
   readId,
+  readRevision,
+  resourceArgument,
+  type SiteOptions,
   toTable,
   UsageError,
   withCommonOptions,
   withEngine,
+  withSiteOption,
 } from "./common.ts";
-import { readPoint, readPrunePoint, revisionSince, revisionUntil } from "./points.ts";
-import { printAll, printText } from "./stdout.ts";
 
 /** Milliseconds between two queries for new entries with `--follow`. */
 const pollInterval = 250;
@@ -47,7 +55,7 @@ interface PruneFlags extends SiteFlags {
   readonly before: string;
 }
 
-export function journalCommand(): Command {
+function journalCommand(): Command {
   return withCommonOptions(new Command("journal"))
     .description("show what changed, when, and by whom")
     .option("--site <name>", "name of the website, see `site list`")
@@ -226,4 +234,85 @@ function toJsonLine({ at, body, before, ...entry }: JournalEntry): string {
 function toShown(body: string): object {
   const { Digest: _, ...shown } = JSON.parse(body);
   return shown;
+}
+
+interface RestoreFlags extends SiteOptions {
+  readonly revision?: string;
+}
+
+export function historyCommands(): Command[] {
+  return [journalCommand(), restoreRecordCommand()];
+}
+
+function restoreRecordCommand(): Command {
+  return withSiteOption(new Command("restore-record"))
+    .description("restore an earlier version of a record; a deleted record gets its old ID back")
+    .addArgument(resourceArgument())
+    .argument("<id>", "ID of the record", readId)
+    .option("--revision <number>", "revision of the journal to restore it from (default: before its last change)")
+    .action(async (resource: Resource, id: number, options: RestoreFlags) => {
+      const revision = options.revision === undefined ? undefined : readRevision("--revision", options.revision);
+      const outcome = await withEngine(options, async (engine) => {
+        const site = await findSite(engine, options.site);
+        return restoreRecord(engine, site.ID, resource, id, revision, Date.now());
+      });
+      if (outcome.kind === "refused") throw new Refusal("not-found", `there is no ${resource.singular} ${id}`);
+      const restored = toDeclared(resource, outcome.body);
+      printResult(options, JSON.parse(restored), [restored]);
+      printMessage(
+        outcome.kind === "unchanged"
+          ? "nothing to restore: the record is the same as now"
+          : `restored the ${resource.singular} ${id}`,
+      );
+    });
+}
+
+// Points of a journal as options have them.
+
+/** A revision, a time such as `2026-01-31` or `2026-01-31T12:00Z`, or an age such as `90d`. @throws UsageError */
+export function readPoint(name: string, text: string): JournalPoint {
+  if (/^[0-9]+$/.test(text)) return { revision: readRevision(name, text) };
+  const at = readTime(text);
+  if (at !== undefined) return { at };
+  throw new UsageError(
+    `invalid ${name} \`${text}\`: write a revision (345), an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+  );
+}
+
+/** The same for what is deleted, where an age counts from the newest entry if the clock is ahead of it. @throws UsageError */
+function readPrunePoint(name: string, text: string): PrunePoint {
+  return isAge(text) ? { age: readDuration(text), now: Date.now() } : readPoint(name, text);
+}
+
+/** The revision after which the changes since `point` begin: those from a time on, and those after a revision. */
+export async function revisionSince(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? revisionOf(engine, site, point) : point.revision;
+}
+
+/** The revision of the last change until `point`: that of a time or revision included. */
+export async function revisionUntil(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? revisionOf(engine, site, { at: point.at + 1 }) : point.revision;
+}
+
+/** A cursor of the feed, `now`, or a time or age as above. @throws UsageError */
+export function readWebhookPoint(name: string, text: string): WebhookPoint {
+  if (text === "now") return "now";
+  if (/^[0-9a-f]{1,32}\.[0-9]{1,16}$/.test(text)) return { cursor: text };
+  const at = readTime(text);
+  if (at !== undefined) return { at };
+  throw new UsageError(
+    `invalid ${name} \`${text}\`: write a cursor of the feed, \`now\`, an age (90d) or a time in UTC (2026-01-31 or 2026-01-31T12:00Z)`,
+  );
+}
+
+function isAge(text: string): boolean {
+  return /^[0-9]+[a-z]$/.test(text);
+}
+
+/** Milliseconds since 1970; undefined for a text that is neither a time nor an age. @throws UsageError for an age that is too long */
+function readTime(text: string): number | undefined {
+  if (isAge(text)) return Date.now() - readDuration(text);
+  if (!/^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d))?$/.test(text)) return undefined;
+  const at = parseTime(text);
+  return Number.isNaN(at) ? undefined : at;
 }

@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { type Scope, scopes } from "../model/key.ts";
+import { type Scope, scopes } from "../model/api-key.ts";
 import { createKey, type IssuedKey, type ListedKey, listKeys, revokeKey, rotateKey, setKey } from "../operator/keys.ts";
 import { findSite } from "../operator/sites.ts";
 import {

@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { Refusal } from "../model/errors.ts";
-import { setOperatorSites } from "../operator/operator-sites.ts";
 import {
   addOperator,
   type ListedOperator,
   listOperators,
   makeLink,
   removeOperator,
+  setOperatorSites,
   signOutEverywhere,
 } from "../operator/operators.ts";
 import {
@@ -21,8 +21,8 @@ import {
   withEngine,
   withNewEngine,
 } from "./common.ts";
-import { consoleUrl, isListening, signInLink } from "./console-address.ts";
-import { commandLine } from "./shell.ts";
+import { consoleUrl, isListening, signInLink } from "./demo.ts";
+import { commandLine } from "./undo.ts";
 
 interface AddOptions extends CommonOptions {
   readonly site?: string[];

@@ -2,28 +2,26 @@ import { statSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { Engine } from "../model/engine.ts";
 import type { Resource } from "../model/resource.ts";
-import { exportRecords } from "../operator/export.ts";
-import { importRecords } from "../operator/import.ts";
-import type { ImportSummary } from "../operator/import-summary.ts";
-import { findMatchField } from "../operator/matcher.ts";
-import { writeFile } from "../operator/output.ts";
-import { openRejects } from "../operator/rejects.ts";
-import { type FileFormat, fileFormats, formatOf, readCompleteRows } from "../operator/rows.ts";
+import { exportRecords } from "../operator/import/export-records.ts";
+import { type FileFormat, fileFormats, formatOf, readCompleteRows } from "../operator/import/file-rows.ts";
+import { importRecords } from "../operator/import/import-records.ts";
+import type { ImportSummary } from "../operator/import/import-summary.ts";
+import { findMatchField } from "../operator/import/matcher.ts";
+import { openRejects } from "../operator/import/rejected-rows.ts";
+import { isStandardOutput, writeFile } from "../operator/output.ts";
 import { findSite } from "../operator/sites.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
 import {
   asUsageError,
   fileArgument,
+  printAll,
   printMessage,
   resourceArgument,
   type SiteOptions,
   withEngine,
   withSiteOption,
 } from "./common.ts";
-import { type CsvFlags, readCsvFlags, withCsvOptions } from "./csv-options.ts";
-import { openInput } from "./input.ts";
+import { type CsvFlags, openInput, readCsvFlags, withCsvOptions } from "./csv-options.ts";
 import { interruptible, untilAborted } from "./interrupt.ts";
-import { printAll } from "./stdout.ts";
 import { printUndo, printUndoable, type UndoOf, undoLine, undoOf } from "./undo.ts";
 
 interface ImportFlags extends SiteOptions, CsvFlags {

@@ -19,7 +19,7 @@ export function serveCommand(): Command {
       const settings = toSettings(options);
       const config = toConfig(settings);
       // The servers are large, and neither help nor a wrong call needs them.
-      const { serve } = await import("./serve-processes.ts");
+      const { serve } = await import("./processes/serve.ts");
       await serve(config, settings, { ...options, ...(json ? { json } : {}) });
     });
 }

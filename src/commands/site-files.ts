@@ -1,10 +1,10 @@
 // One site as a file: to move it, to copy it, or to restore it alone.
 
 import { Command } from "commander";
-import type { RestrictedKey } from "../operator/removed-keys.ts";
-import { exportSite } from "../operator/site-export.ts";
-import { importSite } from "../operator/site-import.ts";
-import { isStandardOutput } from "../operator/standard-streams.ts";
+import { isStandardOutput } from "../operator/output.ts";
+import type { RestrictedKey } from "../operator/restrictions.ts";
+import { exportSite } from "../operator/site-files/export-site.ts";
+import { importSite } from "../operator/site-files/import-site.ts";
 import {
   type CommonOptions,
   counted,

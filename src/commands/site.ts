@@ -1,23 +1,25 @@
 import { Command, Option } from "commander";
 import { Refusal } from "../model/errors.ts";
+import { servedOf } from "../model/resource.ts";
 import { type AddedSite, addSites, type ListedSite, readSiteList } from "../operator/site-list.ts";
 import { removeSite } from "../operator/site-removal.ts";
-import { listSites, requireSite, type SiteRecord, setSite } from "../operator/sites.ts";
+import { listSites, requireSite, type SiteRecord, setSite, summarizeSite } from "../operator/sites.ts";
+import { allResources } from "../resources/all.ts";
 import {
   type CommonOptions,
   collected,
   counted,
   printMessage,
   printResult,
+  toMinute,
   toTable,
   UsageError,
   withCommonOptions,
   withEngine,
   withNewEngine,
 } from "./common.ts";
-import { openInput } from "./input.ts";
-import { commandLine } from "./shell.ts";
-import { showSiteCommand, stateOf } from "./site-show.ts";
+import { openInput } from "./csv-options.ts";
+import { commandLine } from "./undo.ts";
 
 interface SiteOptions extends CommonOptions {
   readonly name?: string;
@@ -167,4 +169,37 @@ function removeCommand(): Command {
 
 function toRow(site: SiteRecord): string[] {
   return [String(site.ID), site.Name, site.Hostnames, site.Default, stateOf(site)];
+}
+
+function showSiteCommand(): Command {
+  return withCommonOptions(new Command("show"))
+    .description("show a website: its hostnames, state, keys, webhooks, records and last change")
+    .argument("<name>", "name of the website, see `site list`")
+    .action(async (name: string, options: CommonOptions) => {
+      const { site, changed, ...summary } = await withEngine(options, (engine) =>
+        summarizeSite(engine, name, Date.now()),
+      );
+      const { records, keys, validKeys, webhooks, revision } = summary;
+      const counts = servedOf(allResources).map(({ path, singular, plural }) =>
+        counted(records[path] ?? 0, singular, plural),
+      );
+      const lines = [
+        ["Name", site.Name],
+        ["ID", String(site.ID)],
+        ["Hostnames", site.Hostnames || "none"],
+        ["Default", site.Default || "no"],
+        ["State", stateOf(site)],
+        ["Keys", `${keys}, of which ${validKeys} ${validKeys === 1 ? "is" : "are"} valid`],
+        ["Webhooks", String(webhooks)],
+        ["Records", counts.join(", ")],
+        ["Revision", `${revision}${changed ? `, of ${toMinute(changed.toISOString())} UTC` : ""}`],
+      ].map(([label = "", value]) => `${label.padEnd(10)} ${value}`);
+      printResult(options, { ...site, ...summary, changed: changed?.toISOString() ?? "" }, lines);
+    });
+}
+
+/** Whether a site is served, in words. */
+function stateOf({ Suspended, Importing }: SiteRecord): string {
+  if (Importing) return "being imported";
+  return Suspended ? `suspended since ${toMinute(Suspended)} UTC` : "served";
 }

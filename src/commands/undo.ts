@@ -1,11 +1,13 @@
 // Deleting records, and taking changes back.
 
 import { Command } from "commander";
+import { commandName } from "../build.ts";
+import { withoutPassword } from "../lib/text.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { deleteRecords } from "../operator/delete.ts";
-import type { JournalPoint } from "../operator/prune.ts";
-import type { RevisionRange } from "../operator/revisions.ts";
+import type { RevisionRange } from "../operator/history.ts";
+import type { JournalPoint } from "../operator/prune-journals.ts";
+import { deleteRecords } from "../operator/records.ts";
 import { findSite } from "../operator/sites.ts";
 import { type UndoSummary, undo } from "../operator/undo.ts";
 import type { UndoRange } from "../operator/undone-records.ts";
@@ -22,8 +24,7 @@ import {
   withSiteOption,
 } from "./common.ts";
 import { interruptible } from "./interrupt.ts";
-import { readPoint, revisionSince, revisionUntil } from "./points.ts";
-import { commandLine } from "./shell.ts";
+import { readPoint, revisionSince, revisionUntil } from "./journal.ts";
 
 interface UndoFlags extends SiteOptions {
   readonly since: string;
@@ -181,4 +182,20 @@ export function printUndo({ revisions, undo }: UndoOf): void {
   if (!revisions) return;
   const { first, last } = revisions;
   printMessage(`${first === last ? `revision ${first}` : `revisions ${first} to ${last}`}; to take this back: ${undo}`);
+}
+
+// Commands of this program, to paste into a shell.
+
+/**
+ * The line that runs the command `words` on the same database. A password is left out, because the line may reach a log.
+ * @param database the value of `--database`; undefined without that option
+ */
+export function commandLine(words: readonly string[], database: string | undefined): string {
+  const where = database === undefined ? [] : ["--database", withoutPassword(database).replace(":...@", "@")];
+  return [commandName, ...[...words, ...where].map(quoted)].join(" ");
+}
+
+/** `text` as one word of a shell command. */
+export function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

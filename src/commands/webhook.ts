@@ -1,9 +1,10 @@
 import { Command } from "commander";
 import type { Resource } from "../model/resource.ts";
+import type { WebhookAttempt } from "../model/webhooks.ts";
 import { findSite } from "../operator/sites.ts";
-import { addWebhook } from "../operator/webhook-add.ts";
-import { findWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
+import { findWebhook, type ListedWebhook, listWebhooks, webhookKeyOf } from "../operator/webhook-list.ts";
 import {
+  addWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -11,8 +12,8 @@ import {
   rotateWebhook,
   testWebhook,
 } from "../operator/webhooks.ts";
-import type { AddressPolicy } from "../webhooks/addresses.ts";
-import { lookupAddresses } from "../webhooks/resolver.ts";
+import type { AddressPolicy } from "../webhooks/address-policy.ts";
+import { lookupAddresses } from "../webhooks/name-resolver.ts";
 import {
   type CommonOptions,
   findResource,
@@ -27,8 +28,7 @@ import {
   withEngine,
   withSiteOption,
 } from "./common.ts";
-import { readWebhookPoint } from "./points.ts";
-import { toAttemptTable, toShownAttempt, toShownWebhook, toWebhookRow } from "./webhook-output.ts";
+import { readWebhookPoint } from "./journal.ts";
 
 interface AllowOptions extends CommonOptions {
   readonly webhookAllow?: string;
@@ -178,4 +178,41 @@ function policyOf({ webhookAllow }: AllowOptions): AddressPolicy {
 
 function collect(value: string, before: readonly Resource[] = []): readonly Resource[] {
   return [...before, findResource(value)];
+}
+
+// How the command line shows webhooks.
+
+/** A webhook as `--json` shows it. */
+function toShownWebhook({ state, siteName, status, detail, lag, ...record }: ListedWebhook) {
+  const { cursor = "", failures = 0, failingSince = null, nextAt = 0, rewinds = 0 } = state ?? {};
+  return {
+    ...record,
+    SiteName: siteName,
+    Status: status,
+    Detail: detail,
+    Cursor: cursor,
+    Behind: lag ?? null,
+    Rewinds: rewinds,
+    Failures: failures,
+    FailingSince: failingSince === null ? "" : new Date(failingSince).toISOString(),
+    NextAttempt: nextAt === 0 ? "" : new Date(nextAt).toISOString(),
+  };
+}
+
+function toWebhookRow(webhook: ListedWebhook): string[] {
+  const { ID, siteName, URL: url, Resources, Created, lag, status, detail } = webhook;
+  const shown = detail === "" ? status : `${status}: ${detail}`;
+  return [`${ID}`, siteName, url, Resources || "all", toMinute(Created), `${lag ?? "unknown"}`, shown];
+}
+
+/** An attempt as `--json` shows it. */
+function toShownAttempt({ at, ...attempt }: WebhookAttempt) {
+  return { at: new Date(at).toISOString(), ...attempt };
+}
+
+function toAttemptTable(attempts: readonly WebhookAttempt[]): string[] {
+  const rows = attempts
+    .map(toShownAttempt)
+    .map(({ at, status, milliseconds, fault }) => [at, `${status ?? "none"}`, `${milliseconds}`, fault ?? ""]);
+  return toTable(["AT (UTC)", "STATUS", "MILLISECONDS", "FAULT"], rows);
 }

@@ -1,5 +1,5 @@
 // Which requests are the same. When a response is lost, nobody knows whether the server has done what was asked. If the operator sends the same
-// again, it has the same key, so that the server does it once (admin/repeats.ts).
+// again, it has the same key, so that the server does it once (admin/idempotent-responses.ts).
 
 interface Identity {
   /** For `Idempotency-Key`. */

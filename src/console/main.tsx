@@ -1,4 +1,4 @@
-// The console: a page for the people who run the shops. It is an application of react-admin over the API at `/operator` (admin/actions.ts).
+// The console: a page for the people who run the shops. It is an application of react-admin over the API at `/operator` (admin/action-routes.ts).
 // app.tsx decides what is shown, records/ makes lists and forms of the declarations of the resources, and texts.ts has every text.
 
 import createCache from "@emotion/cache";

@@ -1,7 +1,7 @@
 // A mapping: how the columns of a CSV file that another program wrote become the fields of records. For example:
 //   {"fields": {"Name": "Vendor", "Address.Country": {"column": "Land", "lookup": {"Norge": "NO"}}}, "skip": {"Vendor": [""]}}
 
-import { nearest, nearestPath } from "../lib/nearest.ts";
+import { nearest, nearestPath } from "../lib/text.ts";
 import { exceedsMaxFaults, type Fault, invalidRecord } from "../model/errors.ts";
 import { kindOf, textFault } from "../model/field.ts";
 import { toId } from "../model/record.ts";

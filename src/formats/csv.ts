@@ -1,10 +1,9 @@
 // Records as rows of CSV (RFC 4180): one column per text field, named by its dotted path.
 
-import { nearestPath } from "../lib/nearest.ts";
+import { nearestPath } from "../lib/text.ts";
 import type { Fault } from "../model/errors.ts";
 import { type StorefrontRecord, toId, valueAt } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
-import { toCsvRow } from "./csv-rows.ts";
 import type { Decoded } from "./format.ts";
 
 /** Where the value of a field comes from: a constant, or a cell, perhaps through a table. */
@@ -101,4 +100,140 @@ function setPath(target: Record<string, unknown>, path: readonly string[], value
   const inner = target[name] ?? {};
   target[name] = inner;
   setPath(inner as Record<string, unknown>, rest, value);
+}
+
+// Rows of CSV text (RFC 4180). Lines may end with CRLF, LF or CR, also mixed. A chunk of text may end anywhere.
+
+/** A row, and the fault in its quoting, if any. */
+interface CsvRow {
+  readonly cells: string[];
+  readonly fault: CsvFault | undefined;
+}
+
+interface CsvFault {
+  readonly detail: string;
+  /** The row as it is in the file, with its line end. */
+  readonly text: string;
+}
+
+/** The rows that a chunk completes, and the character between their cells. */
+interface CsvRows {
+  readonly rows: CsvRow[];
+  readonly delimiter: string;
+}
+
+/** In characters. Bounds the memory for a quoted cell that is never closed. */
+export const maxRowLength = 1 << 20;
+
+/** What separates cells, unless it is named: the one of these that gives the first row the most cells. */
+const delimiters = [",", ";", "\t", "|"];
+
+/** Whether `delimiter` can separate cells: one character of 16 bits other than a quote or a line break. */
+export function isDelimiter(delimiter: string): boolean {
+  return /^[^"\r\n\ud800-\udfff]$/.test(delimiter);
+}
+
+/**
+ * The rows of a text. Yields the rows that each chunk completes, and `undefined` as the last value if a row is longer than `maxRowLength`.
+ * @param named the delimiter; if absent, it is found from the first row
+ */
+export async function* readCsvRows(chunks: AsyncIterable<string>, named?: string): AsyncGenerator<CsvRows | undefined> {
+  let dialect = named === undefined ? undefined : toDialect(named);
+  let rest = "";
+  for await (const chunk of chunks) {
+    const text = rest + chunk;
+    dialect ??= findDialect(text, false);
+    const { rows, next } = dialect ? takeRows(text, dialect, false) : { rows: [], next: 0 };
+    rest = text.slice(next);
+    if (dialect) yield { rows, delimiter: dialect.delimiter };
+    if (rest.length > maxRowLength) return void (yield undefined);
+  }
+  dialect ??= findDialect(rest, true) ?? toDialect(",");
+  yield { rows: takeRows(rest, dialect, true).rows, delimiter: dialect.delimiter };
+}
+
+/** A row of text with its line end. */
+export function toCsvRow(cells: readonly (string | number)[], delimiter = ","): string {
+  return `${cells.map((cell) => quoted(String(cell), delimiter)).join(delimiter)}\r\n`;
+}
+
+/** Also quotes cells that begin or end with white space, because some programs trim them. */
+function quoted(cell: string, delimiter: string): string {
+  const needsQuotes = /["\r\n\ufeff]|^\s|\s$/.test(cell) || cell.includes(delimiter);
+  return needsQuotes ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+interface Dialect {
+  readonly delimiter: string;
+  /** Matches where a cell ends. */
+  readonly cellEnd: RegExp;
+}
+
+function toDialect(delimiter: string): Dialect {
+  const escaped = `\\u${delimiter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return { delimiter, cellEnd: new RegExp(`[${escaped}\\r\\n]`, "g") };
+}
+
+/** The dialect in which the first row has the most cells; undefined if that row may not be complete yet. */
+function findDialect(text: string, isEnd: boolean): Dialect | undefined {
+  let best: Dialect | undefined;
+  let most = 0;
+  for (const dialect of delimiters.map(toDialect)) {
+    const first = takeRow(text, 0, dialect, isEnd)?.row;
+    if (!first) return undefined;
+    if (first.cells.length > most) [best, most] = [dialect, first.cells.length];
+  }
+  return best;
+}
+
+/** The complete rows of `text`, and the start of the next one. */
+function takeRows(text: string, dialect: Dialect, isEnd: boolean): { rows: CsvRow[]; next: number } {
+  const rows: CsvRow[] = [];
+  let next = 0;
+  while (next < text.length) {
+    const taken = takeRow(text, next, dialect, isEnd);
+    if (!taken) break;
+    rows.push(taken.row);
+    next = taken.next;
+  }
+  return { rows, next };
+}
+
+/** The row at `start`, or undefined if its end is not in `text` yet. */
+function takeRow(text: string, start: number, dialect: Dialect, isEnd: boolean) {
+  const { delimiter, cellEnd } = dialect;
+  const cells: string[] = [];
+  let detail: string | undefined;
+  let at = start;
+  while (true) {
+    const isQuoted = text[at] === '"';
+    const inside = isQuoted ? takeQuoted(text, at + 1) : { cell: "", next: at, isClosed: true };
+    cellEnd.lastIndex = inside.next;
+    const end = cellEnd.exec(text)?.index ?? text.length;
+    if (!isEnd && (end === text.length || (text[end] === "\r" && end + 1 === text.length))) return undefined;
+    if (!inside.isClosed)
+      detail ??= "a quoted cell of this row is never closed; the rest of the file was read as part of it";
+    else if (isQuoted && end > inside.next) detail ??= 'text follows a closing quote; write a quote inside as ""';
+    cells.push(inside.cell + text.slice(inside.next, end));
+    if (text[end] !== delimiter) {
+      const next = end + (text.startsWith("\r\n", end) ? 2 : 1);
+      const fault = detail === undefined ? undefined : { detail, text: text.slice(start, next) };
+      return { row: { cells, fault }, next };
+    }
+    at = end + 1;
+  }
+}
+
+/** The content of a quoted cell, and the position after its closing quote. */
+function takeQuoted(text: string, start: number): { cell: string; next: number; isClosed: boolean } {
+  let cell = "";
+  let at = start;
+  while (true) {
+    const quote = text.indexOf('"', at);
+    if (quote === -1) return { cell: cell + text.slice(at), next: text.length, isClosed: false };
+    cell += text.slice(at, quote);
+    if (text[quote + 1] !== '"') return { cell, next: quote + 1, isClosed: true };
+    cell += '"';
+    at = quote + 2;
+  }
 }

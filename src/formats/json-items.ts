@@ -1,11 +1,17 @@
-// The items of a JSON list, one after the other, so that the list can have any size. Each is read as one value (json-reader.ts); here only its
+// The items of a JSON list, one after the other, so that the list can have any size. Each is read as one value (json-parser.ts); here only its
 // end is found.
 
 import { Refusal } from "../model/errors.ts";
-import { type FileItem, maxItemLength, tooLong } from "./file-items.ts";
-import { parseFaultless } from "./json-parse.ts";
-import { hintAt, readJson } from "./json-reader.ts";
-import { firstPosition, malformed, positionOf, shownAt } from "./malformed.ts";
+import { hintAt, parseFaultless, readJson } from "./json-parser.ts";
+import {
+  type FileItem,
+  firstPosition,
+  malformed,
+  maxItemLength,
+  positionOf,
+  shownAt,
+  tooLong,
+} from "./syntax-errors.ts";
 
 /**
  * The items of the list that a text is, or its only value.

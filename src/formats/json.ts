@@ -4,10 +4,9 @@ import { Refusal } from "../model/errors.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Decoded, Format } from "./format.ts";
-import { parseFaultless } from "./json-parse.ts";
-import { readJson } from "./json-reader.ts";
-import { maxValues } from "./malformed.ts";
-import { fromUtf8 } from "./utf8.ts";
+import { parseFaultless, readJson } from "./json-parser.ts";
+import { maxValues } from "./syntax-errors.ts";
+import { fromUtf8 } from "./text-encoding.ts";
 
 export const json: Format = {
   ...storedEncoding,

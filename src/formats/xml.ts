@@ -3,7 +3,7 @@ import type { Fields } from "../model/field.ts";
 import { type StorefrontRecord, toDeclared, type Values } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import type { Format, Problem } from "./format.ts";
-import { decodeXml } from "./xml-record.ts";
+import { decodeXml } from "./xml-records.ts";
 
 const declaration = '<?xml version="1.0" encoding="utf-8"?>\n';
 

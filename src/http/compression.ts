@@ -3,10 +3,10 @@
 
 import { promisify } from "node:util";
 import { constants, deflateRawSync, gzip } from "node:zlib";
+import { inSlices, type Steps } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { inSlices, type Steps } from "../lib/slices.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
-import { preferredCoding } from "../wire/accept.ts";
+import type { EncodedList } from "../store/memory/collection-version.ts";
+import { preferredCoding } from "./common/content-negotiation.ts";
 
 /** A content coding (RFC 9110 section 8.4.1) whose compressed parts can be joined. */
 interface Coding {

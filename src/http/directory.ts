@@ -1,14 +1,14 @@
 // Sites by host and keys by digest: an index of the system site's records.
 
+import type { Scope } from "../model/api-key.ts";
 import type { RecordChange } from "../model/change.ts";
 import { hostnameOf } from "../model/hostname.ts";
-import type { Scope } from "../model/key.ts";
 import { toDeclared } from "../model/record.ts";
 import type { Resource } from "../model/resource.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
-import type { Follower } from "../store/loaded-sites.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
+import type { Follower } from "../store/reads/snapshot-cache.ts";
 
 export interface Site {
   readonly id: number;

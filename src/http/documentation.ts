@@ -1,14 +1,14 @@
 // The routes of the documentation: pages for people, and documents for programs. The code that makes them is large, so it is loaded
 // after the start.
 
-import { once } from "../lib/once.ts";
+import { once } from "../lib/concurrency.ts";
 import { Refusal } from "../model/errors.ts";
-import { acceptsHtml } from "../wire/accept.ts";
 import type { WireResponse } from "../wire/response.ts";
-import { sentHost } from "./auth.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import type { Exchange } from "./exchange.ts";
+import { sentHost } from "./authenticate.ts";
+import { acceptsHtml } from "./common/content-negotiation.ts";
+import type { Exchange } from "./handler.ts";
 import { type PublicRoute, publicRoute } from "./route.ts";
+import type { HttpDependencies } from "./server.ts";
 
 interface DocumentationOptions {
   readonly tls?: object | undefined;
@@ -30,7 +30,7 @@ export function createDocumentation(
   options: DocumentationOptions,
   { resources }: Pick<HttpDependencies, "resources">,
 ): Documentation {
-  const code = once(() => import("./pages.ts"));
+  const code = once(() => import("./documentation-pages.ts"));
   const pages = once(async () => (await code()).createPages(resources, (exchange) => addressOf(exchange, options)));
   const [, route] = publicRoute("documentation", async (exchange) => {
     const respond = responderFor(exchange, await pages());

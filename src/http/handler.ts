@@ -1,23 +1,23 @@
 // One request from beginning to end: route, site, method, key, and the route's own function (contract section 1).
 
-import { randomText } from "../lib/base62.ts";
-import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
+import { unreadableCodes } from "../formats/format.ts";
+import { createLogLimit, type LogLimit } from "../lib/logging.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
-import { Refusal } from "../model/errors.ts";
-import type { FreshSite } from "../store/snapshots.ts";
-import { emptyBody } from "../wire/body-bytes.ts";
+import { randomText } from "../lib/text.ts";
+import { AbandonedWork } from "../lib/work-limiter.ts";
+import { Refusal, TryAgain } from "../model/errors.ts";
+import type { FreshSite } from "../store/reads/site-views.ts";
 import type { Handler, Incident, WireRequest } from "../wire/request.ts";
-import { RequestError } from "../wire/request-error.ts";
-import { RequestHeaders } from "../wire/request-headers.ts";
+import { emptyBody } from "../wire/request-body.ts";
+import { RequestError, RequestHeaders } from "../wire/request-header.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Exchange } from "./exchange.ts";
-import { reportFailure } from "./failures.ts";
+import type { Key, Site } from "./directory.ts";
 import { effectiveMethod, preflight, requireKnownMethod, requireMethod } from "./methods.ts";
-import { RequestId, requestIdIn } from "./request-ids.ts";
-import type { RequestLog } from "./request-log.ts";
+import { RequestId, type RequestLog, requestIdIn, traceIn } from "./request-log.ts";
 import { toProblemResponse } from "./responses.ts";
-import type { SiteRoute } from "./route.ts";
+import type { RequestTarget, Route, SiteRoute } from "./route.ts";
 import { createRoutes, type RouteDependencies, type Routes } from "./routes.ts";
+import type { HttpDependencies } from "./server.ts";
 
 interface HandlerDependencies extends RouteDependencies {
   readonly requestLog: RequestLog;
@@ -174,3 +174,61 @@ const unreadable: Omit<Exchange, "id"> = {
   key: undefined,
   keyRefusal: undefined,
 };
+
+/** Why a key was refused. The first four have the same response (contract section 1), and the log has the reason. */
+export type KeyRefusal =
+  | "missing"
+  | "malformed"
+  | "unknown"
+  | "expired or revoked"
+  | "of another site"
+  | "read-only"
+  | "over its rate";
+
+/** A request on its way to its response. */
+export interface Exchange {
+  readonly request: WireRequest;
+  readonly target: RequestTarget;
+  /** In `X-Request-Id` and in the log. */
+  readonly id: RequestId;
+  /** Undefined when the path has none, or the request could not be read. */
+  readonly route: Route | undefined;
+  /** The record's ID in the path; undefined when there is none, or one that is not valid. */
+  readonly pathId: number | undefined;
+  /** The method that decides: the request's own, or that of `X-HTTP-Method-Override` on a POST. */
+  readonly method: string;
+  /** Header fields about the key's rate limit, in every response to the request. Only admission sets them. */
+  rateLimit: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds for which the request has waited as it wanted to. They do not make it slow. */
+  waited: number;
+  /** For the log: the site of the request's host, the key that it has, and why that was refused. Only admission sets them. */
+  site: Site | undefined;
+  key: Key | undefined;
+  keyRefusal: KeyRefusal | undefined;
+}
+
+// Responses to requests that failed: what the client learns and what is logged.
+
+/** No client receives this. It counts in the metrics. */
+const abandoned = new Refusal("bad-request", "the client went away before its turn");
+
+/**
+ * Logs the error of a request, unless the client caused it, and returns the refusal for the response. That contains nothing internal,
+ * such as files and hosts.
+ */
+export function reportFailure(
+  error: unknown,
+  { id, request }: Exchange,
+  { log, logLimit }: Pick<HttpDependencies, "log"> & { readonly logLimit: LogLimit },
+): Refusal {
+  if (error instanceof RequestError) return new Refusal(unreadableCodes[error.reason], error.message);
+  if (error instanceof AbandonedWork) return abandoned;
+  if (!(error instanceof Refusal)) {
+    log.error({ request: id, ...traceIn(request.headers), err: error }, "a request failed");
+    return new Refusal("internal", `the server's log has the details of the request ${id}`);
+  }
+  if (error.code !== "unavailable" || error instanceof TryAgain) return error;
+  logLimit(error.message, (suppressed) => log.error({ request: id, err: error, suppressed }, "the storage failed"));
+  const detail = "the storage does not respond; send the request again, a write with the same Idempotency-Key";
+  return new Refusal("unavailable", detail, { retryAfter: error.retryAfter ?? 1 });
+}

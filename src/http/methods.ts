@@ -1,7 +1,7 @@
 import { Refusal } from "../model/errors.ts";
 import type { WireRequest } from "../wire/request.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./handler.ts";
 import { toResponse } from "./responses.ts";
 import type { Route } from "./route.ts";
 

@@ -1,11 +1,18 @@
 // What is counted for Prometheus, which the admin listener shows. Clients choose no label: their number has a bound.
 
 import type { Registry } from "prom-client";
-import { durationBounds, Histogram } from "../lib/histogram.ts";
-import { counter, histogram } from "../lib/metric-families.ts";
-import { type MetricFamily, type MetricsSample, metricsLibrary, sampleOf } from "../lib/metric-samples.ts";
-import { once } from "../lib/once.ts";
-import type { Exchange, KeyRefusal } from "./exchange.ts";
+import { once } from "../lib/concurrency.ts";
+import {
+  counter,
+  durationBounds,
+  Histogram,
+  histogram,
+  type MetricFamily,
+  type MetricsSample,
+  metricsLibrary,
+  sampleOf,
+} from "../lib/metrics.ts";
+import type { Exchange, KeyRefusal } from "./handler.ts";
 import { methodLabel } from "./methods.ts";
 import type { Route } from "./route.ts";
 

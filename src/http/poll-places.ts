@@ -2,7 +2,7 @@
 // takes as long with many requests as with few.
 
 import { Refusal } from "../model/errors.ts";
-import { Queue, QueueEntry } from "../wire/queue.ts";
+import { Queue, QueueEntry } from "../wire/round-robin.ts";
 import type { Key } from "./directory.ts";
 
 /** A request that waits. */

@@ -2,22 +2,19 @@
 
 import type { Format } from "../formats/format.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { versionParts } from "../model/change.ts";
 import { Refusal } from "../model/errors.ts";
-import { versionParts } from "../model/intent.ts";
 import { type StorefrontRecord, toId } from "../model/record.ts";
-import type { ColdSite } from "../store/cold-site.ts";
 import type { Collection } from "../store/memory/collection.ts";
-import { toDocument } from "../store/memory/document.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
-import type { MemoryRecord } from "../store/memory/record.ts";
-import { Snapshot } from "../store/memory/snapshot.ts";
-import type { Page, Version } from "../store/memory/version.ts";
-import type { FreshSite } from "../store/snapshots.ts";
+import { type EncodedList, type Page, toDocument, type Version } from "../store/memory/collection-version.ts";
+import { type MemoryRecord, Snapshot } from "../store/memory/snapshot.ts";
+import type { FreshSite } from "../store/reads/site-views.ts";
+import type { ColdSite } from "../store/reads/uncached-site.ts";
 import type { WireResponse } from "../wire/response.ts";
 import { chooseCoding } from "./compression.ts";
-import { isKnown, toEtag } from "./conditional.ts";
-import type { Exchange } from "./exchange.ts";
-import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./query.ts";
+import { isKnown, toEtag } from "./conditional-requests.ts";
+import type { Exchange } from "./handler.ts";
+import { type ListQuery, project, readListQuery, refuseLookUpMistakes, toLink } from "./list-parameters.ts";
 import { respondEncoded, toResponse } from "./responses.ts";
 import { idIn, type ResourceRoute } from "./route.ts";
 

@@ -1,13 +1,13 @@
 import type { Format } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/canonical-json.ts";
 import { storedEncoding } from "../model/encoding.ts";
 import { Refusal } from "../model/errors.ts";
-import { faultlessChanges, isFaultlessRecord, type RecordChanges } from "../model/faultless.ts";
 import { readNewRecord, readRecord } from "../model/record.ts";
-import type { BodyBytes } from "../wire/body-bytes.ts";
 import type { WireRequest } from "../wire/request.ts";
-import type { RequestHeaders } from "../wire/request-headers.ts";
-import type { Exchange } from "./exchange.ts";
+import type { BodyBytes } from "../wire/request-body.ts";
+import type { RequestHeaders } from "../wire/request-header.ts";
+import type { Exchange } from "./handler.ts";
 import type { ResourceRoute } from "./route.ts";
 
 export const maxBodyBytes = 1024 * 1024;

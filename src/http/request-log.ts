@@ -1,15 +1,13 @@
 // What is logged of a request: all of them with `--access-log`, otherwise slow ones and those whose key was refused.
 
 import type { Logger } from "pino";
-import type { LineWriter } from "../lib/line-writer.ts";
-import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
-import { isKey, shownOf, withoutKeys } from "../model/key.ts";
-import type { WireResponse } from "../wire/response.ts";
-import { bodyLength } from "../wire/response-body.ts";
-import { clientAddress } from "./client-network.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import type { Exchange } from "./exchange.ts";
-import { traceIn } from "./request-ids.ts";
+import { createLogLimit, type LineWriter, type LogLimit } from "../lib/logging.ts";
+import { isKey, shownOf, withoutKeys } from "../model/api-key.ts";
+import type { RequestHeaders } from "../wire/request-header.ts";
+import { bodyLength, type HeaderParts, joinParts, type WireResponse } from "../wire/response.ts";
+import { clientAddress } from "./authenticate.ts";
+import type { Exchange } from "./handler.ts";
+import type { HttpDependencies } from "./server.ts";
 
 export interface RequestLogOptions {
   /** Whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. */
@@ -77,7 +75,7 @@ function toAscii(text: string): string {
 
 /** A longer method is not registered. */
 const maxMethod = 40;
-/** Characters of a path that are logged: at six bytes each, a line stays within `maxLineBytes` (lib/line-writer.ts). */
+/** Characters of a path that are logged: at six bytes each, a line stays within `maxLineBytes` (lib/logging.ts). */
 const maxPath = 500;
 
 function shortened(path: string): string {
@@ -89,4 +87,46 @@ function prefixOf({ key, request }: Exchange): string | undefined {
   if (key) return key.prefix;
   const sent = request.headers.get("x-api-auth");
   return sent !== null && isKey(sent) ? shownOf(sent) : undefined;
+}
+
+// The IDs that a request brings along, so that its lines in the logs of several programs can be found together.
+
+/** A request ID, the client's or ours. It is a text only where it is logged: most are just sent. */
+export class RequestId {
+  readonly parts: HeaderParts;
+
+  constructor(parts: HeaderParts) {
+    this.parts = parts;
+  }
+
+  toString(): string {
+    return joinParts(this.parts);
+  }
+
+  toJSON(): string {
+    return this.toString();
+  }
+}
+
+/** Nothing that could end a line, a string or an element where the ID is shown, and no list of two IDs. */
+const requestId = /^[\w.~+=@-]{1,128}$/;
+
+/** The ID in `X-Request-Id`; undefined when there is none, one that is not well-formed, or one with an API key, because it would be logged. */
+export function requestIdIn(headers: RequestHeaders): RequestId | undefined {
+  const sent = headers.get("x-request-id");
+  return sent !== null && requestId.test(sent) && withoutKeys(sent) === sent ? new RequestId([sent]) : undefined;
+}
+
+/** W3C Trace Context, section 3.2.2. Versions after 00 may have further members. */
+const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/;
+
+/** The trace and the parent span in `traceparent`, as members of a log line; none when there is none, or one that is not valid. */
+export function traceIn(headers: RequestHeaders): { trace?: string; span?: string } {
+  const [, version, trace = "", span = "", more] = traceparent.exec(headers.get("traceparent") ?? "") ?? [];
+  if (version === undefined || version === "ff" || (version === "00" && more !== undefined)) return {};
+  return isZero(trace) || isZero(span) ? {} : { trace, span };
+}
+
+function isZero(id: string): boolean {
+  return /^0+$/.test(id);
 }

@@ -2,21 +2,21 @@
 
 import { type Format, formats } from "../formats/format.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
+import { OtherHistory } from "../model/errors.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
-import { ColdSite, OtherHistory } from "../store/cold-site.ts";
-import type { FreshSite } from "../store/snapshots.ts";
-import type { BodyBytes } from "../wire/body-bytes.ts";
+import type { FreshSite } from "../store/reads/site-views.ts";
+import { ColdSite } from "../store/reads/uncached-site.ts";
+import type { BodyBytes } from "../wire/request-body.ts";
 import type { WireResponse } from "../wire/response.ts";
-import type { Admission } from "./admission.ts";
-import { requireWrite } from "./auth.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { requireWrite } from "./authenticate.ts";
+import type { Admission } from "./authorizer.ts";
 import type { Key } from "./directory.ts";
-import type { Exchange } from "./exchange.ts";
-import { Idempotencies } from "./idempotency.ts";
+import type { Exchange } from "./handler.ts";
 import { read } from "./read.ts";
 import { readBody } from "./record-body.ts";
 import { basePath, type ResourceRoute, siteRoute } from "./route.ts";
-import { KeyChanged, write } from "./write.ts";
+import type { HttpDependencies } from "./server.ts";
+import { Idempotencies, KeyChanged, write } from "./write.ts";
 
 interface ResourceRouteDependencies extends Pick<HttpDependencies, "resources" | "snapshots" | "writeQueue" | "now"> {
   readonly admission: Admission;

@@ -1,17 +1,21 @@
 // Responses (contract section 3). Scripts of every origin may read them. Each has a request ID. Caches may store only the
 // documentation.
 
-import { formats } from "../formats/format.ts";
+import { formats, statusOf } from "../formats/format.ts";
 import { json } from "../formats/json.ts";
-import { statusOf } from "../formats/status.ts";
 import { after, type MaybePromise } from "../lib/maybe-promise.ts";
 import { type Fault, type Refusal, refusals } from "../model/errors.ts";
-import type { EncodedList } from "../store/memory/encoded-list.ts";
-import { type HeaderParts, type HeaderValues, joinParts, toHeaderLines } from "../wire/header-parts.ts";
-import type { WireResponse } from "../wire/response.ts";
-import type { ResponseBody } from "../wire/response-body.ts";
+import type { EncodedList } from "../store/memory/collection-version.ts";
+import {
+  type HeaderParts,
+  type HeaderValues,
+  joinParts,
+  type ResponseBody,
+  toHeaderLines,
+  type WireResponse,
+} from "../wire/response.ts";
 import { type ContentCoding, compressed } from "./compression.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "./handler.ts";
 
 /** The header fields that a script of another origin may read. They are listed only for requests with an `Origin` (Fetch section 3.2). */
 const exposed = [

@@ -1,15 +1,13 @@
 // The metrics of what is behind the public listener: connections, writes, the database, memory, the log and the build.
 
-import { counter, gauge, histogram } from "../lib/metric-families.ts";
-import type { MetricFamily } from "../lib/metric-samples.ts";
-import type { Engine } from "../model/engine.ts";
-import type { EngineUsage } from "../model/watched-engine.ts";
-import type { BackupTime } from "../store/last-backup.ts";
+import { counter, gauge, histogram, type MetricFamily } from "../lib/metrics.ts";
+import type { Engine, EngineUsage } from "../model/engine.ts";
+import type { BackupTime } from "../store/database/last-backup.ts";
 import type { MeasuredCalls } from "../store/measured-engine.ts";
-import type { Snapshots } from "../store/snapshots.ts";
-import type { WriteQueue } from "../store/write-queue.ts";
+import type { Snapshots } from "../store/reads/site-views.ts";
+import type { WriteQueue } from "../store/writes/write-queue.ts";
 import type { ListenerUsage } from "../wire/listen.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import type { HttpDependencies } from "./server.ts";
 
 /** What the listener tells. */
 interface ServerUsage {

@@ -1,16 +1,24 @@
 // The public listener, put together from its parts.
 
 import type { Logger } from "pino";
+import type { Build } from "../build.ts";
 import { certificateExpiry } from "../lib/certificate-expiry.ts";
-import type { MetricsSample } from "../lib/metric-samples.ts";
+import type { LineWriter } from "../lib/logging.ts";
+import type { MetricsSample } from "../lib/metrics.ts";
+import type { Engine } from "../model/engine.ts";
+import type { Resource } from "../model/resource.ts";
+import type { SiteWatch } from "../store/changes/site-change-notifier.ts";
+import type { LastBackup } from "../store/database/last-backup.ts";
+import type { MeasuredCalls } from "../store/measured-engine.ts";
+import type { Snapshots } from "../store/reads/site-views.ts";
+import type { WriteQueue } from "../store/writes/write-queue.ts";
 import { type Listener, type ListenOptions, listen } from "../wire/listen.ts";
-import { Admission, type AdmissionOptions } from "./admission.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { Admission, type AdmissionOptions } from "./authorizer.ts";
 import { createDocumentation } from "./documentation.ts";
 import { HttpHandler } from "./handler.ts";
+import { Readiness } from "./health.ts";
+import { Polls } from "./long-poll.ts";
 import { createMetrics } from "./metrics.ts";
-import { Polls } from "./poll.ts";
-import { Readiness } from "./readiness.ts";
 import { maxBodyBytes } from "./record-body.ts";
 import { RequestLog, type RequestLogOptions } from "./request-log.ts";
 import { serverFamilies } from "./server-metrics.ts";
@@ -87,4 +95,20 @@ function loadSoon(loads: readonly (() => Promise<unknown>)[], log: Logger): Node
     if (errors.length === 0) log.debug("the documentation and the metrics are loaded");
   };
   return setTimeout(() => void loadAll(), loadDelay).unref();
+}
+
+export interface HttpDependencies {
+  readonly engine: Engine;
+  readonly engineCalls: MeasuredCalls;
+  readonly lastBackup: LastBackup;
+  readonly snapshots: Snapshots;
+  readonly writeQueue: WriteQueue;
+  readonly siteWatch: SiteWatch;
+  readonly resources: readonly Resource[];
+  readonly build: () => Build;
+  readonly log: Logger;
+  /** Where every request is logged, if it is. */
+  readonly accessLog: LineWriter | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }

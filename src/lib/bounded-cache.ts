@@ -1,4 +1,4 @@
-import { withOwnMemory } from "./own-memory.ts";
+import { withOwnMemory } from "./bytes.ts";
 
 /**
  * Remembers what was computed from texts that clients send. When it is full, it forgets everything: clients send few different

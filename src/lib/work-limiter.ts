@@ -1,7 +1,7 @@
 // Limits long computations that clients wait for: few at a time, shared by name, and dropped when no client waits.
 
+import { firstSlice, otherSlices, type Steps, whenNewWorkMayBegin } from "./event-loop.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
-import { firstSlice, otherSlices, type Steps, whenNewWorkMayBegin } from "./slices.ts";
 
 /** Computations that run at the same time. Each may take much memory: sorting 100,000 records takes 10 MB. */
 const maxRunning = 4;

@@ -1,8 +1,7 @@
 // What a refill changes in the restored system site, at the moment at which it replaces the present one.
 
-import type { Operation } from "./change.ts";
+import type { Intent, Operation } from "./change.ts";
 import type { Head } from "./engine.ts";
-import type { Intent } from "./intent.ts";
 import type { WebhookKey, WebhookSecret } from "./webhooks.ts";
 
 /** A record of the system site, or what is known of a deleted one. */

@@ -1,9 +1,6 @@
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import type { Change, JournalPage } from "./change.ts";
-import type { CredentialStore } from "./credentials.ts";
-import type { EngineMaintenance } from "./engine-maintenance.ts";
-import type { Intent, Outcome } from "./intent.ts";
-import type { WatchedEngine } from "./watched-engine.ts";
+import type { Amend } from "./amend.ts";
+import type { Change, Intent, JournalPage, Outcome } from "./change.ts";
 import type { WebhookStore } from "./webhooks.ts";
 
 /** The end of a site's journal. */
@@ -180,3 +177,133 @@ export interface Engine extends EngineMaintenance, WatchedEngine, WebhookStore, 
 
   close(): Promise<void>;
 }
+
+/** What commands do with a whole site or with everything that is stored. Part of `Engine`, with the same errors. */
+export interface EngineMaintenance {
+  /**
+   * Removes everything of a site but its number, in portions that delay others no longer than a commit does. From the
+   * first portion on the site is empty and writes to it are refused. If it is interrupted, any process may call it again. It
+   * stops, or does nothing, when the site's record is not deleted: a restore has brought it back.
+   */
+  dropSite(site: number): Promise<void>;
+
+  /** The sites whose record was deleted from the system site and that `dropSite` has not removed completely. */
+  undroppedSites(): MaybePromise<readonly number[]>;
+
+  /** All rows of all tables, or those of `site`, as of one moment. */
+  dump(site?: number): AsyncIterable<DumpedRow> | Iterable<DumpedRow>;
+
+  /**
+   * Replaces everything that is stored by `rows`, in one moment, and starts new epochs. Others read and write until that
+   * moment, which delays them briefly. When `rows` throws, nothing is changed.
+   * @param save gets all that was stored at that moment, after it. Rows that an earlier refill had replaced before it was killed
+   * come first, in a separate call. When `save` throws, so does this, and the replaced rows stay in the database for the next refill
+   * @param amend decides at that moment what is changed in the system site of `rows`. It may be asked more than once
+   * @returns the heads of the sites at that moment
+   */
+  refill(rows: AsyncIterable<DumpedRow>, save?: SaveReplaced, amend?: Amend): Promise<ReadonlyMap<number, Head>>;
+
+  /**
+   * Stores `rows` as those of a site that was never written to, in portions that delay others no longer than a commit does. They are rows
+   * of the tables that `dump(site)` has, and the row of `sites` comes last: only with that, the site has a history, which is a new one.
+   * @throws Refusal `conflict` when the site has a history, or was removed meanwhile; `bad-request` for a row that cannot be stored; or
+   *   what `rows` throws. Then `dropSite` can remove what was stored
+   */
+  fillSite(site: number, rows: AsyncIterable<DumpedRow>): Promise<void>;
+
+  /** Gives every site a new history, so that no version of a record from before is accepted. Returns the number of websites. */
+  renew(): MaybePromise<number>;
+
+  /** Checks the stored data. Returns what is wrong, in sentences. @param onRow called for each row that is read */
+  check(onRow?: () => void): MaybePromise<readonly string[]>;
+}
+
+// What operators watch of a database.
+
+/** What a database uses at this moment. Each engine has its own members. */
+export interface EngineUsage {
+  /** Connections to a database server: in use, the calls that wait for one, and how many there may be. */
+  readonly connections?: { readonly inUse: number; readonly waiting: number; readonly max: number };
+  /** Bytes of the write-ahead log, when that is a file on this machine. */
+  readonly logBytes?: number;
+}
+
+/** A watch for commits that is under way. */
+export interface CommitWatch {
+  /** Whether a commit may be missed. Then the caller also has to look by itself from time to time. */
+  readonly mayMiss: boolean;
+  /** Ends it: nothing is called any more. */
+  stop(): void;
+}
+
+/** @param sites that the commit changed, and perhaps others; undefined: it may have been any */
+export type OnCommit = (sites: readonly number[] | undefined) => void;
+
+interface WatchedEngine {
+  /** Whether the tables were created when this was opened. */
+  readonly isNew?: boolean;
+
+  /**
+   * Calls `onCommit` soon after any process has committed, usually within 25 ms. This is a hint: it may come late, twice, or without a
+   * change. A watch has a cost for as long as it is open, also when nothing is committed.
+   */
+  watchCommits(onCommit: OnCommit): CommitWatch;
+
+  /**
+   * Notes that a backup was made of everything as of `at` (milliseconds since 1970). This is not part of what is stored: a backup, a restore
+   * and a copy leave it out.
+   */
+  noteBackup(at: number): Promise<void>;
+
+  /** As of when the last backup was made; undefined when there is none. */
+  lastBackup(): MaybePromise<number | undefined>;
+
+  /** What it uses now. Only engines for servers have it. */
+  usage?(): EngineUsage;
+}
+
+// Everything that is stored, as rows.
+
+/** A line of a dump: a table's name and one row of it, column by column. */
+export interface DumpedRow {
+  readonly table: string;
+  readonly row: Readonly<Record<string, string | number | null>>;
+}
+
+/** Saves all rows that a refill has replaced, in the order of a dump. */
+export type SaveReplaced = (rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>) => Promise<void>;
+
+/**
+ * A secret that an operator has: a link that signs in once, or the session of a browser. Only its digest is stored, in a table that is in no
+ * backup, copy or export.
+ */
+export interface Credential {
+  /** SHA-256 in hexadecimal. */
+  readonly digest: string;
+  readonly kind: "link" | "session";
+  /** ID of the operator. */
+  readonly operator: number;
+  /** Milliseconds since 1970. From then on, it is as if there were none. */
+  readonly expiresAt: number;
+}
+
+/** What an engine stores of credentials, outside the journal. Part of `Engine`, with the same errors. */
+export interface CredentialStore {
+  /**
+   * Stores a credential, and deletes those that have expired. Of one operator and kind, the latest `maxCredentials` stay.
+   * @param now milliseconds since 1970
+   */
+  putCredential(credential: Credential, now: number): Promise<void>;
+
+  /** The credential with this digest, also one that has expired; undefined if there is none. */
+  credential(digest: string): MaybePromise<Credential | undefined>;
+
+  /** Deletes the credential with this digest and returns it: of several calls, one gets it. */
+  takeCredential(digest: string): Promise<Credential | undefined>;
+
+  /** Deletes all credentials of an operator. */
+  deleteCredentials(operator: number): Promise<void>;
+}
+
+/** Credentials of one kind that an operator may have at the same time. */
+export const maxCredentials = 20;

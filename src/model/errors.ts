@@ -88,3 +88,10 @@ function more(faults: readonly Fault[]): string {
   if (exceedsMaxFaults(faults)) return ` (and more; the first ${maxFaults} are listed)`;
   return faults.length > 1 ? ` (and ${faults.length - 1} more)` : "";
 }
+
+/** The site got another history after the request arrived, as by `restore`. A read is begun again before the client gets this. */
+export class OtherHistory extends TryAgain {
+  constructor() {
+    super("the website was restored or removed at this moment");
+  }
+}

@@ -1,8 +1,7 @@
-import { nearestPath } from "../lib/nearest.ts";
+import { nearestPath } from "../lib/text.ts";
 import { exceedsMaxFaults, type Fault, invalidRecord, Refusal } from "./errors.ts";
 import { type Field, type Fields, kindOf, type Text, textFault } from "./field.ts";
-import { fieldPaths, type Leaf, type Resource } from "./resource.ts";
-import { valuesIn } from "./shape.ts";
+import { fieldPaths, type Leaf, type Resource, valuesIn } from "./resource.ts";
 
 /** The values of a record's fields, by name; groups nest. */
 export interface Values {

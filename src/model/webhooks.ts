@@ -1,6 +1,7 @@
 // The port to what is stored of webhooks beside their records: where each one is, its secrets and its latest attempts. None of it is in a
 // journal or moves the revision of a site.
 
+import { randomBytes } from "node:crypto";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
 
 /** Names a webhook: the ID of its record in the system site, which no other webhook of the database has, and the site that it follows. */
@@ -114,4 +115,18 @@ export interface WebhookStore {
 
   /** Identifies this database. It is random, and in no dump: what is restored or copied elsewhere gets another identity. */
   databaseIdentity(): MaybePromise<string>;
+}
+
+const mark = "whsec_";
+const length = 32;
+
+/** A new secret, as Standard Webhooks 1.0 has them: `whsec_` and 32 random bytes in base64. */
+export function makeWebhookSecret(): string {
+  return mark + randomBytes(length).toString("base64");
+}
+
+/** Whether `text` is a secret in exactly this form. */
+export function isWebhookSecret(text: string): boolean {
+  const bytes = Buffer.from(text.slice(mark.length), "base64");
+  return bytes.length === length && text === mark + bytes.toString("base64");
 }

@@ -4,12 +4,11 @@
 import { createReadStream, existsSync, statSync } from "node:fs";
 import { pipeline } from "node:stream";
 import { createGunzip, createGzip } from "node:zlib";
-import { messageOf } from "../lib/thrown.ts";
-import type { DumpedRow } from "../model/dump.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import type { DumpedRow } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { columnsOf, isRequired, isText, type TableName, tables } from "../store/tables.ts";
-import { requireFolder, writeFile } from "./output.ts";
-import { isStandardInput, isStandardOutput, standardInput } from "./standard-streams.ts";
+import { columnsOf, isRequired, isText, type TableName, tables } from "../store/database/tables.ts";
+import { isStandardInput, isStandardOutput, requireFolder, standardInput, writeFile } from "./output.ts";
 
 /** The kinds of file. The header has the name of the kind with its version, so that a file of one kind is not taken for another. */
 const kinds = {

@@ -1,7 +1,6 @@
-import type { DumpedRow, SaveReplaced } from "../model/dump.ts";
-import type { Engine } from "../model/engine.ts";
+import type { DumpedRow, Engine, SaveReplaced } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { columnsOf, type TableName } from "../store/tables.ts";
+import { columnsOf, type TableName } from "../store/database/tables.ts";
 import { isEmpty } from "./backup.ts";
 
 /** Progress of a copy: every row is counted, then written, then read back. */

@@ -1,11 +1,11 @@
+import { digestOf, isBeginning, isKey, makeKey, type Scope, shownOf } from "../model/api-key.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { digestOf, isBeginning, isKey, makeKey, type Scope, shownOf } from "../model/key.ts";
 import { toDeclared } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "../system/system-changes.ts";
 import type { SiteRecord } from "./sites.ts";
-import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "./system.ts";
 
 /** Characters that name a key: `sfk_` and four more. Fewer would make it too easy to revoke the wrong key. */
 const minPrefixLength = 8;

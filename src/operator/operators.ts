@@ -1,14 +1,21 @@
 // The people who may use the console, and how they sign in (contract section 13).
 
-import { randomText } from "../lib/base62.ts";
-import type { Credential } from "../model/credentials.ts";
-import type { Engine } from "../model/engine.ts";
+import { randomText } from "../lib/text.ts";
+import type { Credential, Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { toDeclared } from "../model/record.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
+import {
+  changeSystem,
+  readSystem,
+  type System,
+  toCreate,
+  toDelete,
+  toInstant,
+  toUpdate,
+} from "../system/system-changes.ts";
 import { requireSite, type SiteRecord } from "./sites.ts";
-import { changeSystem, readSystem, type System, toCreate, toDelete, toInstant } from "./system.ts";
 
 /** Milliseconds in which a link must be used. */
 const linkLifetime = 10 * 60_000;
@@ -94,13 +101,13 @@ export async function removeOperator(
 }
 
 /** The value of `Sites` for the sites with these names; none for all. @throws Refusal `not-found` */
-export function toSiteIds(names: readonly string[], system: System): string {
+function toSiteIds(names: readonly string[], system: System): string {
   const known = system.records<SiteRecord>(siteResource);
   return [...new Set(names.map((name) => requireSite(known, name).ID))].join(" ");
 }
 
 /** @throws Refusal `conflict` when no operator of all sites other than this one is left */
-export function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
+function requireAnother(system: System, { ID, Name, siteNames }: ListedOperator): void {
   const others = system.records<OperatorRecord>(operatorResource).filter((other) => other.ID !== ID);
   if (siteNames || others.some(({ Sites }) => Sites === "")) return;
   throw new Refusal(
@@ -188,7 +195,7 @@ export function operatorOf(system: Pick<System, "records">, id: number): ListedO
   return found && toListed(found, system);
 }
 
-export function requireOperator(system: System, name: string): ListedOperator {
+function requireOperator(system: System, name: string): ListedOperator {
   const operators = system.records<OperatorRecord>(operatorResource);
   const found = operators.find(({ Name }) => Name === name);
   if (found) return toListed(found, system);
@@ -197,9 +204,49 @@ export function requireOperator(system: System, name: string): ListedOperator {
   throw new Refusal("not-found", `unknown operator \`${name}\`: ${hint}`);
 }
 
-export function toListed(operator: OperatorRecord, system: Pick<System, "records">): ListedOperator {
+function toListed(operator: OperatorRecord, system: Pick<System, "records">): ListedOperator {
   if (operator.Sites === "") return { ...operator, siteNames: undefined };
   const ids = new Set(operator.Sites.split(" ").map(Number));
   const sites = system.records<SiteRecord>(siteResource).filter(({ ID }) => ids.has(ID));
   return { ...operator, siteNames: sites.map(({ Name }) => Name) };
+}
+
+// Which sites an operator may manage.
+
+export function mayManage({ Sites }: Pick<OperatorRecord, "Sites">, site: number): boolean {
+  return Sites === "" || Sites.split(" ").includes(String(site));
+}
+
+/** Those of `sites` that an operator may manage. */
+export function managedSites(
+  { Sites }: Pick<OperatorRecord, "Sites">,
+  sites: readonly SiteRecord[],
+): readonly SiteRecord[] {
+  if (Sites === "") return sites;
+  const own = new Set(Sites.split(" ").map(Number));
+  return sites.filter(({ ID }) => own.has(ID));
+}
+
+/**
+ * Changes the sites that an operator may manage. Its sessions have the change from the next request on.
+ * @param sites their names; none for all
+ * @param options.isLast true to limit also the last operator of all sites: then only commands can add sites and operators
+ * @throws Refusal `not-found` for an unknown operator or site, `conflict` for the last operator of all sites, `invalid-record` for too many sites
+ */
+export async function setOperatorSites(
+  engine: Engine,
+  name: string,
+  sites: readonly string[],
+  now: number,
+  { isLast = false }: { readonly isLast?: boolean } = {},
+): Promise<ListedOperator> {
+  let changed: ListedOperator | undefined;
+  await changeSystem(engine, (system) => {
+    const before = requireOperator(system, name);
+    const Sites = toSiteIds(sites, system);
+    if (Sites !== "" && !isLast) requireAnother(system, before);
+    changed = toListed({ ...before, Sites }, system);
+    return [toUpdate(operatorResource, before.ID, { Sites }, now)];
+  });
+  return changed as ListedOperator;
 }

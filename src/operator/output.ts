@@ -3,22 +3,24 @@
 import {
   accessSync,
   constants,
+  createReadStream,
   createWriteStream,
   existsSync,
+  fstatSync,
   readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
+  writeSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Readable, type Transform, type Writable } from "node:stream";
+import { Readable, type Transform, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { isRunning } from "../lib/processes.ts";
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf, reasonOf, systemCodeOf } from "../lib/errors-for-log.ts";
+import { isRunning } from "../lib/operating-system.ts";
 import { Refusal } from "../model/errors.ts";
-import { isStandardOutput, standardOutput } from "./standard-streams.ts";
 
 interface OutputOptions {
   /** Transforms the content, for example compresses it. */
@@ -119,5 +121,70 @@ async function flushToDisk(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+// Standard input and output: their file names, and reading and writing without loss.
+
+/** Milliseconds between attempts to write to a full pipe in non-blocking mode, which another program may have set. */
+const retryDelay = 5;
+
+/** Whether `file` names standard input: `-` or its path in the file system. */
+export function isStandardInput(file: string): boolean {
+  return ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].includes(file);
+}
+
+/** Whether `file` names standard output: `-` or its path in the file system. */
+export function isStandardOutput(file: string): boolean {
+  return ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].includes(file);
+}
+
+/** Standard input as a stream. A file is read from its offset, unlike by `process.stdin`, which in Bun reads it from its beginning. */
+export function standardInput(): Readable {
+  if (!fstatSync(0).isFile()) return process.stdin;
+  return createReadStream("", { fd: 0, autoClose: false, highWaterMark: 256 * 1024 });
+}
+
+/** Standard output as a stream that, unlike `process.stdout`, finishes only after the system has accepted all bytes. */
+function standardOutput(): Writable {
+  return new Writable({
+    write(chunk: Buffer, _, done) {
+      try {
+        writeAll(1, chunk);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+}
+
+/** Writes all of `bytes` to a file descriptor, and blocks until then. @throws the system's error, such as EPIPE */
+export function writeAll(descriptor: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if (systemCodeOf(error) !== "EAGAIN") throw error;
+      Bun.sleepSync(retryDelay);
+    }
+  }
+}
+
+/**
+ * The value of `access` to a file whose name means nothing to the client. It may come later.
+ * @param fault what an error of the file system means, for the client
+ * @throws Refusal `unavailable` for an error, unless it is a Refusal
+ */
+export function accessing<T>(fault: string, access: () => T): T {
+  const refuse = (error: unknown): never => {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal("unavailable", `${fault}: ${reasonOf(error)}`, { cause: error });
+  };
+  try {
+    const value = access();
+    return value instanceof Promise ? (value.catch(refuse) as T) : value;
+  } catch (error) {
+    return refuse(error);
   }
 }

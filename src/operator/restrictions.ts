@@ -2,15 +2,18 @@
 // again who was locked out. A site that was removed with `site remove` comes back with what it had, since that is what restores are for.
 
 import type { Amend, Amendment, KeyChange, StoredSystem, Swap } from "../model/amend.ts";
-import type { Head } from "../model/engine.ts";
-import type { Intent } from "../model/intent.ts";
-import { systemSite } from "../model/system-site.ts";
+import type { Intent } from "../model/change.ts";
+import type { Engine, Head } from "../model/engine.ts";
+import { systemSite } from "../model/limits.ts";
+import { toDeclared, type Values } from "../model/record.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { operator as operatorResource } from "../resources/operator.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import { narrowedKey, rotatedKeys } from "./key-restrictions.ts";
-import { toDelete, toUpdate } from "./system.ts";
+import { loadSite } from "../store/database/site-state.ts";
+import { toCreate, toDelete, toUpdate } from "../system/system-changes.ts";
+import type { KeyRecord } from "./keys.ts";
+import type { ImportedKey } from "./site-files/site-reservation.ts";
 import { KnownSystem, latestBy, present } from "./system-diff.ts";
 import { type WebhookRecord, webhookKeyOf } from "./webhook-list.ts";
 
@@ -185,4 +188,129 @@ function isUnknown(last: KnownSystem, then: KnownSystem): boolean {
   const known = new Set(namesIn(last));
   const restoredNames = namesIn(then);
   return restoredNames.length > 0 && !restoredNames.some((name) => known.has(name));
+}
+
+// How a key of a backup differs from what became of it afterwards.
+
+type Limits = Pick<KeyRecord, "Revoked" | "Expires" | "Rate" | "Scope">;
+
+/**
+ * The values of a key that are narrower in a later state of it: revocation, an earlier end, fewer requests, fewer rights.
+ * @param last that state, if it is known
+ * @returns undefined if there are none
+ */
+function narrowedKey(key: Limits, last: Limits | undefined): Values | undefined {
+  if (!last || key.Revoked) return undefined;
+  const values = {
+    ...(last.Revoked && !key.Revoked ? { Revoked: last.Revoked } : {}),
+    ...(isLess(Date.parse(last.Expires), Date.parse(key.Expires)) ? { Expires: last.Expires } : {}),
+    ...(isLess(Number(last.Rate || Number.NaN), Number(key.Rate || Number.NaN)) ? { Rate: last.Rate } : {}),
+    ...(last.Scope === "read" && key.Scope === "write" ? { Scope: last.Scope } : {}),
+  };
+  return Object.keys(values).length > 0 ? values : undefined;
+}
+
+/** Whether a limit is lower than the one before. Neither may be set (NaN): then it limits nothing. */
+function isLess(limit: number, before: number): boolean {
+  return !Number.isNaN(limit) && !(limit >= before);
+}
+
+/**
+ * The keys by which `key rotate` has replaced those of a backup: without them, the clients that have the new key would be locked out. A rotation
+ * is an entry of the journal for the new key, and the next one for the end of the old key. If the new key was
+ * rotated too, the keys that replaced it are among them.
+ * @param known the keys of the database that is replaced
+ * @param restored those of the backup
+ * @returns the intents to create those that are valid, by the ID of the key in the backup
+ */
+function rotatedKeys(
+  known: KnownSystem["keys"],
+  restored: readonly KeyRecord[],
+  changes: readonly KeyChange[],
+  now: number,
+): ReadonlyMap<number, readonly Intent[]> {
+  const records = new Map(known.flatMap(({ record, deleted }) => (deleted ? [] : [[record.ID, record]])));
+  const byDigest = new Map(restored.map((record) => [record.Digest, record]));
+  /** The key of the backup from which a key came, by its ID. */
+  const origins = new Map<number, KeyRecord>();
+  for (const { ID, Digest } of records.values()) {
+    const same = byDigest.get(Digest);
+    if (same) origins.set(ID, same);
+  }
+  const found = new Map<number, Intent[]>();
+  for (const { created, ended } of rotationsIn(changes)) {
+    const [origin, successor] = [origins.get(ended), records.get(created)];
+    if (!origin || !successor || byDigest.has(successor.Digest)) continue;
+    origins.set(created, origin);
+    if (!isValid(successor, now)) continue;
+    const { ID: _, ...values } = successor;
+    const intent = toCreate(keyResource, { ...values, Site: origin.Site }, now);
+    found.set(origin.ID, [...(found.get(origin.ID) ?? []), intent]);
+  }
+  return found;
+}
+
+/** The IDs of the keys that were created and ended by each rotation. A restore may have carried over several keys that replaced one. */
+function* rotationsIn(changes: readonly KeyChange[]): Generator<{ created: number; ended: number }> {
+  let created: KeyChange[] = [];
+  let before: KeyChange | undefined;
+  for (const change of changes) {
+    const { revision, at, run, operation, id } = change;
+    const isSameCommand = before?.revision === revision - 1 && before.at === at && before.run === run;
+    if (!isSameCommand) created = [];
+    if (operation === "update") for (const one of created) yield { created: one.id, ended: id };
+    if (operation === "create") created.push(change);
+    else created = [];
+    before = change;
+  }
+}
+
+function isValid({ Expires, Revoked }: KeyRecord, now: number): boolean {
+  return Revoked === "" && !(Date.parse(Expires) <= now);
+}
+
+// The keys that were deleted with their sites, as they were then. The journal of the system site has them until it is pruned.
+
+/** Entries that one read returns at most. */
+const pageSize = 1000;
+
+/** A key that had been restricted before its site was removed, and stays so. */
+export type RestrictedKey = Pick<Restriction, "name" | "change">;
+
+/** The keys of a file, with what restricted them before their site was removed from this database. */
+export async function restrictKeys(
+  engine: Engine,
+  keys: readonly ImportedKey[],
+): Promise<{ keys: readonly ImportedKey[]; restricted: readonly RestrictedKey[] }> {
+  const removed = await removedKeys(engine, new Set(keys.map(({ values }) => String(values.Digest))));
+  const restricted: RestrictedKey[] = [];
+  const narrowed = keys.map((key) => {
+    const record = key.values as unknown as KeyRecord;
+    const values = narrowedKey(record, removed.get(record.Digest));
+    if (!values) return key;
+    restricted.push({ name: record.Prefix, change: values.Revoked ? "revoked" : "narrowed" });
+    return { ...key, values: { ...key.values, ...values } };
+  });
+  return { keys: narrowed, restricted };
+}
+
+/** The keys with these digests that were deleted, as they were when they were deleted last. */
+async function removedKeys(engine: Engine, digests: ReadonlySet<string>): Promise<ReadonlyMap<string, KeyRecord>> {
+  const { rows } = await loadSite(engine, systemSite);
+  const deletions = rows
+    .flatMap(({ resource, revision, body }) => (resource === keyResource.name && body === null ? [revision] : []))
+    .sort((a, b) => a - b);
+  const found = new Map<string, KeyRecord>();
+  let read = 0;
+  for (const revision of digests.size > 0 ? deletions : []) {
+    if (revision <= read) continue;
+    const { entries } = await engine.journal(systemSite, revision - 1, pageSize);
+    for (const { resource, operation, body } of entries) {
+      if (resource !== keyResource.name || operation !== "delete") continue;
+      const record = JSON.parse(toDeclared(keyResource, body)) as KeyRecord;
+      if (digests.has(record.Digest)) found.set(record.Digest, record);
+    }
+    read = entries.at(-1)?.revision ?? revision;
+  }
+  return found;
 }

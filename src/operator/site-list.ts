@@ -1,16 +1,16 @@
 // Creates the sites of a list: all of them or none.
 
-import { decodeText } from "../formats/charset.ts";
-import { maxRowLength, readCsvRows } from "../formats/csv-rows.ts";
-import { messageOf } from "../lib/thrown.ts";
+import { maxRowLength, readCsvRows } from "../formats/csv.ts";
+import { decodeText } from "../formats/text-encoding.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { type Fault, invalidRecord, Refusal } from "../model/errors.ts";
-import type { Intent } from "../model/intent.ts";
 import { site as siteResource } from "../resources/site.ts";
+import { changeSystem, type System, toCreate } from "../system/system-changes.ts";
 import { toIssue } from "./keys.ts";
 import { removeSite } from "./site-removal.ts";
 import { requireFree, type SiteRecord, setSite, toSiteValues, unsetDefault } from "./sites.ts";
-import { changeSystem, type System, toCreate } from "./system.ts";
 
 /** A site to create. */
 export interface ListedSite {

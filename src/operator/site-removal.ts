@@ -1,12 +1,12 @@
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import type { Intent } from "../model/change.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import type { Intent } from "../model/intent.ts";
 import { key as keyResource } from "../resources/key.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
+import { changeSystem, type System, toDelete } from "../system/system-changes.ts";
 import { changeSites, listSites, requireSite, type SiteRecord } from "./sites.ts";
-import { changeSystem, type System, toDelete } from "./system.ts";
 
 /**
  * Removes a site with its keys, webhooks, records and history. Its ID is never used again. When its record is deleted, the site is out

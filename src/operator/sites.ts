@@ -1,11 +1,17 @@
-import { nearest } from "../lib/nearest.ts";
-import type { Engine } from "../model/engine.ts";
+import { after } from "../lib/maybe-promise.ts";
+import { nearest } from "../lib/text.ts";
+import type { Intent } from "../model/change.ts";
+import type { Engine, RecordCounts, SiteContents } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import { hostnameOf, readHostname } from "../model/hostname.ts";
-import type { Intent } from "../model/intent.ts";
 import { toDeclared, type Values } from "../model/record.ts";
+import { servedOf } from "../model/resource.ts";
+import { allResources } from "../resources/all.ts";
 import { site as siteResource } from "../resources/site.ts";
-import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "./system.ts";
+import { withChange } from "../store/database/site-state.ts";
+import { changeSystem, readSystem, type System, toCreate, toInstant, toUpdate } from "../system/system-changes.ts";
+import { listKeys } from "./keys.ts";
+import { listWebhooks } from "./webhook-list.ts";
 
 export interface SiteRecord {
   readonly ID: number;
@@ -158,4 +164,47 @@ export function unsetDefault(
   if (!isDefault) return [];
   const others = sites.filter((site) => site.Default === "yes" && site.ID !== own);
   return others.map((site) => toUpdate(siteResource, site.ID, { Default: "" }, now));
+}
+
+/** What an operator wants to know of a site at a glance. */
+interface SiteSummary {
+  readonly site: SiteRecord;
+  /** Keys that requests may use now. */
+  readonly validKeys: number;
+  /** All keys, including revoked and expired ones. */
+  readonly keys: number;
+  readonly webhooks: number;
+  /** The number of records of each resource, by its path. */
+  readonly records: Readonly<Record<string, number>>;
+  /** The number of changes so far. */
+  readonly revision: number;
+  /** When the last change was made; undefined when there is none or its entry was pruned. */
+  readonly changed: Date | undefined;
+}
+
+/** Takes time that grows with the number of records only if their number is not stored. @throws Refusal `not-found` */
+export async function summarizeSite(engine: Engine, name: string, now: number): Promise<SiteSummary> {
+  const site = await findSite(engine, name);
+  const keys = await listKeys(engine, site);
+  const { revision, counts } = await engine.readSite(site.ID, ({ head, counts, portions }) =>
+    after(counts ?? countRecords(portions), (known) => ({ revision: head.revision, counts: known })),
+  );
+  const [last] = (revision > 0 && (await engine.since(site.ID, revision - 1, { limit: 1 }))) || [];
+  return {
+    site,
+    validKeys: keys.filter(({ endsAt }) => now < endsAt).length,
+    keys: keys.length,
+    webhooks: (await listWebhooks(engine, site)).length,
+    records: Object.fromEntries(servedOf(allResources).map(({ name, path }) => [path, counts[name]?.count ?? 0])),
+    revision,
+    changed: last && new Date(last.at),
+  };
+}
+
+async function countRecords(portions: SiteContents["portions"]): Promise<RecordCounts> {
+  let counts: RecordCounts = {};
+  for await (const rows of portions)
+    for (const { resource, revision, body } of rows)
+      if (body !== null) counts = withChange(counts, { resource, revision, difference: 1 }) as RecordCounts;
+  return counts;
 }

@@ -1,12 +1,10 @@
 // Takes changes back: what was created is deleted, what was updated or deleted gets its earlier contents.
 
-import { paced } from "../lib/pace.ts";
-import { type JournalEntry, operatorActor } from "../model/change.ts";
+import { paced } from "../lib/event-loop.ts";
+import { type Intent, type JournalEntry, type Outcome, operatorActor, versionOf } from "../model/change.ts";
 import type { Engine, Head } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
-import { type Intent, type Outcome, versionOf } from "../model/intent.ts";
-import { journal, otherHistory } from "./history.ts";
-import { type RevisionRange, revisionsOf } from "./revisions.ts";
+import { journal, otherHistory, type RevisionRange, revisionsOf } from "./history.ts";
 import { type UndoneRecord, UndoneRecords, type UndoRange } from "./undone-records.ts";
 
 export interface UndoOptions {

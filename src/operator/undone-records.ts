@@ -4,7 +4,7 @@
 import type { Database } from "bun:sqlite";
 import { openScratch } from "../lib/scratch-database.ts";
 import type { JournalEntry } from "../model/change.ts";
-import { accessing } from "./file-access.ts";
+import { accessing } from "./output.ts";
 
 /** Which changes to take back. */
 export interface UndoRange {

@@ -1,20 +1,38 @@
 // This folder describes the interface: for programs as OpenAPI (openapi/), JSON Schema (json-schema.ts) and XML Schema (xsd.ts), for people as the
 // guide and the reference at /docs (pages/). All of it derives from the declarations of the resources, the formats, the error codes, and the
-// Markdown files of docs/. Each part is a function that returns text; this file lists the paths, and http/pages.ts serves them. `npm run openapi`
+// Markdown files of docs/. Each part is a function that returns text; this file lists the paths, and http/documentation-pages.ts serves them. `npm run openapi`
 // writes the documents that are committed (scripts/).
 
+import alerts from "../../docs/alerts.yml" with { type: "text" };
+import prestashopManufacturers from "../../docs/mappings/prestashop-manufacturers.json" with { type: "text" };
+import prestashopOrderStates from "../../docs/mappings/prestashop-order-states.json" with { type: "text" };
+import prestashopStores from "../../docs/mappings/prestashop-stores.json" with { type: "text" };
+import shopifyBrands from "../../docs/mappings/shopify-brands.json" with { type: "text" };
+import shopifyLocations from "../../docs/mappings/shopify-locations.json" with { type: "text" };
+import spreadsheetLocations from "../../docs/mappings/spreadsheet-locations.json" with { type: "text" };
+import woocommerceBrands from "../../docs/mappings/woocommerce-brands.json" with { type: "text" };
+import postman from "../../docs/postman.json" with { type: "text" };
+import httpFile from "../../docs/storefront.http" with { type: "text" };
+import curlExample from "../../examples/curl.sh" with { type: "text" };
+import javascriptExample from "../../examples/javascript.mjs" with { type: "text" };
+import phpExample from "../../examples/php.php" with { type: "text" };
+import pythonExample from "../../examples/python.py" with { type: "text" };
+import csharpExample from "../../examples/Storefront.cs" with { type: "text" };
+import javaExample from "../../examples/Storefront.java" with { type: "text" };
+import webhookJavascript from "../../examples/webhook.mjs" with { type: "text" };
+import webhookPhp from "../../examples/webhook.php" with { type: "text" };
+import webhookPython from "../../examples/webhook.py" with { type: "text" };
 import { formats } from "../formats/format.ts";
+import { otherSlices, type Steps } from "../lib/event-loop.ts";
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { otherSlices, type Steps } from "../lib/slices.ts";
+import { Refusal } from "../model/errors.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
-import { clientPackage, requestFiles, staticFiles } from "./downloads.ts";
-import { feedSchemaDocument } from "./feed-schema.ts";
-import { type Schema, schemaDocument } from "./json-schema.ts";
+import { feedSchemaDocument, type Schema, schemaDocument } from "./json-schema.ts";
 import { toOpenapi } from "./openapi/document.ts";
-import { documentInFormat, type OpenapiDocument } from "./openapi/reading.ts";
-import { assets } from "./pages/assets.ts";
+import { documentInFormat, type OpenapiDocument } from "./openapi/document-reader.ts";
 import { renderPages } from "./pages/guide.ts";
-import { formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
+import { assets, formsPolicy, htmlType, pagePolicy } from "./pages/layout.ts";
+import { exampleAddress } from "./pages/markdown.ts";
 import { referencePage } from "./pages/reference.ts";
 import { toProblemXsd, toXsd } from "./xsd.ts";
 
@@ -105,4 +123,62 @@ function schemaFiles(served: readonly Resource[]): [string, ServedFile][] {
 
 function toText(document: Schema): string {
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+// Files to download: for integrators requests for tools, programs in several languages, and the client as an npm package; for operators what
+// the manual names.
+
+const source = (name: string) => `text/x-${name}; charset=utf-8`;
+const json = "application/json; charset=utf-8";
+
+/** Type and text by path under /docs. A JSON file that is imported as text has the type of its content. */
+const files: Readonly<Record<string, readonly [type: string, text: unknown]>> = {
+  "examples/curl.sh": [source("shellscript"), curlExample],
+  "examples/python.py": [source("python"), pythonExample],
+  "examples/javascript.mjs": ["text/javascript; charset=utf-8", javascriptExample],
+  "examples/php.php": [source("php"), phpExample],
+  "examples/Storefront.java": [source("java"), javaExample],
+  "examples/Storefront.cs": [source("csharp"), csharpExample],
+  "examples/webhook.mjs": ["text/javascript; charset=utf-8", webhookJavascript],
+  "examples/webhook.php": [source("php"), webhookPhp],
+  "examples/webhook.py": [source("python"), webhookPython],
+  "alerts.yml": ["application/yaml; charset=utf-8", alerts],
+  "mappings/prestashop-manufacturers.json": [json, prestashopManufacturers],
+  "mappings/prestashop-order-states.json": [json, prestashopOrderStates],
+  "mappings/prestashop-stores.json": [json, prestashopStores],
+  "mappings/shopify-brands.json": [json, shopifyBrands],
+  "mappings/shopify-locations.json": [json, shopifyLocations],
+  "mappings/spreadsheet-locations.json": [json, spreadsheetLocations],
+  "mappings/woocommerce-brands.json": [json, woocommerceBrands],
+};
+
+export interface Download {
+  /** `Content-Type`. */
+  readonly type: string;
+  readonly text: string;
+}
+
+/** The files that are the same on every server, by path. */
+const staticFiles: ReadonlyMap<string, Download> = new Map(
+  Object.entries(files).map(([name, [type, text]]) => [`/docs/${name}`, { type, text: String(text) }]),
+);
+
+/** Requests for tools, by path, with the URL of this server in place of the one in the repository. */
+export const requestFiles: ReadonlyMap<string, (address: string) => Download> = new Map([
+  ["/docs/postman.json", toRequests(json, postman)],
+  ["/docs/storefront.http", toRequests("text/plain; charset=utf-8", httpFile)],
+]);
+
+/**
+ * The client as an npm package. `npm run client` makes it; a package and a single executable contain it.
+ * @throws Refusal `not-found` in a checkout without it
+ */
+async function clientPackage(): Promise<Uint8Array> {
+  const file = await import("../../dist/client.tgz", { with: { type: "file" } }).catch(() => undefined);
+  if (file) return Bun.file(file.default).bytes();
+  throw new Refusal("not-found", "this checkout has not built the client; its operator can run `npm run client`");
+}
+
+function toRequests(type: string, text: unknown) {
+  return (address: string): Download => ({ type, text: String(text).replaceAll(exampleAddress, address) });
 }

@@ -1,6 +1,6 @@
 import { instant, matching, text } from "../model/field.ts";
+import { webhookResourceName } from "../model/limits.ts";
 import { defineResource } from "../model/resource.ts";
-import { webhookResourceName } from "../model/system-site.ts";
 
 /** Webhooks, a system resource. Where one is and its secrets are in tables of their own (model/webhooks.ts). */
 export const webhook = defineResource({

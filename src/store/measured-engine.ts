@@ -1,4 +1,4 @@
-import { durationBounds, Histogram } from "../lib/histogram.ts";
+import { durationBounds, Histogram } from "../lib/metrics.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 

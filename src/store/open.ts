@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { withoutPassword } from "../lib/without-password.ts";
+import { withoutPassword } from "../lib/text.ts";
 import type { Engine } from "../model/engine.ts";
 import { Refusal } from "../model/errors.ts";
 import type { Resource } from "../model/resource.ts";

@@ -2,8 +2,8 @@
 // other changes come under the same numbers. A page of these would not continue what the receiver has.
 
 import type { WebhookState } from "../model/webhooks.ts";
-import { isMissing, type JournalReads } from "../store/feed.ts";
-import { cursorRevision } from "./event.ts";
+import { isMissing, type JournalReads } from "../store/changes/feed.ts";
+import { cursorRevision } from "./webhook-event.ts";
 
 interface SentEvent {
   /** The `Next` of the event. */

@@ -3,9 +3,9 @@ import { toDeclared } from "../model/record.ts";
 import { type Resource, servedOf } from "../model/resource.ts";
 import { site as siteResource } from "../resources/site.ts";
 import { webhook as webhookResource } from "../resources/webhook.ts";
-import type { Follower } from "../store/loaded-sites.ts";
 import type { Snapshot } from "../store/memory/snapshot.ts";
-import { isReasonToPause } from "./decide.ts";
+import type { Follower } from "../store/reads/snapshot-cache.ts";
+import { isReasonToPause } from "./retry-policy.ts";
 
 /** A webhook that is not paused, of a site that is served. */
 export interface ActiveWebhook {

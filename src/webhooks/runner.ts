@@ -1,19 +1,21 @@
 // Delivers the webhooks of a database, beside any number of other processes that do the same. A webhook is the feed of a site, pushed: its
-// state (model/webhooks.ts) has a cursor, and one process at a time, by a lease, sends what comes after it (turn.ts). The state is read again
+// state (model/webhooks.ts) has a cursor, and one process at a time, by a lease, sends what comes after it (deliver-next.ts). The state is read again
 // every two seconds, which is how a process finds what another one left behind; changes of a site come sooner, by its watch.
 
 import type { Logger } from "pino";
-import { createLogLimit, type LogLimit } from "../lib/log-limit.ts";
-import { messageOf } from "../lib/thrown.ts";
+import { messageOf } from "../lib/errors-for-log.ts";
+import { nextTurn } from "../lib/event-loop.ts";
+import { createLogLimit, type LogLimit } from "../lib/logging.ts";
 import type { Head } from "../model/engine.ts";
 import type { WebhookKey, WebhookState } from "../model/webhooks.ts";
-import { isWaiting } from "./decide.ts";
+import { type TurnDependencies, takeTurn } from "./deliver-next.ts";
+import type { RunnerEngine } from "./delivery-attempt.ts";
+import { TurnQueue } from "./delivery-queue.ts";
 import { LastSent } from "./last-sent.ts";
 import { type HeldLease, releaseHeld, type TurnResult } from "./lease.ts";
-import { isDue, lookAt, type SeenWebhook } from "./look.ts";
 import type { ActiveWebhook } from "./records.ts";
-import { type TurnDependencies, takeTurn } from "./turn.ts";
-import { TurnQueue } from "./turn-queue.ts";
+import { isWaiting } from "./retry-policy.ts";
+import { cursorRevision } from "./webhook-event.ts";
 
 /** Milliseconds between two looks at all states, and how many times as long as the look took. With the longest, a webhook is taken over in 30 s. */
 const [shortestPause, longestPause] = [2000, 4000];
@@ -214,4 +216,55 @@ export class WebhookRunner {
       this.#dependencies.log.warn({ reason, suppressed }, "webhooks could not be delivered; they are tried again"),
     );
   }
+}
+
+// What is stored of the webhooks that may be delivered here, read in portions with a turn of the event loop after each.
+
+/** Webhooks or sites that are read at once: about a millisecond. */
+const portion = 200;
+
+/** What the last look found of a webhook. */
+export interface SeenWebhook {
+  readonly state: WebhookState;
+  /** The end of the journal of its site. */
+  readonly head: Head;
+}
+
+/** The webhooks of `active` that may deliver in this database, by ID. */
+async function lookAt(
+  active: readonly ActiveWebhook[],
+  engine: Pick<RunnerEngine, "databaseIdentity" | "webhookStates" | "heads">,
+): Promise<ReadonlyMap<number, SeenWebhook>> {
+  if (active.length === 0) return new Map();
+  const home = await engine.databaseIdentity();
+  const states = (await inPortions(active, (some) => engine.webhookStates(some))).filter(
+    (state) => state.home === home,
+  );
+  const sites = [...new Set(states.map(({ site }) => site))];
+  const all = await inPortions(sites, (some) => engine.heads(some));
+  const heads = new Map(sites.map((site, index) => [site, all[index] as Head]));
+  return new Map(states.map((state) => [state.webhook, { state, head: heads.get(state.site) as Head }]));
+}
+
+/** Whether there may be something to deliver now. @param now milliseconds since 1970 */
+function isDue({ state, head }: SeenWebhook, now: number, lastSent: LastSent): boolean {
+  if (isWaiting(state, now)) return false;
+  if (lastSent.isAhead(state)) return true;
+  const { epoch, cursor, isGone, first } = state;
+  return (
+    isGone === 1 || first > 0 || (epoch !== "" && epoch !== head.epoch) || cursorRevision(cursor) !== head.revision
+  );
+}
+
+async function inPortions<T, R>(
+  values: readonly T[],
+  read: (some: readonly T[]) => readonly R[] | Promise<readonly R[]>,
+): Promise<R[]> {
+  const found: R[] = [];
+  for (let i = 0; i < values.length; i += portion) {
+    found.push(...(await read(values.slice(i, i + portion))));
+    // Reads of SQLite take no turn of the event loop.
+    await nextTurn();
+  }
+  return found;
 }

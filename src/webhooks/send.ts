@@ -3,10 +3,10 @@
 import { type ClientRequest, type IncomingMessage, request as requestHttp } from "node:http";
 import { type RequestOptions, request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { systemCodeOf } from "../lib/thrown.ts";
+import { systemCodeOf } from "../lib/errors-for-log.ts";
 import { Refusal } from "../model/errors.ts";
-import { type AddressPolicy, type Destination, requireAllowed } from "./addresses.ts";
-import { rejection } from "./lookups.ts";
+import { type AddressPolicy, type Destination, requireAllowed } from "./address-policy.ts";
+import { rejection } from "./name-resolver.ts";
 
 /** What a receiver did with an attempt. */
 export interface Received {

@@ -1,20 +1,20 @@
 // Delivery of webhooks in a process that serves.
 
 import type { Logger } from "pino";
-import { randomText } from "../lib/base62.ts";
-import type { MetricFamily } from "../lib/metric-samples.ts";
+import { counter, gauge, type MetricFamily } from "../lib/metrics.ts";
 import type { IpNetwork } from "../lib/networks.ts";
+import { randomText } from "../lib/text.ts";
+import { systemSite } from "../model/limits.ts";
 import type { Resource } from "../model/resource.ts";
-import { systemSite } from "../model/system-site.ts";
-import type { SiteWatch } from "../store/site-watch.ts";
-import type { Snapshots } from "../store/snapshots.ts";
-import type { RunnerEngine } from "./attempt.ts";
-import { systemClock } from "./clock.ts";
-import { type AttemptCounts, webhookFamilies } from "./metrics.ts";
+import type { SiteWatch } from "../store/changes/site-change-notifier.ts";
+import type { Snapshots } from "../store/reads/site-views.ts";
+import type { AttemptOutcome, RunnerEngine } from "./delivery-attempt.ts";
+import { systemClock } from "./lease.ts";
+import { lookupAddresses } from "./name-resolver.ts";
 import { WebhookRecords } from "./records.ts";
-import { lookupAddresses } from "./resolver.ts";
-import { WebhookRunner } from "./runner.ts";
+import { type SeenWebhook, WebhookRunner } from "./runner.ts";
 import { send } from "./send.ts";
+import { cursorRevision } from "./webhook-event.ts";
 
 interface WebhookDelivery {
   families(): Promise<MetricFamily[]>;
@@ -58,4 +58,85 @@ export function startWebhooks(options: WebhookOptions): WebhookDelivery {
     families: () => webhookFamilies({ engine, records, runner, attempts, now: systemClock.now }),
     stop: () => runner.stop(),
   };
+}
+
+// What Prometheus gets of webhooks. Each process knows all webhooks, so the gauges of several processes become one by their maximum.
+
+/** Webhooks with series of their own: those that are furthest behind. */
+const maxSeries = 100;
+
+type AttemptCounts = Record<AttemptOutcome, number>;
+
+interface MetricSources {
+  readonly engine: Pick<RunnerEngine, "journal">;
+  readonly records: WebhookRecords;
+  readonly runner: WebhookRunner;
+  readonly attempts: AttemptCounts;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** The families of this process, as of the last look at the states. */
+async function webhookFamilies({ engine, records, runner, attempts, now }: MetricSources): Promise<MetricFamily[]> {
+  const { all, paused } = records.counts;
+  const lags = [...runner.seen.values(), ...runner.givenUp.values()].map(toLag).filter(({ changes }) => changes > 0);
+  const furthest = lags.sort((a, b) => b.changes - a.changes).slice(0, maxSeries);
+  const seconds = await Promise.all(furthest.map((lag) => secondsBehind(engine, lag, now())));
+  const labelled = (values: readonly number[]) =>
+    furthest.map(({ labels }, i) => [labels, values[i] as number] as const);
+  return [
+    counter(
+      "storefront_webhook_attempts_total",
+      "Attempts to deliver to a webhook: delivered (2xx), refused (another status), failed (no response) or interrupted (by the server).",
+      Object.entries(attempts).map(([outcome, count]) => [{ outcome }, count]),
+    ),
+    gauge("storefront_webhooks", "Webhooks.", all, "max"),
+    gauge("storefront_webhooks_paused", "Webhooks that are paused.", paused, "max"),
+    gauge(
+      "storefront_webhooks_given_up",
+      "Webhooks that were paused because their receiver failed for too long, or responded with 410.",
+      runner.givenUp.size,
+      "max",
+    ),
+    gauge("storefront_webhooks_behind", "Webhooks that have changes to deliver.", lags.length, "max"),
+    gauge(
+      "storefront_webhook_lag_changes",
+      "Changes of the website after what was delivered, for the 100 webhooks that are furthest behind.",
+      labelled(furthest.map(({ changes }) => changes)),
+      "max",
+    ),
+    gauge(
+      "storefront_webhook_lag_seconds",
+      "Age of the first change that was not delivered, for the 100 webhooks that are furthest behind.",
+      labelled(seconds),
+      "max",
+    ),
+  ];
+}
+
+interface Lag {
+  readonly labels: { readonly webhook: string };
+  readonly site: number;
+  /** What was delivered. */
+  readonly revision: number;
+  readonly changes: number;
+}
+
+function toLag({ state: { webhook, site, cursor }, head }: SeenWebhook): Lag {
+  const revision = cursorRevision(cursor);
+  return { labels: { webhook: String(webhook) }, site, revision, changes: Math.max(0, head.revision - revision) };
+}
+
+/** The age of the first change after what was delivered; 0 when it cannot be read. */
+async function secondsBehind(
+  engine: Pick<RunnerEngine, "journal">,
+  { site, revision }: Lag,
+  now: number,
+): Promise<number> {
+  try {
+    const [entry] = (await engine.journal(site, revision, 1)).entries;
+    return entry ? Math.max(0, now - entry.at) / 1000 : 0;
+  } catch {
+    return 0;
+  }
 }

@@ -1,7 +1,6 @@
 // Chunked transfer coding (RFC 9112 section 7.1). Chunk extensions and trailer fields are checked and ignored.
 
-import { RequestError } from "./request-error.ts";
-import { parseHeaders } from "./request-headers.ts";
+import { parseHeaders, RequestError } from "./request-header.ts";
 
 /** Bounds of a line between chunks and of the trailer section, in bytes. */
 const maxLine = 1024;

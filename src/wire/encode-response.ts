@@ -1,10 +1,17 @@
 // The bytes of responses on the wire (RFC 9112 sections 2 and 4).
 
-import type { BufferWithHeadroom } from "../lib/buffer-with-headroom.ts";
-import { dateLines } from "./date.ts";
-import { mostBytes, writeBefore } from "./header-parts.ts";
-import type { ResponseFraming, WireResponse } from "./response.ts";
-import { type BodyPart, copyPart, partLength, partsFrom, partsLength } from "./response-body.ts";
+import type { BufferWithHeadroom } from "../lib/bytes.ts";
+import {
+  type BodyPart,
+  copyPart,
+  mostBytes,
+  partLength,
+  partsFrom,
+  partsLength,
+  type ResponseFraming,
+  type WireResponse,
+  writeBefore,
+} from "./response.ts";
 
 // All responses share one buffer: each is encoded into it and passed to the system before the next one. The header section ends at
 // `bodyAt`, where the body begins, so that both are sent with one write though the length of the header section depends on the body.
@@ -146,4 +153,28 @@ function statusLine(status: number): string {
 
 function toStatusLine(status: number | string, reason: string): string {
   return `HTTP/1.1 ${status} ${reason}\r\n`;
+}
+
+// The current date in the form of `Date` (RFC 9110 section 6.6.1), made once per second: to read the clock and to compare takes longer than to
+// write the text.
+
+/** `Date`, without the end of the line, and the same with the beginning of `Content-Length`. */
+interface DateLines {
+  readonly date: string;
+  readonly dateAndLength: string;
+}
+
+let current: DateLines | undefined;
+
+/** The lines for a response that is sent now. If the event loop is late, they are as late. */
+function dateLines(): DateLines {
+  current ??= makeLines();
+  return current;
+}
+
+function makeLines(): DateLines {
+  const now = Date.now();
+  setTimeout(() => (current = undefined), 1000 - (now % 1000)).unref();
+  const date = `Date: ${new Date(now).toUTCString()}`;
+  return { date, dateAndLength: `${date}\r\nContent-Length: ` };
 }

@@ -1,11 +1,11 @@
+import { ptr } from "bun:ffi";
 import type { SocketHandler, TCPSocketListener } from "bun";
+import { cFunctions } from "../lib/operating-system.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
-import { ConnectionMemory } from "./memory.ts";
+import { ConnectionMemory } from "./connection-memory.ts";
 import { Places } from "./places.ts";
-import { refuseConnections } from "./refuse-connections.ts";
 import type { Handler } from "./request.ts";
-import { boundReceived, boundUnsent } from "./system-buffers.ts";
-import { Turns } from "./turns.ts";
+import { Turns } from "./round-robin.ts";
 
 /** A certificate chain and its private key, as texts in PEM form. */
 export interface Certificate {
@@ -200,4 +200,92 @@ async function waitUntil(isDone: () => boolean, milliseconds: number): Promise<v
 function every(connections: Iterable<Connection>, isTrue: (connection: Connection) => boolean): boolean {
   for (const connection of connections) if (!isTrue(connection)) return false;
   return true;
+}
+
+// What the system keeps of each connection outside this process, on Linux. The connections of a listening socket inherit its options.
+
+/** Of setsockopt(2) on Linux. */
+const [socketLevel, receiveBufferSize] = [1, 8];
+const [tcpLevel, notSentLowWater] = [6, 25];
+
+/**
+ * Bounds what the system receives of each connection before this process reads it. Without it, Linux lets a client send up to 32 MiB ahead of
+ * its responses, and the event loop reads or drops all of that at once when the client goes away.
+ * @param listening the file descriptor of the listening socket
+ * @param bytes Linux takes twice as much for its own records
+ */
+function boundReceived(listening: number, bytes: number): void {
+  setOption(listening, socketLevel, receiveBufferSize, bytes);
+}
+
+/**
+ * Bounds what the system accepts of each connection and cannot send yet, because its client does not read. What is under way to a client
+ * that reads is not part of it, so a distant one gets its bytes as fast as without the bound. Without it, Linux keeps up to 4 MiB for each
+ * client that does not read, which no budget of this process counts, and the event loop frees all of that when the connection ends.
+ * @param listening the file descriptor of the listening socket
+ */
+function boundUnsent(listening: number, bytes: number): void {
+  setOption(listening, tcpLevel, notSentLowWater, bytes);
+}
+
+function setOption(socket: number, level: number, option: number, value: number): void {
+  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
+  const data = new Int32Array([value]);
+  cFunctions({ setsockopt: types })?.setsockopt(socket, level, option, ptr(data), data.byteLength);
+}
+
+/** File descriptors for everything but client connections: the runtime, the database, and connections that are being closed. */
+const reserved = 64;
+
+/** How many file descriptors this process may have open at once (POSIX `RLIMIT_NOFILE`). The runtime has already raised it to the hard limit. */
+export function descriptorLimit(): number {
+  const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft: number | string } } };
+  const limit = userLimits?.open_files?.soft;
+  if (limit === "unlimited") return Number.MAX_SAFE_INTEGER;
+  return typeof limit === "number" ? limit : 1024;
+}
+
+/** The maximum of `--connections` with this limit of file descriptors, and its default: nine tenths of the limit. */
+export function connectionsWithin(descriptors: number): { readonly max: number; readonly byDefault: number } {
+  const max = Math.max(1, descriptors - reserved);
+  return { max, byDefault: Math.min(max, Math.max(1, Math.floor(descriptors * 0.9))) };
+}
+
+// A listening socket that another one on the same port replaces. When it is closed, the system resets what has reached it and is not accepted:
+// connections in its accept queue, and those whose handshake is still under way. So before that, it gets no new ones.
+
+/** Of setsockopt(2) on Linux. */
+const attachFilter = 26;
+
+/**
+ * A socket filter, as instructions of classic BPF (linux/filter.h: code, jump if true, jump if false, constant). It drops the first packet of a
+ * connection, which has the flag SYN without ACK in byte 13 of the TCP header (RFC 9293 section 3.1), and lets the rest of a handshake through.
+ */
+const dropFirstPackets: readonly (readonly [code: number, ifTrue: number, ifFalse: number, constant: number])[] = [
+  [0x30, 0, 0, 13], // load the flags
+  [0x54, 0, 0, 0x12], // of these, SYN and ACK
+  [0x15, 0, 1, 0x02], // SYN alone?
+  [0x06, 0, 0, 0], // drop
+  [0x06, 0, 0, 0xffffffff], // take
+];
+
+/**
+ * Lets a listening socket ignore clients that begin to connect, on Linux. They try again after a second, by themselves (RFC 6298 section 2), and
+ * then reach another socket on the port if this one is closed.
+ * @param listening the file descriptor of the listening socket
+ * @returns whether the system does that
+ */
+function refuseConnections(listening: number): boolean {
+  const instructions = Buffer.alloc(8 * dropFirstPackets.length);
+  for (const [index, [code, ifTrue, ifFalse, constant]] of dropFirstPackets.entries()) {
+    instructions.writeUInt16LE(code, 8 * index);
+    instructions.writeUInt8(ifTrue, 8 * index + 2);
+    instructions.writeUInt8(ifFalse, 8 * index + 3);
+    instructions.writeUInt32LE(constant, 8 * index + 4);
+  }
+  // struct sock_fprog: the number of instructions, and where they are.
+  const program = new BigUint64Array([BigInt(dropFirstPackets.length), BigInt(ptr(instructions))]);
+  const types = { args: ["int", "int", "int", "ptr", "u32"], returns: "int" } as const;
+  const { setsockopt } = cFunctions({ setsockopt: types }) ?? {};
+  return setsockopt?.(listening, socketLevel, attachFilter, ptr(program), program.byteLength) === 0;
 }

@@ -9,12 +9,12 @@
 // If none does, all requests are being worked on, and the new connection is turned away.
 
 import type { Connection } from "./connection.ts";
-import { Queue } from "./queue.ts";
 import type { Handler, Incident } from "./request.ts";
+import { Queue } from "./round-robin.ts";
 
 /**
  * Connections above the limit, while requests that make room get their responses. The descriptors that are kept for other purposes than
- * connections (descriptors.ts) are enough for them.
+ * connections (listen.ts) are enough for them.
  */
 const maxAbove = 16;
 

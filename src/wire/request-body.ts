@@ -1,12 +1,9 @@
 // The body of a request while it arrives: with a known length (RFC 9112 section 6.2) or in chunks (section 7.1).
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { BodyBuffer } from "./body-buffer.ts";
-import type { BodyBytes } from "./body-bytes.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
-import type { MemoryShare } from "./memory.ts";
-import { RequestError } from "./request-error.ts";
-import type { RequestFraming, RequestHeader } from "./request-header.ts";
+import type { MemoryShare } from "./connection-memory.ts";
+import { RequestError, type RequestFraming, type RequestHeader } from "./request-header.ts";
 
 /** Bytes of a body that are read in one step. A chunk may be one byte. */
 const maxStep = 16 * 1024;
@@ -172,3 +169,81 @@ export class RequestBody {
 function tooLarge(limit: number): RequestError {
   return new RequestError("body-too-large", `the body has more than ${limit} bytes`);
 }
+
+/**
+ * A growing buffer. The first part is used without a copy, since most bodies arrive as one part. With more parts there is one copy, so
+ * that a body in a million parts uses at most twice the memory of its bytes.
+ */
+class BodyBuffer {
+  #memory: Buffer = empty;
+  #start = 0;
+  #length = 0;
+  /** Whether `#memory` has nothing but the body, and space for more. */
+  #isCopy = false;
+
+  get bytes(): BodyBytes {
+    return new BodyBytes(this.#memory, this.#start, this.#length);
+  }
+
+  /** All memory in use, free capacity included. */
+  get memory(): Uint8Array {
+    return this.#memory;
+  }
+
+  /** Adds the bytes of `part` from `start` up to `end`. */
+  add(part: Buffer, start: number, end: number): void {
+    if (this.#length === 0) {
+      this.#memory = part;
+      this.#start = start;
+    } else this.#append(part, start, end);
+    this.#length += end - start;
+  }
+
+  clear(): void {
+    this.#memory = empty;
+    this.#start = 0;
+    this.#length = 0;
+    this.#isCopy = false;
+  }
+
+  #append(part: Buffer, start: number, end: number): void {
+    const length = this.#length + end - start;
+    if (!this.#isCopy || length > this.#memory.length) {
+      const larger = Buffer.allocUnsafe(2 * length);
+      this.#memory.copy(larger, 0, this.#start, this.#start + this.#length);
+      this.#memory = larger;
+      this.#start = 0;
+      this.#isCopy = true;
+    }
+    part.copy(this.#memory, this.#length, start, end);
+  }
+}
+
+const empty = Buffer.alloc(0);
+
+/**
+ * The bytes of a body, in a buffer that may have other bytes around them. A view of a buffer that comes from the runtime takes longer to make
+ * than the text, so it is made only for those who need one.
+ */
+export class BodyBytes {
+  readonly length: number;
+  readonly #buffer: Buffer;
+  readonly #start: number;
+
+  constructor(buffer: Buffer, start: number, length: number) {
+    this.#buffer = buffer;
+    this.#start = start;
+    this.length = length;
+  }
+
+  get view(): Uint8Array {
+    return this.#buffer.subarray(this.#start, this.#start + this.length);
+  }
+
+  /** Decoded as UTF-8, with U+FFFD for what is malformed. */
+  get text(): string {
+    return this.#buffer.toString("utf8", this.#start, this.#start + this.length);
+  }
+}
+
+export const emptyBody = new BodyBytes(Buffer.alloc(0), 0, 0);

@@ -1,10 +1,7 @@
 // The beginning of a request: the request line and the header section (RFC 9112 sections 3, 5 and 6).
 
-import { RequestError } from "./request-error.ts";
-import { parseHeaders, type RequestHeaders } from "./request-headers.ts";
-
 /** Bound of the request line and the header section together, in bytes. */
-export const maxHeaderBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
 
 /** How the body is read, and what follows the response. */
 export interface RequestFraming {
@@ -18,7 +15,7 @@ export interface RequestFraming {
 }
 
 /** A parsed header section. */
-export interface HeaderSection {
+interface HeaderSection {
   /** Without `Content-Length`, which is in `framing`. */
   readonly headers: RequestHeaders;
   readonly framing: RequestFraming;
@@ -43,8 +40,6 @@ export interface RequestHeader extends RequestLine {
 /** RFC 9112 section 3. */
 const requestLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([!-~\x80-\xff]+) HTTP\/1\.([01])$/;
 
-const [lineFeed, carriageReturn] = [0x0a, 0x0d];
-
 /**
  * Whether a request has begun in `input`. An empty line is no part of it (RFC 9112 section 2.2): some clients send one after a body, and then wait
  * for as long as they like until they send the next request.
@@ -59,7 +54,7 @@ export function hasBegun(input: Buffer | undefined): boolean {
  * Reads the request line and the header section at the beginning of `input`; undefined when they are incomplete.
  * @throws RequestError `malformed`, or `header-too-large` for more than 16 KiB
  */
-export function readRequestHeader(input: Buffer): RequestHeader | undefined {
+function readRequestHeader(input: Buffer): RequestHeader | undefined {
   const text = input.toString("latin1", 0, Math.min(searchLength(input), maxHeaderBytes + 1));
   // An empty line before a request is ignored (RFC 9112 section 2.2).
   const start = text.startsWith("\r\n") ? 2 : 0;
@@ -71,7 +66,7 @@ export function readRequestHeader(input: Buffer): RequestHeader | undefined {
 }
 
 /** @throws RequestError `malformed` if the two do not go together */
-export function toHeader(
+function toHeader(
   { method, target, isHttp10 }: RequestLine,
   section: HeaderSection,
   sectionAt: number,
@@ -83,7 +78,7 @@ export function toHeader(
 }
 
 /** @throws RequestError `malformed` */
-export function readRequestLine(line: string): RequestLine {
+function readRequestLine(line: string): RequestLine {
   const [, method, target, minor] = requestLine.exec(line) ?? [];
   if (method === undefined || target === undefined) throw invalidRequestLine();
   return { method, target, isHttp10: minor === "0" };
@@ -156,4 +151,180 @@ function keepsAlive(connection: string | null): boolean | undefined {
     .map((option) => option.trim());
   if (options.includes("close")) return false;
   return options.includes("keep-alive") ? true : undefined;
+}
+
+/** The header fields of a request, by their names in lower case (RFC 9110 section 5.1: names are case-insensitive). */
+export class RequestHeaders {
+  readonly #values: ReadonlyMap<string, string>;
+
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values;
+  }
+
+  /** The value, or null. The values of a repeated field are joined with commas (RFC 9110 section 5.3). */
+  get(name: string): string | null {
+    return this.#values.get(name) ?? null;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  /** All fields but one. */
+  without(name: string): RequestHeaders {
+    if (!this.has(name)) return this;
+    return new RequestHeaders(new Map([...this.#values].filter(([other]) => other !== name)));
+  }
+}
+
+const line = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+
+/**
+ * Reads a header section, each line with its CRLF (RFC 9112 section 5). It is strict: a line that two parsers
+ * read differently can be used to smuggle a request past one of them.
+ * @throws RequestError `malformed` for whitespace before the colon, folded lines, control characters and other invalid lines
+ */
+export function parseHeaders(section: string): RequestHeaders {
+  const values = new Map<string, string>();
+  for (const text of section.split("\r\n").slice(0, -1)) {
+    const [, name, raw] = line.exec(text) ?? [];
+    if (name === undefined || raw === undefined) throw malformed(text);
+    const key = name.toLowerCase();
+    const value = withoutOuterWhitespace(raw);
+    const before = values.get(key);
+    values.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return new RequestHeaders(values);
+}
+
+function malformed(text: string): RequestError {
+  const shown = text.slice(0, 40).replaceAll(/[^ -~]/g, "?");
+  return new RequestError("malformed", `a line of the header section is no field: \`${shown}\``);
+}
+
+/** Without the optional whitespace around a value (RFC 9110 section 5.6.3). `trim` would remove more than spaces and tabs. */
+function withoutOuterWhitespace(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isWhitespace(text.charCodeAt(start))) start++;
+  while (end > start && isWhitespace(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isWhitespace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
+/** Bytes of a header that is kept parsed, which takes up to 15 times as much memory. */
+const maxKept = 2 * 1024;
+
+const [lineFeed, carriageReturn, zero, nine] = [0x0a, 0x0d, 0x30, 0x39];
+
+/** A header as it was sent, and what was read from it. */
+interface KeptHeader {
+  readonly sent: Buffer;
+  readonly header: RequestHeader;
+  /** Where the value of `Content-Length` is in `sent`; undefined when it has none. */
+  readonly digits: { readonly start: number; readonly end: number } | undefined;
+}
+
+/**
+ * Reads the headers of one connection. Most clients send the same header section again and again, but for the length of the body, and many
+ * the same request line: bytes that equal the last ones are not made to a text and not parsed again.
+ */
+export class HeaderReader {
+  #last: KeptHeader | undefined;
+
+  /** As `readRequestHeader`. */
+  read(input: Buffer): RequestHeader | undefined {
+    const last = this.#last;
+    if (last && beginsWith(input, last.sent)) return last.header;
+    const header = (last && readSimilar(last, input)) ?? readRequestHeader(input);
+    if (header) this.#keep(header, input);
+    return header;
+  }
+
+  #keep(header: RequestHeader, input: Buffer): void {
+    const { bytes, section } = header;
+    const isWhole = bytes === input.length && input.byteOffset === 0;
+    const isSimilar = section.headers === this.#last?.header.section.headers;
+    // A part of a larger buffer is copied, as it would keep all of that in memory. Where it gains little, it is not kept.
+    if (!isWhole && isSimilar) return;
+    const sent = isWhole ? input : Buffer.from(input.subarray(0, bytes));
+    this.#last = bytes <= maxKept ? { sent, header, digits: digitsIn(sent, section) } : undefined;
+  }
+}
+
+/** Whether `input` is `beginning`, or has more behind it: a body, or the next request. */
+function beginsWith(input: Buffer, beginning: Buffer): boolean {
+  const { length } = beginning;
+  return input.length === length ? beginning.equals(input) : isSame(beginning, 0, length, input, 0);
+}
+
+/** Reads another request line, or another length of the body, in an otherwise equal header; undefined when something else has arrived. */
+function readSimilar(last: KeptHeader, input: Buffer): RequestHeader | undefined {
+  const { sent, header } = last;
+  const sectionAt = input.indexOf(lineFeed) + 1;
+  if (sectionAt < 3 || input[sectionAt - 2] !== carriageReturn) return undefined;
+  const similar = readSimilarSection(last, input, sectionAt);
+  if (!similar || similar.end > maxHeaderBytes) return undefined;
+  const isSameLine = sectionAt === header.sectionAt && isSame(sent, 0, sectionAt, input, 0);
+  const line = isSameLine ? header : readRequestLine(input.toString("latin1", 0, sectionAt - 2));
+  return toHeader(line, similar.section, sectionAt, similar.end);
+}
+
+/** Reads the header section that begins at `at`, if it differs from the last one in the length of the body at most. Returns where it ends. */
+function readSimilarSection(
+  { sent, header: { section, sectionAt, bytes }, digits }: KeptHeader,
+  input: Buffer,
+  at: number,
+): { readonly section: HeaderSection; readonly end: number } | undefined {
+  const sameEnd = digits?.start ?? bytes;
+  if (!isSame(sent, sectionAt, sameEnd, input, at)) return undefined;
+  const digitsAt = at + sameEnd - sectionAt;
+  if (!digits) return { section, end: digitsAt };
+  const digitsEnd = endOfDigits(input, digitsAt);
+  if (digitsEnd === digitsAt || !isSame(sent, digits.end, bytes, input, digitsEnd)) return undefined;
+  const framing = { ...section.framing, length: Number(input.toString("latin1", digitsAt, digitsEnd)) };
+  return { section: { headers: section.headers, framing }, end: digitsEnd + bytes - digits.end };
+}
+
+/** Whether the bytes of `one` from `start` up to `end` are in `other` at `at`. */
+function isSame(one: Buffer, start: number, end: number, other: Buffer, at: number): boolean {
+  const otherEnd = at + end - start;
+  return otherEnd <= other.length && one.compare(other, at, otherEnd, start, end) === 0;
+}
+
+/** Digits that a length has at most. */
+const mostDigits = 15;
+
+function endOfDigits(input: Buffer, start: number): number {
+  let end = start;
+  while (end < start + mostDigits && (input[end] ?? 0) >= zero && (input[end] as number) <= nine) end++;
+  return end;
+}
+
+/** Where the value of `Content-Length` is in a header; undefined when there is none, or it is 0. */
+function digitsIn(sent: Buffer, { framing }: HeaderSection): KeptHeader["digits"] {
+  if (framing.length === 0) return undefined;
+  const match = /\r\ncontent-length:[\t ]*([0-9]+)/i.exec(sent.toString("latin1"));
+  if (!match) return undefined;
+  const end = match.index + match[0].length;
+  return { start: end - (match[1] as string).length, end };
+}
+
+/**
+ * What is wrong with a request: it breaks a rule of HTTP/1.1 or its client went away in the middle of it (`malformed`), it did not arrive
+ * in time (`timeout`), or its header section or body is longer than the server reads.
+ */
+type RequestErrorReason = "malformed" | "timeout" | "header-too-large" | "body-too-large";
+
+/** A request that could not be read. The message is for its client. */
+export class RequestError extends Error {
+  readonly reason: RequestErrorReason;
+
+  constructor(reason: RequestErrorReason, message: string) {
+    super(message);
+    this.name = "RequestError";
+    this.reason = reason;
+  }
 }

@@ -2,8 +2,8 @@
 // section 9.3.2). `state` says where in that it is, and changes only here.
 
 import type { Socket } from "bun";
-import { Client } from "./client.ts";
 import type { ConnectionContext } from "./connection.ts";
+import type { MemoryShare } from "./connection-memory.ts";
 import {
   bodyOf,
   type ConnectionState,
@@ -16,14 +16,11 @@ import {
   sendingLast,
 } from "./connection-state.ts";
 import { encodeResponse } from "./encode-response.ts";
-import { HeaderReader } from "./header-reader.ts";
-import { Input } from "./input.ts";
-import type { MemoryShare } from "./memory.ts";
-import { continueResponse, Output } from "./output.ts";
-import { IncomingRequest } from "./request.ts";
+import { Client, IncomingRequest } from "./request.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
-import { hasBegun, type RequestHeader } from "./request-header.ts";
+import { HeaderReader, hasBegun, type RequestHeader } from "./request-header.ts";
 import { type ResponseFraming, toResponseFraming, type WireResponse } from "./response.ts";
+import { continueResponse, Input, Output } from "./streams.ts";
 
 /** What the loop needs of its connection. */
 interface Owner {

@@ -1,11 +1,8 @@
 // What the listener passes to its handler: requests whose header section has arrived, and incidents.
 
 import type { MaybePromise } from "../lib/maybe-promise.ts";
-import { type BodyBytes, emptyBody } from "./body-bytes.ts";
-import type { Client } from "./client.ts";
-import type { RequestBody } from "./request-body.ts";
-import type { RequestHeader } from "./request-header.ts";
-import type { RequestHeaders } from "./request-headers.ts";
+import { type BodyBytes, emptyBody, type RequestBody } from "./request-body.ts";
+import type { RequestHeader, RequestHeaders } from "./request-header.ts";
 import type { WireResponse } from "./response.ts";
 
 export interface WireRequest {
@@ -96,5 +93,47 @@ export class IncomingRequest implements WireRequest {
 
   dropBody(): void {
     this.#body?.discard();
+  }
+}
+
+/** What is known of the client of a connection: where it is, and whether it is still there. */
+export class Client {
+  readonly address: string;
+  #isEnded = false;
+  #isClosed = false;
+  #onEnd: (() => void) | undefined;
+
+  constructor(address: string) {
+    this.address = address;
+  }
+
+  /** Whether it has closed its side, so that nothing more arrives. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** Whether the connection does not exist any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Calls `callback`, in place of the one before, when the client closes its side or the connection; at once if it has. Undefined for none. */
+  onEnd(callback: (() => void) | undefined): void {
+    this.#onEnd = callback;
+    if (this.#isEnded) this.end();
+  }
+
+  /** To be called when the client has closed its side. */
+  end(): void {
+    this.#isEnded = true;
+    const callback = this.#onEnd;
+    this.#onEnd = undefined;
+    callback?.();
+  }
+
+  /** To be called when the connection does not exist any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.end();
   }
 }

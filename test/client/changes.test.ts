@@ -11,7 +11,7 @@ import {
   StorefrontProblem,
 } from "../../src/client/client.ts";
 import { revokeKey } from "../../src/operator/keys.ts";
-import { pruneJournals } from "../../src/operator/prune.ts";
+import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { startRestartableServer } from "../support/restartable-server.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";

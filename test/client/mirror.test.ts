@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Brand, createClient, type MirrorOptions, type StorefrontClient } from "../../src/client/client.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
-import { pruneJournals } from "../../src/operator/prune.ts";
+import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { engines } from "../support/engines.ts";
 import { type FlakyProxy, startFlakyProxy } from "../support/flaky-proxy.ts";
 import { createIntent } from "../support/intents.ts";

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { appendFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openInput } from "../../src/commands/input.ts";
+import { openInput } from "../../src/commands/csv-options.ts";
 import { openWorkshop, type Workshop } from "../support/command.ts";
 
 let shop: Workshop;
@@ -42,7 +42,7 @@ test.each(changes)("is refused as standard input when it %s", async (_, change) 
   // Standard input is that of the process, so another one reads. It waits with its first bytes until the file has changed.
   const script = `
     import { existsSync } from "node:fs";
-    import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/input.ts"))};
+    import { openInput } from ${JSON.stringify(join(import.meta.dir, "../../src/commands/csv-options.ts"))};
     let read = 0;
     try {
       for await (const bytes of openInput("-")) {

@@ -2,9 +2,9 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { systemSite } from "../../src/model/system-site.ts";
+import { systemSite } from "../../src/model/limits.ts";
 import { journal as journalOf } from "../../src/operator/history.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";
 import { dataOf } from "../support/data.ts";
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { Refusal } from "../../src/model/errors.ts";
 import type { Fields } from "../../src/model/field.ts";
 import { servedOf } from "../../src/model/resource.ts";
-import type { CsvOptions, FileFormat } from "../../src/operator/rows.ts";
+import type { CsvOptions, FileFormat } from "../../src/operator/import/file-rows.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openWorkshop, type Workshop, withoutPower } from "../support/command.ts";
 

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import type { DumpedRow } from "../../src/model/dump.ts";
+import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { fetchWithKey, openWorkshop, type Served, type Workshop, waitFor } from "../support/command.ts";

@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import { readBuild } from "../../src/build.ts";
-import { loadCommands } from "../../src/commands/load.ts";
-import { createProgram } from "../../src/commands/program.ts";
+import { createProgram, loadCommands } from "../../src/commands/program.ts";
 import { openWorkshop, type Workshop, waitFor } from "../support/command.ts";
 
 const { commit } = readBuild();

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { DumpedRow } from "../../src/model/dump.ts";
+import type { DumpedRow } from "../../src/model/engine.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { fetchWithKey, openWorkshop, type Workshop, withoutPower } from "../support/command.ts";

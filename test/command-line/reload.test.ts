@@ -149,7 +149,7 @@ describe("SIGHUP after an upgrade", () => {
 
   test("a worker that cannot make its metrics serves nevertheless, and ends when it has to", async () => {
     const main = install("7.0.1");
-    const file = shop.file("src/lib/metric-samples.ts");
+    const file = shop.file("src/lib/metrics.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace('import("prom-client")', 'import("no-such-library")'));
     const server = await shop.serve(["--workers", "2", "--admin", "127.0.0.1:0", "--log", "error"], { main });
     const before = childrenOf(server.pid);

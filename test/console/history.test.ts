@@ -1,11 +1,10 @@
 // The history of a site in the API of the console.
 
 import { describe, expect, test } from "bun:test";
-import { actingAs } from "../../src/operator/acting.ts";
-import { setOperatorSites } from "../../src/operator/operator-sites.ts";
-import { removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
-import { pruneJournals } from "../../src/operator/prune.ts";
+import { removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
+import { pruneJournals } from "../../src/operator/prune-journals.ts";
 import { addSite } from "../../src/operator/sites.ts";
+import { actingAs } from "../../src/system/system-changes.ts";
 import type { ConsoleClient, TestConsole } from "../support/console.ts";
 import { engines } from "../support/engines.ts";
 import { useConsoleOn } from "../support/use-console.ts";

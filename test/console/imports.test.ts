@@ -4,9 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { readdirSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { exportRecords } from "../../src/operator/export.ts";
-import { setOperatorSites } from "../../src/operator/operator-sites.ts";
-import { removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
+import { exportRecords } from "../../src/operator/import/export-records.ts";
+import { removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite, findSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { TrafficHistory } from "../../src/admin/traffic.ts";
-import type { MetricsSample } from "../../src/lib/metric-samples.ts";
+import type { MetricsSample } from "../../src/lib/metrics.ts";
 import { servedOf } from "../../src/model/resource.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";

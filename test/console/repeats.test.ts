@@ -1,9 +1,8 @@
 // Requests of the console that are sent twice: nothing is done twice.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { Repeats } from "../../src/admin/repeats.ts";
-import { setOperatorSites } from "../../src/operator/operator-sites.ts";
-import { removeOperator } from "../../src/operator/operators.ts";
+import { Repeats } from "../../src/admin/idempotent-responses.ts";
+import { removeOperator, setOperatorSites } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { type ConsoleClient, startTestConsole, type TestConsole } from "../support/console.ts";
 

@@ -1,10 +1,9 @@
 // Signing in to the console, and what a session allows (contract section 13).
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { Credential } from "../../src/model/credentials.ts";
+import type { Credential } from "../../src/model/engine.ts";
 import { Refusal } from "../../src/model/errors.ts";
-import { setOperatorSites } from "../../src/operator/operator-sites.ts";
-import { beginSession, removeOperator, signOutEverywhere } from "../../src/operator/operators.ts";
+import { beginSession, removeOperator, setOperatorSites, signOutEverywhere } from "../../src/operator/operators.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { startTestConsole, type TestConsole } from "../support/console.ts";
 import { openClient } from "../support/wire-client.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { highlight } from "../../src/reference/pages/highlight.ts";
+import { highlight } from "../../src/reference/pages/markdown.ts";
 import { type DemoServer, startDemo } from "../support/demo-server.ts";
 
 const root = join(import.meta.dir, "../..");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { guide, problems } from "../../src/reference/pages/sources.ts";
+import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { startDemo } from "../support/demo-server.ts";
 import { difference, type Example, examplesIn, languagesIn } from "../support/markdown-examples.ts";
 

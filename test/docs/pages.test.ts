@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { statusOf } from "../../src/formats/status.ts";
+import { statusOf } from "../../src/formats/format.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
 import { setSite } from "../../src/operator/sites.ts";
-import { guide, problems } from "../../src/reference/pages/sources.ts";
+import { guide, problems } from "../../src/reference/pages/guide.ts";
 import { pagePaths } from "../support/page-paths.ts";
 import { startTestServer, type TestServer } from "../support/server.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";

@@ -1,10 +1,9 @@
-// Finding records over all sites (operator/find.ts).
+// Finding records over all sites (operator/find-in-sites.ts).
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { deleteRecords } from "../../src/operator/delete.ts";
-import { findInSites } from "../../src/operator/find.ts";
-import { createRecord } from "../../src/operator/record-writes.ts";
+import { findInSites } from "../../src/operator/find-in-sites.ts";
+import { createRecord, deleteRecords } from "../../src/operator/records.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";

@@ -3,7 +3,7 @@ import type { Engine } from "../../src/model/engine.ts";
 import { journal, restoreRecord } from "../../src/operator/history.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

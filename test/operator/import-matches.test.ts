@@ -1,12 +1,12 @@
 // Rows that find their records by a field (--match), while others write: the match holds in the transaction that stores.
 
 import { describe, expect, test } from "bun:test";
+import type { Intent, Outcome } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import type { Intent, Outcome } from "../../src/model/intent.ts";
-import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
-import { readRows } from "../../src/operator/rows.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 import { engines, useTwoEngines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

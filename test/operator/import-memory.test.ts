@@ -3,8 +3,8 @@
 import { heapStats } from "bun:jsc";
 import { expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
-import { readRows } from "../../src/operator/rows.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { brand } from "../../src/resources/brand.ts";
 import { engines, useEngine } from "../support/engines.ts";
 

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../../src/model/engine.ts";
 import { backUp, restore } from "../../src/operator/backup.ts";
-import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
-import { readRows } from "../../src/operator/rows.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite } from "../../src/operator/sites.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 import { engines, useEngine } from "../support/engines.ts";
 
 /** Rows are stored 500 at a time, unless all of them are to be stored or none. */

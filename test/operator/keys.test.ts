@@ -3,10 +3,10 @@ import type { Engine } from "../../src/model/engine.ts";
 import { createKey, type KeyRecord, listKeys, revokeKey, rotateKey, setKey } from "../../src/operator/keys.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
-import { changeSystem, readSystem, toCreate } from "../../src/operator/system.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { key as keyResource } from "../../src/resources/key.ts";
 import { openEngine } from "../../src/store/open.ts";
+import { changeSystem, readSystem, toCreate } from "../../src/system/system-changes.ts";
 import { engines } from "../support/engines.ts";
 
 const now = Date.parse("2026-01-01T00:00:00.000Z");

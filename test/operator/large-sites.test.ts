@@ -2,15 +2,14 @@
 
 import { heapStats } from "bun:jsc";
 import { beforeAll, describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../../src/model/dump.ts";
-import type { Engine } from "../../src/model/engine.ts";
-import { exportRecords } from "../../src/operator/export.ts";
-import { importRecords } from "../../src/operator/import.ts";
-import { readRows } from "../../src/operator/rows.ts";
+import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import { exportRecords } from "../../src/operator/import/export-records.ts";
+import { readRows } from "../../src/operator/import/file-rows.ts";
+import { importRecords } from "../../src/operator/import/import-records.ts";
 import { undo } from "../../src/operator/undo.ts";
 import { brand } from "../../src/resources/brand.ts";
-import { checkRows } from "../../src/store/check.ts";
-import { FoundRecords } from "../../src/store/found-records.ts";
+import { checkRows } from "../../src/store/database/consistency-check.ts";
+import { FoundRecords } from "../../src/store/writes/found-records.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

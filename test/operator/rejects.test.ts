@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { toCsvRow } from "../../src/formats/csv-rows.ts";
+import { toCsvRow } from "../../src/formats/csv.ts";
 import { xml } from "../../src/formats/xml.ts";
-import { openRejects } from "../../src/operator/rejects.ts";
-import { type CsvOptions, type FileFormat, readRows } from "../../src/operator/rows.ts";
+import { type CsvOptions, type FileFormat, readRows } from "../../src/operator/import/file-rows.ts";
+import { openRejects } from "../../src/operator/import/rejected-rows.ts";
 import { brand } from "../../src/resources/brand.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "storefront-rejects-"));

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { DumpedRow } from "../../src/model/dump.ts";
-import type { Engine } from "../../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../../src/model/engine.ts";
 import { Refusal } from "../../src/model/errors.ts";
 import { makeDemo, makeDemoLink } from "../../src/operator/demo.ts";
 import { createKey } from "../../src/operator/keys.ts";
 import { listOperators } from "../../src/operator/operators.ts";
 import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { summarizeSite } from "../../src/operator/site-summary.ts";
-import { addSite, findSite, listSites, setSite } from "../../src/operator/sites.ts";
+import { addSite, findSite, listSites, setSite, summarizeSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
 import { openEngine } from "../../src/store/open.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

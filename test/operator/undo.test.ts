@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { actingAs } from "../../src/operator/acting.ts";
 import { type UndoOptions, undo } from "../../src/operator/undo.ts";
-import { loadSite } from "../../src/store/load-site.ts";
+import { loadSite } from "../../src/store/database/site-state.ts";
+import { actingAs } from "../../src/system/system-changes.ts";
 import { engines, useEngine } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";
 

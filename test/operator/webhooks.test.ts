@@ -2,16 +2,15 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Engine } from "../../src/model/engine.ts";
-import { systemSite } from "../../src/model/system-site.ts";
-import { isWebhookSecret } from "../../src/model/webhook-secret.ts";
-import { startNewHistories } from "../../src/operator/new-histories.ts";
+import { systemSite } from "../../src/model/limits.ts";
+import { isWebhookSecret } from "../../src/model/webhooks.ts";
+import { startNewHistories } from "../../src/operator/history.ts";
 import { finishRemovals, removeSite } from "../../src/operator/site-removal.ts";
-import { summarizeSite } from "../../src/operator/site-summary.ts";
-import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
-import { addWebhook } from "../../src/operator/webhook-add.ts";
-import type { WebhookPoint } from "../../src/operator/webhook-cursor.ts";
+import { addSite, findSite, type SiteRecord, setSite, summarizeSite } from "../../src/operator/sites.ts";
+import type { WebhookPoint } from "../../src/operator/webhook-list.ts";
 import { findWebhook, listWebhooks, webhookKeyOf } from "../../src/operator/webhook-list.ts";
 import {
+  addWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -19,9 +18,9 @@ import {
   rotateWebhook,
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { cursorAt, readFeed } from "../../src/store/feed.ts";
+import { cursorAt, readFeed } from "../../src/store/changes/feed.ts";
 import { openEngine } from "../../src/store/open.ts";
-import type { AddressPolicy } from "../../src/webhooks/addresses.ts";
+import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { dropSiteAsEarlier } from "../earlier-version/statements.ts";
 import { engines } from "../support/engines.ts";
 import { createIntent } from "../support/intents.ts";

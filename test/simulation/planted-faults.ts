@@ -2,9 +2,9 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import type { WebhookChanges, WebhookState } from "../../src/model/webhooks.ts";
-import { cursorAt } from "../../src/store/feed.ts";
+import { cursorAt } from "../../src/store/changes/feed.ts";
 import type { Delivery, Received } from "../../src/webhooks/send.ts";
-import { signatureHeaders } from "../../src/webhooks/signature.ts";
+import { signatureHeaders } from "../../src/webhooks/webhook-event.ts";
 
 type Send = (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
 

@@ -2,9 +2,9 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import { TryAgain } from "../../src/model/errors.ts";
-import { systemSite } from "../../src/model/system-site.ts";
+import { systemSite } from "../../src/model/limits.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { Snapshots } from "../../src/store/snapshots.ts";
+import { Snapshots } from "../../src/store/reads/site-views.ts";
 import { WebhookRecords } from "../../src/webhooks/records.ts";
 import { WebhookRunner } from "../../src/webhooks/runner.ts";
 import type { Network } from "./network.ts";

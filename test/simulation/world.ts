@@ -1,15 +1,14 @@
 // A site with its webhooks, receivers and processes, and everything that happens to them.
 
-import type { DumpedRow } from "../../src/model/dump.ts";
-import type { Engine } from "../../src/model/engine.ts";
+import type { DumpedRow, Engine } from "../../src/model/engine.ts";
+import { systemSite } from "../../src/model/limits.ts";
 import { servedOf } from "../../src/model/resource.ts";
-import { systemSite } from "../../src/model/system-site.ts";
 import type { WebhookState } from "../../src/model/webhooks.ts";
 import { removeSite } from "../../src/operator/site-removal.ts";
 import { addSite, findSite, type SiteRecord, setSite } from "../../src/operator/sites.ts";
-import { addWebhook } from "../../src/operator/webhook-add.ts";
 import { listWebhooks } from "../../src/operator/webhook-list.ts";
 import {
+  addWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -17,8 +16,8 @@ import {
   rotateWebhook,
 } from "../../src/operator/webhooks.ts";
 import { allResources } from "../../src/resources/all.ts";
-import { cursorAt } from "../../src/store/feed.ts";
-import type { AddressPolicy } from "../../src/webhooks/addresses.ts";
+import { cursorAt } from "../../src/store/changes/feed.ts";
+import type { AddressPolicy } from "../../src/webhooks/address-policy.ts";
 import { WebhookChecker } from "./checker.ts";
 import type { SimulatedDatabase } from "./database.ts";
 import { Network, type Sent } from "./network.ts";

@@ -1,7 +1,7 @@
 // Holds every response in the tests against the OpenAPI document and the XSD, so that neither can drift from the server.
 
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import { once } from "../../src/lib/once.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
 import type { Schema } from "../../src/reference/json-schema.ts";
 import { toOpenapi } from "../../src/reference/openapi/document.ts";

@@ -2,7 +2,7 @@
 
 import { setKey } from "../../src/operator/keys.ts";
 import { addSite } from "../../src/operator/sites.ts";
-import { headCursor } from "../../src/store/feed.ts";
+import { headCursor } from "../../src/store/changes/feed.ts";
 import type { ConsoleClient } from "./console.ts";
 import { startShop } from "./console-shop.ts";
 import { putTestWebhook } from "./test-webhook.ts";

@@ -2,11 +2,11 @@
 
 import type { Engine } from "../../src/model/engine.ts";
 import { type Resource, servedOf } from "../../src/model/resource.ts";
-import { exportRecords } from "../../src/operator/export.ts";
-import { type ImportOptions, importRecords } from "../../src/operator/import.ts";
-import type { ImportSummary } from "../../src/operator/import-summary.ts";
+import { exportRecords } from "../../src/operator/import/export-records.ts";
+import { type CsvOptions, type FileFormat, readCompleteRows } from "../../src/operator/import/file-rows.ts";
+import { type ImportOptions, importRecords } from "../../src/operator/import/import-records.ts";
+import type { ImportSummary } from "../../src/operator/import/import-summary.ts";
 import { createKey } from "../../src/operator/keys.ts";
-import { type CsvOptions, type FileFormat, readCompleteRows } from "../../src/operator/rows.ts";
 import { addSite, findSite } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { openEngine } from "../../src/store/open.ts";

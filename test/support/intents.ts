@@ -1,5 +1,5 @@
+import { type Intent, type Outcome, versionOf } from "../../src/model/change.ts";
 import type { Engine } from "../../src/model/engine.ts";
-import { type Intent, type Outcome, versionOf } from "../../src/model/intent.ts";
 
 export interface TestIntent extends Partial<Intent> {
   /** The record to write as `text`. */

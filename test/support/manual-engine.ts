@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from "../../src/lib/maybe-promise.ts";
 import type { Engine, Head } from "../../src/model/engine.ts";
-import type { LoadedSite } from "../../src/store/load-site.ts";
+import type { LoadedSite } from "../../src/store/database/site-state.ts";
 
 /** The calls of the engine, in which reading a whole site is `load`. */
 interface Calls extends Pick<Engine, "heads" | "since" | "journal" | "renewSite" | "commit" | "readRecord"> {

@@ -1,6 +1,6 @@
 // The pages of a server, for tests of each.
 
-import { guide, manual, others, problems } from "../../src/reference/pages/sources.ts";
+import { guide, manual, others, problems } from "../../src/reference/pages/guide.ts";
 
 export const pagePaths: readonly string[] = [
   "/",

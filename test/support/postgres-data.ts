@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, cpSync, existsSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { once } from "../../src/lib/once.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "./made-once.ts";
 import { postgresPrograms, reachableTmpdir } from "./postgres-programs.ts";
 

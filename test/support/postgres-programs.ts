@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { once } from "../../src/lib/once.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "./made-once.ts";
 
 /** The user of a program; empty for the user of the tests. */

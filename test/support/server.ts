@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ConfigSources, readConfig } from "../../src/config.ts";
-import { toMetricsText } from "../../src/lib/metric-samples.ts";
+import { toMetricsText } from "../../src/lib/metrics.ts";
 import type { Engine } from "../../src/model/engine.ts";
 import type { Resource } from "../../src/model/resource.ts";
 import { createKey, type KeySettings } from "../../src/operator/keys.ts";
 import { addSite, type SiteRecord } from "../../src/operator/sites.ts";
 import { allResources } from "../../src/resources/all.ts";
 import { type StartOptions, start } from "../../src/start.ts";
-import type { Snapshots } from "../../src/store/snapshots.ts";
+import type { Snapshots } from "../../src/store/reads/site-views.ts";
 import { type Conformance, createConformance } from "./conformance.ts";
 
 export interface CallOptions {

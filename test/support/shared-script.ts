@@ -4,8 +4,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { type ConsoleScript, loadScript } from "../../src/admin/console-script.ts";
-import { once } from "../../src/lib/once.ts";
+import { type ConsoleScript, loadScript } from "../../src/admin/console.ts";
+import { once } from "../../src/lib/concurrency.ts";
 import { newPart, putInPlace } from "./made-once.ts";
 
 /** The variable with a folder that is there as long as the run (scripts/run-tests.ts). */

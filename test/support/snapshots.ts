@@ -1,6 +1,6 @@
-import { OtherHistory } from "../../src/store/cold-site.ts";
+import { OtherHistory } from "../../src/model/errors.ts";
 import { Snapshot } from "../../src/store/memory/snapshot.ts";
-import type { Snapshots } from "../../src/store/snapshots.ts";
+import type { Snapshots } from "../../src/store/reads/site-views.ts";
 
 /** The snapshot of `site`, as new as the store; loaded where it is not in memory, and tried again as for a whole list. */
 export async function loadFresh(snapshots: Snapshots, site: number, attempts = 3): Promise<Snapshot> {

@@ -1,4 +1,4 @@
-import type { Steps } from "../../src/lib/slices.ts";
+import type { Steps } from "../../src/lib/event-loop.ts";
 
 /** Does `steps` without a pause. */
 export function resultOf<T>(steps: Steps<T>): T {

@@ -3,8 +3,8 @@
 import { heapStats } from "bun:jsc";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import { RequestBody } from "../../src/wire/request-body.ts";
 import type { WireResponse } from "../../src/wire/response.ts";

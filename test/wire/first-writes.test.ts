@@ -2,12 +2,12 @@
 
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
-import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
-import { eventLoopTurn } from "../../src/lib/event-loop-turn.ts";
+import { joinWithHeadroom } from "../../src/lib/bytes.ts";
+import { eventLoopTurn } from "../../src/lib/event-loop.ts";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
 import { encodeResponse } from "../../src/wire/encode-response.ts";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
-import { Output } from "../../src/wire/output.ts";
-import type { ResponseBody } from "../../src/wire/response-body.ts";
+import type { ResponseBody } from "../../src/wire/response.ts";
+import { Output } from "../../src/wire/streams.ts";
 
 const goesOn = { headOnly: false, connection: undefined };
 const send = (output: Output, body: ResponseBody) =>

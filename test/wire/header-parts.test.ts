@@ -1,7 +1,7 @@
 // Header lines in parts: they are sent as if they had been joined.
 
 import { expect, test } from "bun:test";
-import { type HeaderParts, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/header-parts.ts";
+import { type HeaderParts, joinParts, mostBytes, toHeaderLines, writeBefore } from "../../src/wire/response.ts";
 
 const cases: HeaderParts = [
   "",

@@ -1,7 +1,7 @@
 // Responses that are larger than what the system accepts at once, and clients that do not read them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
+import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import { openClient, toRequest } from "../support/wire-client.ts";
 import { startListener, text } from "../support/wire-listener.ts";

@@ -1,8 +1,8 @@
 // The memory that all clients together can make the server use.
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { ConnectionMemory, MemoryShare } from "../../src/wire/connection-memory.ts";
 import type { Listener } from "../../src/wire/listen.ts";
-import { ConnectionMemory, MemoryShare } from "../../src/wire/memory.ts";
 import type { Incident, WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
 import { openClient, toRequest, type WireClient } from "../support/wire-client.ts";

@@ -1,8 +1,7 @@
 // What is kept of a connection's last header never changes how the next one is read: a reader that has read others reads like a new one.
 
 import { describe, expect, test } from "bun:test";
-import { HeaderReader } from "../../src/wire/header-reader.ts";
-import { RequestError } from "../../src/wire/request-error.ts";
+import { HeaderReader, RequestError } from "../../src/wire/request-header.ts";
 
 const section = "Host: shop.example\r\nX-API-AUTH: sfk_1\r\nAccept: */*\r\n\r\n";
 const request = `GET /restapi/brands/1.json HTTP/1.1\r\n${section}`;

@@ -1,13 +1,13 @@
 // Responses: what depends on the request's method and version, and what must not be sent.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { statusOf } from "../../src/formats/status.ts";
-import { joinWithHeadroom } from "../../src/lib/buffer-with-headroom.ts";
+import { statusOf } from "../../src/formats/format.ts";
+import { joinWithHeadroom } from "../../src/lib/bytes.ts";
 import { type Code, refusals } from "../../src/model/errors.ts";
-import { toHeaderLines } from "../../src/wire/header-parts.ts";
 import type { Listener } from "../../src/wire/listen.ts";
 import type { WireRequest } from "../../src/wire/request.ts";
 import type { WireResponse } from "../../src/wire/response.ts";
+import { toHeaderLines } from "../../src/wire/response.ts";
 import { exchangeOnce, openClient, toRequest, toResponses } from "../support/wire-client.ts";
 import { echoNow, startListener, text } from "../support/wire-listener.ts";
 

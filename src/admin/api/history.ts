@@ -1,18 +1,16 @@
 // The history of a site: what changed, and taking changes back.
 
-import { Slots } from "../../lib/slots.ts";
+import { readWholeNumber } from "../../http/common/parameters.ts";
+import { Slots } from "../../lib/concurrency.ts";
 import { Refusal } from "../../model/errors.ts";
 import { servedOf } from "../../model/resource.ts";
-import { restoreRecord } from "../../operator/history.ts";
-import { type HistoryEntry, readHistory } from "../../operator/history-pages.ts";
-import { revisionsOf } from "../../operator/revisions.ts";
+import { type HistoryEntry, readHistory, restoreRecord, revisionsOf } from "../../operator/history.ts";
 import { undo } from "../../operator/undo.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, Call } from "../actions.ts";
+import type { Action, Call } from "../action-routes.ts";
 import { guardedEngine } from "../guarded-engine.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean } from "../json-body.ts";
-import { readWholeNumber } from "../parameters.ts";
 import { idOf, resourceNamed, resourceOf } from "./records.ts";
 
 export function historyActions(imports: Imports): readonly Action[] {

@@ -1,21 +1,21 @@
 // Imports of files into a site, and exports. A file comes in parts, is looked at, checked (a dry run), and then run.
 
-import { isEncoding } from "../../formats/charset.ts";
+import { isDelimiter } from "../../formats/csv.ts";
 import { readMapping } from "../../formats/csv-mapping.ts";
-import { isDelimiter } from "../../formats/csv-rows.ts";
-import { Slots } from "../../lib/slots.ts";
+import { isEncoding } from "../../formats/text-encoding.ts";
+import { readWholeNumber } from "../../http/common/parameters.ts";
+import { Slots } from "../../lib/concurrency.ts";
 import { Refusal } from "../../model/errors.ts";
-import { exportRecords } from "../../operator/export.ts";
-import type { JobOptions } from "../../operator/import-attempt.ts";
-import { lookAtUpload } from "../../operator/import-look.ts";
-import { type RowKind, rowKinds } from "../../operator/import-rows.ts";
-import { findMatchField } from "../../operator/matcher.ts";
-import { fileFormats } from "../../operator/rows.ts";
-import type { Action, Call, FileContent } from "../actions.ts";
+import { exportRecords } from "../../operator/import/export-records.ts";
+import { fileFormats } from "../../operator/import/file-rows.ts";
+import type { JobOptions } from "../../operator/import/import-job.ts";
+import { type RowKind, rowKinds } from "../../operator/import/import-report.ts";
+import { findMatchField } from "../../operator/import/matcher.ts";
+import { lookAtUpload } from "../../operator/import/upload.ts";
+import type { Action, Call, FileContent } from "../action-routes.ts";
 import { guardedEngine } from "../guarded-engine.ts";
 import type { BegunImport, Imports } from "../imports.ts";
 import { readText } from "../json-body.ts";
-import { readWholeNumber } from "../parameters.ts";
 import { resourceNamed, resourceOf } from "./records.ts";
 
 const list = "/operator/sites/{site}/imports";

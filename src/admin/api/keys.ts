@@ -1,8 +1,8 @@
 // The API keys of a site.
 
-import { parseTime } from "../../lib/parse-time.ts";
+import { parseTime } from "../../lib/text.ts";
+import { type Scope, scopes } from "../../model/api-key.ts";
 import { Refusal } from "../../model/errors.ts";
-import { type Scope, scopes } from "../../model/key.ts";
 import {
   createKey,
   type IssuedKey,
@@ -14,7 +14,7 @@ import {
   rotateKey,
   setKey,
 } from "../../operator/keys.ts";
-import type { Action, Call } from "../actions.ts";
+import type { Action, Call } from "../action-routes.ts";
 
 const list = "/operator/sites/{site}/keys";
 const one = `${list}/{id}`;

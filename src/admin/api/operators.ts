@@ -1,16 +1,16 @@
 // The people who may use the console. Operators of all sites manage them.
 
 import { Refusal } from "../../model/errors.ts";
-import { setOperatorSites } from "../../operator/operator-sites.ts";
 import {
   addOperator,
   type ListedOperator,
   listOperators,
   makeLink,
   removeOperator,
+  setOperatorSites,
   signOutEverywhere,
 } from "../../operator/operators.ts";
-import type { Action, Call } from "../actions.ts";
+import type { Action, Call } from "../action-routes.ts";
 import type { Imports } from "../imports.ts";
 import { readBoolean, readText, readTexts } from "../json-body.ts";
 

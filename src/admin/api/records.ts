@@ -1,14 +1,21 @@
 // The records of a site: lists, and each of them.
 
+import { readWholeNumber } from "../../http/common/parameters.ts";
+import { Slots } from "../../lib/concurrency.ts";
 import { Refusal } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { findLeaf, type Resource, servedOf } from "../../model/resource.ts";
-import { deleteRecords } from "../../operator/delete.ts";
-import { findVersioned, listRecords } from "../../operator/record-list.ts";
-import { createRecord, updateRecord, type WrittenRecord } from "../../operator/record-writes.ts";
+import { findInSites } from "../../operator/find-in-sites.ts";
+import {
+  createRecord,
+  deleteRecords,
+  findVersioned,
+  listRecords,
+  updateRecord,
+  type WrittenRecord,
+} from "../../operator/records.ts";
 import { allResources } from "../../resources/all.ts";
-import type { Action, Call } from "../actions.ts";
-import { readWholeNumber } from "../parameters.ts";
+import type { Action, Call } from "../action-routes.ts";
 
 const list = "/operator/sites/{site}/records/{resource}";
 const one = `${list}/{id}`;
@@ -99,4 +106,51 @@ export function idOf({ parameters }: Call): number {
   const id = toId(parameters.id ?? "");
   if (id !== undefined) return id;
   throw new Refusal("not-found", `invalid ID \`${parameters.id?.slice(0, 40)}\`: an ID is a whole number from 1`);
+}
+
+// What the console makes lists and forms of: the declarations of the resources.
+
+export const resourceActions: readonly Action[] = [
+  ["GET", "/operator/resources", async () => ({ resources: declared })],
+];
+
+const declared = servedOf(allResources).map(({ name, path, singular, plural, leaves }) => ({
+  name,
+  path,
+  singular,
+  plural,
+  fields: leaves.map(({ path: field, field: { max, required, description, example, pattern } }) => ({
+    path: field,
+    max,
+    required,
+    description,
+    example,
+    pattern: pattern ?? null,
+  })),
+}));
+
+// Finds records in all sites that the operator may manage.
+
+export const findActions: readonly Action[] = [["GET", "/operator/find", find]];
+
+const maxText = 255;
+/** Milliseconds after which the search stops and says where to continue. */
+const duration = 3000;
+
+/** Searches at once; the others wait. Each reads every record, and takes a turn of some milliseconds between the requests of others. */
+const slots = new Slots(2);
+
+/** `?text=Acme&after=12`: the whole value of a field, or an ID, and the ID of the site after which to continue. */
+async function find(call: Call) {
+  const { engine, query, request } = call;
+  const text = (query.get("text") ?? "").trim();
+  if (text === "" || text.length > maxText)
+    throw new Refusal("bad-request", `\`text\` must have 1 to ${maxText} characters`);
+  const after = readWholeNumber(query, "after", { min: 0, max: Number.MAX_SAFE_INTEGER, byDefault: 0 });
+  const sites = (await call.sites()).filter(({ ID, Importing }) => ID > after && !Importing);
+  const limits = { results: 50, duration, isWanted: () => !request.isAbandoned };
+  const search = () =>
+    request.isAbandoned ? { found: [], next: undefined } : findInSites(engine, sites, text, limits);
+  const { found, next } = await slots.run(search);
+  return { found, next: next ?? null };
 }

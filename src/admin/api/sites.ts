@@ -1,13 +1,15 @@
 // The sites that an operator may manage. To add and to remove them is for operators of all sites.
 
-import { toReachable } from "../../lib/loopback.ts";
+import { toReachable } from "../../lib/networks.ts";
 import { Refusal } from "../../model/errors.ts";
+import { listKeys } from "../../operator/keys.ts";
 import { addSites } from "../../operator/site-list.ts";
 import { removeSite } from "../../operator/site-removal.ts";
-import { summarizeSite } from "../../operator/site-summary.ts";
-import { type SiteRecord, setSite } from "../../operator/sites.ts";
-import { type Action, type Call, requireAllSites } from "../actions.ts";
+import { type SiteRecord, setSite, summarizeSite } from "../../operator/sites.ts";
+import { listWebhooks } from "../../operator/webhook-list.ts";
+import { type Action, type Call, requireAllSites } from "../action-routes.ts";
 import { readBoolean, readOptionalText, readText, readTexts } from "../json-body.ts";
+import type { TrafficHistory } from "../traffic.ts";
 
 const list = "/operator/sites";
 const one = `${list}/{site}`;
@@ -89,4 +91,57 @@ function toShown({ ID, Name, Hostnames, Default, Suspended, Importing }: SiteRec
     suspended: Suspended || null,
     importing: Importing || null,
   };
+}
+
+// What operators see first: whether all is well.
+
+/** Keys that end within this time are shown. */
+const soon = 30 * 24 * 60 * 60_000;
+
+export function overviewActions(traffic: TrafficHistory): readonly Action[] {
+  return [
+    [
+      "GET",
+      "/operator/traffic",
+      async () => ({ points: traffic.points.map((point) => ({ ...point, at: toTime(point.at) })) }),
+      "all",
+    ],
+    ["GET", "/operator/sites/{site}/overview", overview],
+  ];
+}
+
+/** Records, keys that end soon, webhooks that need care, and the last backup. */
+async function overview(call: Call) {
+  const { engine, now } = call;
+  const site = await call.site();
+  const [summary, keys, webhooks, lastBackup] = [
+    await summarizeSite(engine, site.Name, now()),
+    await listKeys(engine, site),
+    await listWebhooks(engine, site),
+    await engine.lastBackup(),
+  ];
+  const ending = keys.filter(({ endsAt }) => endsAt > now() && endsAt < now() + soon);
+  return {
+    records: summary.records,
+    validKeys: summary.validKeys,
+    changed: summary.changed?.toISOString() ?? null,
+    endingKeys: ending.map(({ ID, Label, Prefix, endsAt }) => ({
+      id: ID,
+      label: Label,
+      prefix: Prefix,
+      ends: toTime(endsAt),
+    })),
+    webhooks: webhooks.map(({ ID, URL: url, status, detail, lag }) => ({
+      id: ID,
+      url,
+      status,
+      detail,
+      behind: lag ?? null,
+    })),
+    lastBackup: lastBackup === undefined ? null : toTime(lastBackup),
+  };
+}
+
+function toTime(at: number): string {
+  return new Date(at).toISOString();
 }

@@ -1,14 +1,13 @@
 // The webhooks of a site.
 
-import { parseTime } from "../../lib/parse-time.ts";
+import { parseTime } from "../../lib/text.ts";
 import { Refusal } from "../../model/errors.ts";
 import { toId } from "../../model/record.ts";
 import { servedOf } from "../../model/resource.ts";
 import type { WebhookAttempt } from "../../model/webhooks.ts";
-import { addWebhook } from "../../operator/webhook-add.ts";
-import type { WebhookPoint } from "../../operator/webhook-cursor.ts";
-import { type ListedWebhook, listWebhooks, webhookKeyOf } from "../../operator/webhook-list.ts";
+import { type ListedWebhook, listWebhooks, type WebhookPoint, webhookKeyOf } from "../../operator/webhook-list.ts";
 import {
+  addWebhook,
   pauseWebhook,
   removeWebhook,
   resumeWebhook,
@@ -17,9 +16,9 @@ import {
   testWebhook,
 } from "../../operator/webhooks.ts";
 import { allResources } from "../../resources/all.ts";
-import type { AddressPolicy } from "../../webhooks/addresses.ts";
-import { lookupAddresses } from "../../webhooks/resolver.ts";
-import type { Action, Call } from "../actions.ts";
+import type { AddressPolicy } from "../../webhooks/address-policy.ts";
+import { lookupAddresses } from "../../webhooks/name-resolver.ts";
+import type { Action, Call } from "../action-routes.ts";
 import { readText } from "../json-body.ts";
 
 const list = "/operator/sites/{site}/webhooks";

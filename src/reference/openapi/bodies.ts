@@ -1,13 +1,13 @@
 // Responses and request bodies of a resource in a format. Their examples are the examples of the fields, encoded as the server encodes records.
 
-import type { Format } from "../../formats/format.ts";
+import { type Format, formats, type Problem, statusOf } from "../../formats/format.ts";
 import { documentOf } from "../../model/encoding.ts";
+import { type Code, refusals } from "../../model/errors.ts";
 import type { Fields } from "../../model/field.ts";
 import type { Values } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { type Form, type Schema, schemaName } from "../json-schema.ts";
-import { mediaType, ref } from "./components.ts";
-import { headerRefs, headersOf } from "./headers.ts";
+import { headerRefs, headersOf, identifierOf, mediaType, nameIn, ref } from "./components.ts";
 
 export function listResponse(resource: Resource, format: Format, description: string): Schema {
   const items = ref("schemas", schemaName(resource, "whole"));
@@ -91,4 +91,179 @@ function indented(xml: string): string {
       return indent + line;
     })
     .join("\n");
+}
+
+// Errors: a response per status and format, with an example of each problem type that has the status.
+
+const codes = Object.keys(refusals) as Code[];
+
+/** An example of the `detail` of each. */
+const details: Record<Code, string> = {
+  "bad-request": "`limit` must be a whole number from 1 to 1000, not `0`",
+  "invalid-record": "`name`: no such field; did you mean `Name`? (and 1 more)",
+  "ambiguous-id":
+    'which record? Name it by its ID in the path (`/restapi/brands/12.json`), in the body (`{"ID": 12, ...}`) or in the query (`/restapi/brands.json?ID=12`).',
+  unauthorized:
+    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+  forbidden: "the API key may only read: it lacks the scope `write`",
+  "site-suspended": "this website is suspended",
+  "not-found": "there is no brand with the ID 12",
+  "method-not-allowed": "locations can only be read",
+  "request-timeout": "of the 20 bytes that Content-Length announces, 16 came in time",
+  conflict: "a request with this Idempotency-Key is still running",
+  gone: "the change that the cursor `1f0c63d9a2be.18` names is no longer kept; start again: request `since=now`, read the lists, then follow from that page's `Next`",
+  "precondition-failed": "the brand 12 has changed since; read it again",
+  "too-large": "the body has more than 1048576 bytes",
+  "head-too-large": "the request line and the header section have more than 16384 bytes together",
+  "unsupported-media-type": "the charset `latin1` is not supported; send UTF-8",
+  "wrong-site": "no website has the host `other.example`",
+  "idempotency-key-reused": "the Idempotency-Key was used for another request; use a new one for each",
+  "too-many-requests": "the API key may make 50 requests per second",
+  "not-implemented": "there is no method `FETCH`; methods are case-sensitive",
+  internal: "the server's log has the details of the request k3J9aZ0q1",
+  unavailable: "the storage does not respond; send the request again, a write with the same Idempotency-Key",
+};
+
+const faults = [
+  { field: "name", detail: "no such field; did you mean `Name`?" },
+  { field: "Name", detail: "is required" },
+];
+
+/** Header fields of a problem besides the usual ones. */
+const extraHeaders: Partial<Record<Code, readonly string[]>> = {
+  unauthorized: ["WWW-Authenticate"],
+  "method-not-allowed": ["Allow"],
+  conflict: ["Retry-After"],
+  "too-many-requests": ["Retry-After"],
+  unavailable: ["Retry-After"],
+};
+
+/** Problems that every operation with a key can have. */
+export const commonProblems: readonly Code[] = [
+  "bad-request",
+  "unauthorized",
+  "forbidden",
+  "site-suspended",
+  "wrong-site",
+  "too-many-requests",
+  "head-too-large",
+  "request-timeout",
+  "internal",
+  "unavailable",
+];
+
+/** The `responses` of an operation in `format` that can have these problems, by status. */
+export function problemRefs(wanted: readonly Code[], format: Format): Record<number, Schema> {
+  return Object.fromEntries(wanted.map((code) => [statusOf(code), ref("responses", responseName(code, format))]));
+}
+
+/** `components.responses`: one per status and format. */
+export function problemResponses(): Record<string, Schema> {
+  // No operation has `not-implemented`: it is the response to unknown methods.
+  const ofOperations = codes.filter((code) => code !== "not-implemented");
+  return Object.fromEntries(
+    formats.flatMap((format) =>
+      ofOperations.map((code) => [responseName(code, format), problemResponse(code, format)]),
+    ),
+  );
+}
+
+/** The schema of a problem (RFC 9457 section 3), and of one fault in it. */
+export const problemSchemas: Record<string, Schema> = {
+  Problem: {
+    title: "Problem",
+    description: "A problem document (RFC 9457): why the server refused the request.",
+    type: "object",
+    required: ["type", "title", "status", "detail", "instance"],
+    properties: {
+      type: {
+        type: "string",
+        format: "uri-reference",
+        description: "The problem type. It is the path of the page about it.",
+        enum: codes.map((code) => `/docs/problems/${code}`),
+      },
+      title: { type: "string", description: "The problem type in words.", examples: [refusals["bad-request"]] },
+      status: {
+        type: "integer",
+        description: "The status code of the response.",
+        minimum: 400,
+        maximum: 599,
+        examples: [400],
+      },
+      detail: { type: "string", description: "What is wrong with this request.", examples: [details["bad-request"]] },
+      instance: {
+        type: "string",
+        format: "uri-reference",
+        description: "The ID of the request, as in `X-Request-Id`.",
+        examples: ["k3J9aZ0q1"],
+      },
+      errors: {
+        type: "array",
+        description:
+          "All faults of a rejected record, at most 100, or the position of the error in a body that cannot be parsed.",
+        items: { $ref: "#/components/schemas/Fault" },
+        xml: { wrapped: true },
+      },
+    },
+    xml: { name: "problem", namespace: "urn:ietf:rfc:7807" },
+  },
+  Fault: {
+    title: "Fault",
+    description: "One fault of a rejected record or body.",
+    type: "object",
+    required: ["field", "detail"],
+    properties: {
+      field: {
+        type: "string",
+        description: "The dotted path of the field. Empty for the whole record.",
+        examples: ["Address.Town"],
+      },
+      detail: { type: "string", description: "What is wrong with it.", examples: ["must be a string, not a number"] },
+      line: {
+        type: "integer",
+        minimum: 1,
+        description: "Line of the body if it cannot be parsed, from 1.",
+        examples: [3],
+      },
+      column: { type: "integer", minimum: 1, description: "Character in that line, from 1.", examples: [14] },
+    },
+    xml: { name: "i" },
+  },
+};
+
+/** The codes with the same status, which share a response. */
+function codesLike(code: Code): readonly Code[] {
+  return codes.filter((other) => statusOf(other) === statusOf(code));
+}
+
+/** A response is named after the first code of its status. */
+function responseName(code: Code, format: Format): string {
+  const [first = code] = codesLike(code);
+  return nameIn(format, identifierOf(first));
+}
+
+function problemResponse(code: Code, format: Format): Schema {
+  const same = codesLike(code);
+  const examples = same.map((one) => [
+    one,
+    { summary: refusals[one], value: toExample(format, format.problem(exampleProblem(one))) },
+  ]);
+  return {
+    description: same.map((one) => `[${refusals[one]}](/docs/problems/${one}).`).join(" "),
+    headers: headerRefs([...(extraHeaders[code] ?? []), ...headersOf.problem]),
+    content: {
+      [format.problemType]: { schema: ref("schemas", "Problem"), examples: Object.fromEntries(examples) },
+    },
+  };
+}
+
+function exampleProblem(code: Code): Problem {
+  return {
+    type: `/docs/problems/${code}`,
+    title: refusals[code],
+    status: statusOf(code),
+    detail: details[code],
+    instance: "k3J9aZ0q1",
+    ...(code === "invalid-record" ? { errors: faults } : {}),
+  };
 }

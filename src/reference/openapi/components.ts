@@ -1,7 +1,8 @@
 // What operations have in common: names, tags, and references to components.
 
 import type { Format } from "../../formats/format.ts";
-import type { Resource } from "../../model/resource.ts";
+import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../../model/limits.ts";
+import { fieldPaths, type Resource } from "../../model/resource.ts";
 import type { Schema } from "../json-schema.ts";
 
 /** An operation with what every operation on a resource has. */
@@ -45,4 +46,286 @@ export function tagOf({ plural }: Tagged, { name }: Format): string {
 /** `a brand`, `an order status`. */
 export function withArticle(singular: string): string {
   return `${/^[aeiou]/.test(singular) ? "an" : "a"} ${singular}`;
+}
+
+// The parameters: path, query and request header fields (contract sections 2, 3, 6 and 7).
+
+const idSchema: Schema = { type: "integer", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+
+const override: Schema = {
+  name: "X-HTTP-Method-Override",
+  in: "header",
+  description: "The method to use in place of POST, for clients behind a proxy that lets only GET and POST through.",
+  schema: { type: "string", enum: ["PUT", "PATCH", "DELETE"] },
+};
+
+const shared: Record<string, Schema> = {
+  id: {
+    name: "id",
+    in: "path",
+    required: true,
+    description: "ID of the record.",
+    schema: idSchema,
+    example: 1,
+  },
+  ID: {
+    name: "ID",
+    in: "query",
+    description: "ID of the record, if the body does not contain it.",
+    schema: idSchema,
+  },
+  limit: {
+    name: "limit",
+    in: "query",
+    description: "Maximum number of records. Default: all.",
+    schema: { type: "integer", minimum: 1, maximum: maxPageSize },
+  },
+  offset: {
+    name: "offset",
+    in: "query",
+    description: "Number of records to skip.",
+    schema: { type: "integer", minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 },
+  },
+  "If-None-Match": {
+    name: "If-None-Match",
+    in: "header",
+    description: "The `ETag` of what you already have. If it is still current, the response is 304 without a body.",
+    schema: { type: "string" },
+  },
+  "If-Match": {
+    name: "If-Match",
+    in: "header",
+    description:
+      "The `ETag` of the record that you read, with its quotes. If the record has changed since then, the response is 412.",
+    schema: { type: "string" },
+  },
+  "Idempotency-Key": {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "A unique key for this request. If you repeat the request with the same key within 24 hours, you get the first response again and nothing changes.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
+  },
+  MethodOverride: { ...override, required: true },
+  "X-HTTP-Method-Override": override,
+};
+
+/** `components.parameters`: the shared ones, and those of each resource with the names of its fields. */
+export function parameterComponents(resources: readonly Resource[]): Record<string, Schema> {
+  const own = resources.flatMap((resource) => Object.entries(fieldParameters(resource)));
+  return { ...shared, ...Object.fromEntries(own) };
+}
+
+/** The value of a filter: a text for an exact match, `{ contains }`, or for the ID `{ in }`. */
+export const filterValue: Schema = {
+  title: "Filter",
+  description:
+    "An exact value, as in `filter[Name]=Acme`, a text that the field contains (ignoring case), as in `filter[Name][contains]=acm`, or a list of IDs, as in `filter[ID][in]=3,5,8`.",
+  anyOf: [
+    { type: "string" },
+    filterObject("contains", { type: "string", description: "Ignores case." }),
+    filterObject("in", {
+      type: "string",
+      pattern: "^[1-9][0-9]*(?:,[1-9][0-9]*)*$",
+      description: `For the ID only: at most ${maxIds} IDs, separated by commas.`,
+    }),
+  ],
+};
+
+function filterObject(operator: string, value: Schema): Schema {
+  return { type: "object", required: [operator], properties: { [operator]: value }, additionalProperties: false };
+}
+
+/** References to the parameters of each kind of operation. */
+export const parameterRefs = {
+  list: ({ element }: Resource) =>
+    ["limit", "offset", `${element}Sort`, `${element}Filter`, `${element}Fields`, "If-None-Match"].map(toRef),
+  lookUp: ["id", "If-None-Match"].map(toRef),
+  override: ["id", "MethodOverride", "If-Match", "Idempotency-Key"].map(toRef),
+  create: ["Idempotency-Key", "X-HTTP-Method-Override"].map(toRef),
+  changeByPath: ["id", "If-Match", "Idempotency-Key"].map(toRef),
+  changeByBody: ["ID", "If-Match", "Idempotency-Key"].map(toRef),
+  preflightByPath: ["id"].map(toRef),
+};
+
+function toRef(name: string): Schema {
+  return ref("parameters", name);
+}
+
+function fieldParameters(resource: Resource): Record<string, Schema> {
+  const { element, plural } = resource;
+  const leaves = ["ID", ...resource.leaves.map(({ path }) => path)];
+  return {
+    [`${element}Sort`]: sortParameter(plural, leaves),
+    [`${element}Filter`]: filterParameter(plural, leaves),
+    [`${element}Fields`]: fieldsParameter(plural, fieldPaths(resource)),
+  };
+}
+
+function sortParameter(plural: string, leaves: readonly string[]): Schema {
+  return {
+    name: "sort",
+    in: "query",
+    description: `Fields to sort the ${plural} by, at most ${maxSortFields}. \`-\` before a field means descending. Ties are in ID order. ${listSyntax}`,
+    style: "form",
+    explode: false,
+    schema: {
+      type: "array",
+      minItems: 1,
+      maxItems: maxSortFields,
+      items: { type: "string", enum: leaves.flatMap((path) => [path, `-${path}`]) },
+    },
+    example: ["Name", "-ID"],
+  };
+}
+
+function filterParameter(plural: string, leaves: readonly string[]): Schema {
+  return {
+    name: "filter",
+    in: "query",
+    description: `Which ${plural} to return: \`filter[Name]=Acme\` for an exact match, \`filter[Name][contains]=acm\` for a part (ignoring case), \`filter[ID][in]=3,5,8\` for any of these IDs. A record must match all filters; at most ${maxFilters}.`,
+    style: "deepObject",
+    explode: true,
+    schema: {
+      type: "object",
+      maxProperties: maxFilters,
+      propertyNames: { enum: leaves },
+      additionalProperties: ref("schemas", "FilterValue"),
+      "x-additionalPropertiesName": "field",
+    },
+    example: { Name: { contains: "acm" } },
+  };
+}
+
+function fieldsParameter(plural: string, paths: readonly string[]): Schema {
+  return {
+    name: "fields",
+    in: "query",
+    description: `Fields of the ${plural} to return, besides the ID. ${listSyntax}`,
+    style: "form",
+    explode: false,
+    schema: { type: "array", minItems: 1, items: { type: "string", enum: paths } },
+    example: ["Name"],
+  };
+}
+
+const listSyntax = "Separate the fields by commas, or repeat the parameter.";
+
+// The response header fields. A field marked as required is in every response that the document lists it for.
+
+type Header = readonly [description: string, schema: Schema, isRequired?: boolean];
+
+const constant = (value: string): Schema => ({ type: "string", const: value });
+const text = (example: string): Schema => ({ type: "string", examples: [example] });
+const seconds: Schema = { type: "integer", minimum: 1, examples: [1] };
+
+const headers: Readonly<Record<string, Header>> = {
+  "Cache-Control": ["Caches must not store the response.", constant("no-cache, no-store, must-revalidate"), true],
+  Pragma: ["The same for HTTP/1.0 caches.", constant("no-cache"), true],
+  Expires: ["The same for HTTP/1.0 caches.", constant("-1"), true],
+  "Access-Control-Allow-Origin": ["Scripts of every origin can read the response.", constant("*"), true],
+  "Access-Control-Expose-Headers": [
+    "The header fields that a script can read. Only if the request has an `Origin`.",
+    text("ETag, Location, X-Request-Id"),
+  ],
+  "X-Content-Type-Options": ["Browsers must not guess the content type.", constant("nosniff"), true],
+  "X-Request-Id": ["The ID of the request, also in the server's log.", text("k3J9aZ0q1"), true],
+  Date: ["When the server made the response.", text("Mon, 02 Nov 2026 09:30:00 GMT")],
+  "Content-Length": ["Bytes of the body as sent.", { type: "integer", minimum: 0, examples: [270] }],
+  "Content-Encoding": ["The compression of a long list, if `Accept-Encoding` allows one.", { enum: ["zstd", "gzip"] }],
+  Vary: ["The compression of a list depends on `Accept-Encoding`.", constant("Accept-Encoding")],
+  ETag: [
+    "The version of the record or list, for `If-Match` and `If-None-Match`.",
+    { type: "string", pattern: '^"[^"]+"$', examples: ['"m8Xk2.17.json"'] },
+    true,
+  ],
+  Location: [
+    "The path of the new record.",
+    { type: "string", format: "uri-reference", examples: ["/restapi/brands/1.json"] },
+    true,
+  ],
+  "X-Total-Count": [
+    "The number of matching records on all pages.",
+    { type: "integer", minimum: 0, examples: [3] },
+    true,
+  ],
+  Link: [
+    "The other pages (RFC 8288). Only if the request has `limit` and the value is at most 4 KiB long.",
+    text('</restapi/brands.json?limit=2&offset=2>; rel="next"'),
+  ],
+  "Idempotency-Replayed": [
+    "This is the stored response of an earlier request with the same `Idempotency-Key`.",
+    constant("true"),
+  ],
+  "Retry-After": ["Seconds to wait before you try again.", seconds, true],
+  RateLimit: ["The rest of the key's rate limit, if it has one.", text('"key";r=99;t=1')],
+  "RateLimit-Policy": ["The key's rate limit, if it has one.", text('"key";q=100;w=2')],
+  "WWW-Authenticate": [
+    "How to authenticate.",
+    { type: "string", pattern: '^ApiKey realm="[^"]*", header="X-API-AUTH"$' },
+    true,
+  ],
+  Allow: ["The methods that the path supports.", text("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"), true],
+  "Access-Control-Allow-Methods": [
+    "The methods that the path supports, for scripts.",
+    text("GET, HEAD, OPTIONS"),
+    true,
+  ],
+  "Access-Control-Allow-Headers": [
+    "The header fields that a script can send.",
+    text("X-API-AUTH, Content-Type, If-Match"),
+    true,
+  ],
+  "Access-Control-Max-Age": ["Seconds for which a browser can cache this response.", constant("86400"), true],
+};
+
+/** In every response, errors included. */
+const common = [
+  "Cache-Control",
+  "Pragma",
+  "Expires",
+  "Access-Control-Allow-Origin",
+  "Access-Control-Expose-Headers",
+  "X-Content-Type-Options",
+  "X-Request-Id",
+  "Date",
+  "Content-Length",
+];
+
+const rates = ["RateLimit", "RateLimit-Policy"];
+
+/** The names of the header fields of each kind of response, besides the common ones. `?` marks one that is not always there. */
+export const headersOf = {
+  list: ["ETag", "X-Total-Count", "Link", "Vary", "Content-Encoding", ...rates],
+  feed: ["Vary", "Content-Encoding", ...rates],
+  record: ["ETag", ...rates],
+  created: ["ETag", "Location", "Idempotency-Replayed", ...rates],
+  updated: ["ETag", "Idempotency-Replayed", ...rates],
+  overridden: ["ETag?", "Idempotency-Replayed", ...rates],
+  deleted: ["Idempotency-Replayed", ...rates],
+  notModified: ["ETag", ...rates],
+  options: ["Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age"],
+  problem: rates,
+} as const;
+
+/** The `headers` of a response with the header fields `names`. */
+export function headerRefs(names: readonly string[]): Record<string, Schema> {
+  return Object.fromEntries([...common, ...names].map(headerRef));
+}
+
+/** `components.headers`. */
+export function headerComponents(): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, [description, schema, isRequired]]) => [
+      name,
+      { description, ...(isRequired ? { required: true } : {}), schema },
+    ]),
+  );
+}
+
+function headerRef(marked: string): [string, Schema] {
+  const name = marked.replace("?", "");
+  if (name === marked) return [name, ref("headers", name)];
+  const [description, schema] = headers[name] ?? [];
+  return [name, { description, schema }];
 }

@@ -2,16 +2,12 @@
 
 import { version } from "../../../package.json" with { type: "json" };
 import { formats } from "../../formats/format.ts";
-import type { Steps } from "../../lib/slices.ts";
+import type { Steps } from "../../lib/event-loop.ts";
 import { listOf, type Resource } from "../../model/resource.ts";
-import { feedSchemas } from "../feed-schema.ts";
-import { type Form, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
-import { tagOf } from "./components.ts";
-import { feedParameters, feedPathOf, feedTag } from "./feed-operations.ts";
-import { headerComponents } from "./headers.ts";
-import { pathsOf } from "./operations.ts";
-import { filterValue, parameterComponents } from "./parameters.ts";
-import { problemResponses, problemSchemas } from "./problems.ts";
+import { type Form, feedSchemas, recordSchema, type Schema, type Schemas, schemaName } from "../json-schema.ts";
+import { problemResponses, problemSchemas } from "./bodies.ts";
+import { filterValue, headerComponents, parameterComponents, tagOf } from "./components.ts";
+import { feedParameters, feedPathOf, feedTag, pathsOf } from "./operations.ts";
 
 /** The document at `/openapi.json`. @param resources those that clients see */
 export function* toOpenapi(resources: readonly Resource[]): Steps<Schema> {

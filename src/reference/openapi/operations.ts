@@ -1,14 +1,38 @@
 // The operations of a resource in a format.
 
-import type { Format } from "../../formats/format.ts";
+import type { FeedPosition, Format } from "../../formats/format.ts";
+import type { Change } from "../../model/change.ts";
+import type { Code } from "../../model/errors.ts";
+import { defaultFeedLimit, maxFeedWait, maxPageSize } from "../../model/limits.ts";
 import type { Resource } from "../../model/resource.ts";
-import type { Schema } from "../json-schema.ts";
-import { listResponse, notModifiedResponse, recordResponse } from "./bodies.ts";
-import { identifierOf, nameIn, type OpenapiOperation, type Tagged, tagOf, withArticle } from "./components.ts";
-import { headerRefs, headersOf } from "./headers.ts";
-import { parameterRefs } from "./parameters.ts";
-import { commonProblems, problemRefs } from "./problems.ts";
-import { changeOperations, createOperation, overrideOperation } from "./write-operations.ts";
+import { pageSchemaName, type Schema } from "../json-schema.ts";
+import {
+  commonProblems,
+  contentOf,
+  exampleChanges,
+  exampleId,
+  exampleJson,
+  exampleNew,
+  listResponse,
+  notModifiedResponse,
+  problemRefs,
+  recordResponse,
+  requestBody,
+  toExample,
+} from "./bodies.ts";
+import {
+  capitalized,
+  headerRefs,
+  headersOf,
+  identifierOf,
+  nameIn,
+  type OpenapiOperation,
+  parameterRefs,
+  ref,
+  type Tagged,
+  tagOf,
+  withArticle,
+} from "./components.ts";
 
 /** The paths of `resource` in `format`, with their operations. */
 export function pathsOf(resource: Resource, format: Format): Record<string, Schema> {
@@ -70,7 +94,7 @@ function getOperation(resource: Resource, format: Format): OpenapiOperation {
 }
 
 /** HEAD of a path, from its GET. Readers of the reference do not need it. */
-export function headOperation(get: OpenapiOperation): OpenapiOperation {
+function headOperation(get: OpenapiOperation): OpenapiOperation {
   const { content: _, ...ok } = get.responses[200];
   return {
     ...get,
@@ -82,7 +106,7 @@ export function headOperation(get: OpenapiOperation): OpenapiOperation {
   };
 }
 
-export function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
+function optionsOperation(resource: Tagged, format: Format, name: string, parameters: Schema = {}): Schema {
   return {
     operationId: nameIn(format, `options${name}`),
     summary: "List the methods",
@@ -97,3 +121,217 @@ export function optionsOperation(resource: Tagged, format: Format, name: string,
     "x-secondary": true,
   };
 }
+
+// The operations of the feed in a format (contract section 10).
+
+/** The name of the feed where resources have theirs. */
+export const feedTag = {
+  plural: "changes",
+  description:
+    "The changes of the website, in order and without gaps, deletes included: for programs that keep a copy up to date.",
+} as const;
+
+/** The path of the feed in `format`, with its operations. */
+export function feedPathOf(resources: readonly Resource[], format: Format): Record<string, Schema> {
+  const get = feedOperation(resources, format);
+  const options = optionsOperation(feedTag, format, "Changes");
+  return { [`/restapi/changes.${format.name}`]: { get, head: headOperation(get), options } };
+}
+
+/** `components.parameters` of the feed. */
+export function feedParameters(resources: readonly Resource[]): Record<string, Schema> {
+  return {
+    FeedSince: {
+      name: "since",
+      in: "query",
+      description:
+        "The `Next` or `Cursor` of an earlier page: the changes after it. `now`: no changes, and the cursor of this moment. Default: from the first change.",
+      schema: { type: "string" },
+    },
+    FeedLimit: {
+      name: "limit",
+      in: "query",
+      description: "Maximum number of changes, after `resource` and before `collapse`.",
+      schema: { type: "integer", minimum: 1, maximum: maxPageSize, default: defaultFeedLimit },
+    },
+    FeedWait: {
+      name: "wait",
+      in: "query",
+      description:
+        "Seconds to wait for the next change when there is nothing to return. The response comes with the change. HEAD does not wait.",
+      schema: { type: "integer", minimum: 0, maximum: maxFeedWait, default: 0 },
+    },
+    FeedResource: {
+      name: "resource",
+      in: "query",
+      description: "Only changes of these resources. Separate them by commas, or repeat the parameter. Default: all.",
+      style: "form",
+      explode: false,
+      schema: { type: "array", minItems: 1, items: { type: "string", enum: resources.map(({ path }) => path) } },
+    },
+    FeedCollapse: {
+      name: "collapse",
+      in: "query",
+      description: "`1`: of several changes to one record in a page, only the last.",
+      schema: { type: "string", enum: ["1"] },
+    },
+  };
+}
+
+const parameters = ["FeedSince", "FeedLimit", "FeedWait", "FeedResource", "FeedCollapse"].map((name) =>
+  ref("parameters", name),
+);
+
+function feedOperation(resources: readonly Resource[], format: Format): OpenapiOperation {
+  return {
+    operationId: nameIn(format, "listChanges"),
+    summary: "Follow changes",
+    description:
+      "The changes after a cursor, in order. Store `Next` with them, and send it as `since` to go on. A cursor from which this is not possible any more is 410, and the problem says how to start again.",
+    tags: [tagOf(feedTag, format)],
+    parameters,
+    responses: {
+      200: {
+        description: "A page of changes. It may have none.",
+        headers: headerRefs(headersOf.feed),
+        content: contentOf(format, ref("schemas", pageSchemaName), toExample(format, examplePage(resources, format))),
+      },
+      ...problemRefs([...commonProblems, "gone"], format),
+    },
+  };
+}
+
+/** A page in which a record is created and deleted. */
+function examplePage([resource]: readonly Resource[], { feed }: Format): string {
+  if (!resource) return "";
+  const body = exampleJson(resource);
+  const change: Change = {
+    revision: 18,
+    at: Date.UTC(2026, 10, 21, 20, 15, 0, 123),
+    actor: "",
+    resource: resource.name,
+    id: 1,
+    operation: "create",
+    body,
+  };
+  const page: FeedPosition = { next: "8d41f7a0c35e.19", isMore: false };
+  const created = feed.item(resource, "1f0c63d9a2be.18", change);
+  const deleted = feed.item(resource, page.next, { ...change, revision: 19, operation: "delete" });
+  return feed.start(page) + created + feed.separator + deleted + feed.end(page);
+}
+
+// The operations that write a resource in a format.
+
+/** How a write names its record: by the path, or by the body or the query. */
+type Naming = "" | "ByBody";
+
+const writeProblems: readonly Code[] = [
+  "invalid-record",
+  "ambiguous-id",
+  "not-found",
+  "precondition-failed",
+  "too-large",
+  "unsupported-media-type",
+  "conflict",
+  "idempotency-key-reused",
+];
+
+function createOperation(resource: Resource, format: Format): OpenapiOperation {
+  const { singular, element } = resource;
+  const overridden = "With `X-HTTP-Method-Override`: the response to that method.";
+  return {
+    operationId: nameIn(format, `create${element}`),
+    summary: `Create ${withArticle(singular)}`,
+    description: "The server assigns the ID. Missing fields are stored empty.",
+    tags: [tagOf(resource, format)],
+    parameters: parameterRefs.create,
+    requestBody: requestBody(resource, format, "new", exampleNew(resource, format)),
+    responses: {
+      200: recordResponse(resource, format, overridden, headersOf.overridden),
+      201: recordResponse(resource, format, `The new ${singular} with its ID.`, headersOf.created),
+      ...problemRefs([...commonProblems, ...writeProblems], format),
+    },
+  };
+}
+
+function overrideOperation(resource: Resource, format: Format): OpenapiOperation {
+  const { singular, element } = resource;
+  return {
+    operationId: nameIn(format, `override${element}`),
+    summary: `Update or delete ${withArticle(singular)} by POST`,
+    description:
+      "For clients behind a proxy that lets only GET and POST through. Without `X-HTTP-Method-Override`, the response is 405: to create a record, send POST to the path without an ID.",
+    tags: [tagOf(resource, format)],
+    "x-secondary": true,
+    parameters: parameterRefs.override,
+    requestBody: requestBody(resource, format, "changes", exampleChanges(resource, format), false),
+    responses: {
+      200: recordResponse(
+        resource,
+        format,
+        "The response to the method in `X-HTTP-Method-Override`.",
+        headersOf.overridden,
+      ),
+      ...problemRefs([...commonProblems, ...writeProblems, "method-not-allowed"], format),
+    },
+  };
+}
+
+/** PUT, PATCH and DELETE. */
+function changeOperations(resource: Resource, format: Format, naming: Naming): Record<string, OpenapiOperation> {
+  return {
+    put: updateOperation(resource, format, "update", naming),
+    patch: updateOperation(resource, format, "patch", naming),
+    delete: deleteOperation(resource, format, naming),
+  };
+}
+
+function updateOperation(
+  resource: Resource,
+  format: Format,
+  verb: "update" | "patch",
+  naming: Naming,
+): OpenapiOperation {
+  const { singular, element } = resource;
+  return {
+    operationId: nameIn(format, `${verb}${element}${naming}`),
+    summary: `${capitalized(verb)} ${withArticle(singular)}${summaryEnds[naming]}`,
+    description: `PUT and PATCH do the same: they change the fields that the body contains. ${namingTexts[naming]}`,
+    tags: [tagOf(resource, format)],
+    ...secondary[naming],
+    parameters: parameterRefs[naming === "" ? "changeByPath" : "changeByBody"],
+    requestBody: requestBody(resource, format, "changes", exampleChanges(resource, format)),
+    responses: {
+      200: recordResponse(resource, format, `The updated ${singular}.`, headersOf.updated),
+      ...problemRefs([...commonProblems, ...writeProblems], format),
+    },
+  };
+}
+
+function deleteOperation(resource: Resource, format: Format, naming: Naming): OpenapiOperation {
+  const { singular, element } = resource;
+  const body = { requestBody: requestBody(resource, format, "changes", exampleId(resource, format), false) };
+  return {
+    operationId: nameIn(format, `delete${element}${naming}`),
+    summary: `Delete ${withArticle(singular)}${summaryEnds[naming]}`,
+    description: namingTexts[naming],
+    tags: [tagOf(resource, format)],
+    ...secondary[naming],
+    parameters: parameterRefs[naming === "" ? "changeByPath" : "changeByBody"],
+    ...(naming === "" ? {} : body),
+    responses: {
+      200: recordResponse(resource, format, `The deleted ${singular}.`, headersOf.deleted),
+      ...problemRefs([...commonProblems, ...writeProblems], format),
+    },
+  };
+}
+
+/** The reference shows the operations that name their record in the path first. */
+const secondary: Record<Naming, Schema> = { "": {}, ByBody: { "x-secondary": true } };
+
+const summaryEnds: Record<Naming, string> = { "": "", ByBody: ", named in the body" };
+
+const namingTexts: Record<Naming, string> = {
+  "": "The path names the record. An `ID` in the body must be the same.",
+  ByBody: "The `ID` in the body, or `?ID=`, names the record. Without an ID, nothing changes and the response is 400.",
+};

@@ -1,7 +1,6 @@
 import { listOf, type Resource, servedOf } from "../../model/resource.ts";
-import { codeBlock } from "./code.ts";
-import { escapeHtml } from "./html.ts";
-import { toPage } from "./layout.ts";
+import { escapeHtml, toPage } from "./layout.ts";
+import { codeBlock } from "./markdown.ts";
 
 const cards = [
   ["/docs/getting-started", "Getting started", "Make your first call, then create, update and delete a record."],
@@ -34,4 +33,29 @@ ${codeBlock({ text: `curl -H "X-API-AUTH: $KEY" ${address}/restapi/${first}.json
 <li><a href="/healthz">Health</a> and <a href="/readyz">readiness</a></li>
 </ul>`;
   return toPage({ title: "Storefront", content, path: "/" });
+}
+
+/** A problem (RFC 9457) without its faults. */
+interface ShownProblem {
+  readonly status: number;
+  readonly title: string;
+  /** Text, with paths and names between backticks. */
+  readonly detail: string;
+  /** The request's id. */
+  readonly instance: string;
+  /** The page about this kind of problem. */
+  readonly type: string;
+}
+
+/** The page for a person whose browser was refused something, such as a page that does not exist. */
+export function problemPage({ status, title, detail, instance, type }: ShownProblem): string {
+  const sentence = escapeHtml(detail.charAt(0).toUpperCase() + detail.slice(1)).replaceAll(
+    /`([^`]*)`/g,
+    "<code>$1</code>",
+  );
+  const content = `<h1>${escapeHtml(title)}</h1>
+<p>${sentence}</p>
+<p>Go to the <a href="/">start page</a>, the <a href="/docs/guide">guide</a> or the <a href="/docs">reference</a>.</p>
+<p>Status <strong>${status}</strong>, <a href="${type}">about this kind of problem</a>. The ID of the request is <code>${escapeHtml(instance)}</code>.</p>`;
+  return toPage({ title, content });
 }

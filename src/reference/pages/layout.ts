@@ -1,7 +1,8 @@
 // The frame of every page: head, header, list of pages, contents.
 
-import { script, style } from "./assets.ts";
-import { escapeHtml } from "./html.ts";
+import pageStyle from "../assets/page.css" with { type: "text" };
+import pageScript from "../assets/page.js" with { type: "text" };
+import tryScript from "../assets/try.js" with { type: "text" };
 
 export const htmlType = "text/html; charset=utf-8";
 
@@ -102,4 +103,40 @@ function toPolicy(directives: Readonly<Record<string, string>>): string {
   return Object.entries(directives)
     .map(([name, value]) => `${name} ${value}`)
     .join("; ");
+}
+
+// The style and the scripts of the pages. Their paths name their contents, so that caches never have to ask again.
+
+interface Asset {
+  readonly path: string;
+  /** `Content-Type`. */
+  readonly type: string;
+  readonly content: string;
+}
+
+const javascript = "text/javascript; charset=utf-8";
+
+const style = toAsset("page", "css", "text/css; charset=utf-8", pageStyle);
+const script = toAsset("page", "js", javascript, pageScript);
+/** The forms of the reference. */
+export const forms = toAsset("try", "js", javascript, tryScript);
+
+export const assets: readonly Asset[] = [style, script, forms];
+
+function toAsset(name: string, extension: string, type: string, content: string): Asset {
+  const digest = Bun.SHA256.hash(content, "hex").slice(0, 12);
+  return { path: `/docs/assets/${name}-${digest}.${extension}`, type, content };
+}
+
+/** `text` as the text of an element or the value of an attribute in double quotes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
+/** The ID of a heading. */
+export function toAnchor(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "-")
+    .replace(/^-|-$/g, "");
 }

@@ -2,10 +2,9 @@
 // paths of this server in place of those of the repository.
 
 import { Lexer, Marked, type Token, type Tokens } from "marked";
-import { once } from "../../lib/once.ts";
-import type { Steps } from "../../lib/slices.ts";
-import { type CodeBlock, codeBlock, languageTabs, spoken, withAddress } from "./code.ts";
-import { escapeHtml, toAnchor } from "./html.ts";
+import { once } from "../../lib/concurrency.ts";
+import type { Steps } from "../../lib/event-loop.ts";
+import { escapeHtml, toAnchor } from "./layout.ts";
 
 interface Heading {
   readonly id: string;
@@ -178,4 +177,109 @@ function toPath(href: string, folder: string): string {
   const path = pathname.startsWith("/docs/") ? pathname : `/docs${pathname}`;
   const page = path.replace(/\.md$/, "").replace(/\/README$/, "");
   return (page === "/docs/CHANGELOG" ? "/docs/changelog" : page) + hash;
+}
+
+// Blocks of code, and the buttons that choose between blocks. Without a script, all blocks of a choice are shown, each with its label.
+
+/** The URL of the server in examples. The script of the page replaces it by the one that the page has. */
+export const exampleAddress = "http://127.0.0.1:8080";
+
+/** The names of languages in code blocks. */
+const labels: Readonly<Record<string, string>> = {
+  sh: "curl",
+  js: "JavaScript",
+  python: "Python",
+  json: "JSON",
+  xml: "XML",
+  http: "HTTP",
+  php: "PHP",
+  text: "Text",
+};
+
+/** Languages that a reader chooses between, in the order of their buttons. */
+const spoken: readonly string[] = ["sh", "js", "python"];
+
+interface CodeBlock {
+  readonly text: string;
+  readonly language: string;
+  /** What is above the block. Default: the name of the language. */
+  readonly label?: string;
+  /** The URL of the server in `text`. */
+  readonly address?: string;
+}
+
+/** A block of code that the keyboard can scroll, with a button that copies it. */
+export function codeBlock({ text, language, label, address = exampleAddress }: CodeBlock, className = ""): string {
+  const name = label ?? labelOf(text, language);
+  const html = withAddress(highlight(text, language), address);
+  return `<div class="code${className && ` ${className}`}"><div class="bar"><span>${escapeHtml(name)}</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="${escapeHtml(name)} example"><code class="language-${escapeHtml(language)}">${html}</code></pre></div>\n`;
+}
+
+/** `html` with the URL of the server marked for the script of the page, which puts the one there that the page has. */
+function withAddress(html: string, address = exampleAddress): string {
+  const text = escapeHtml(address);
+  return html.replaceAll(text, `<span class="origin">${text}</span>`);
+}
+
+/** The same example in several languages, of which the reader sees one. */
+function languageTabs(blocks: readonly CodeBlock[]): string {
+  const buttons = blocks.map(({ language }) => choiceButton("lang", language, labels[language] ?? language));
+  const bodies = blocks.map((block) => codeBlock(block, `in-${block.language}`));
+  return `<div class="tabs">${choice("Language", buttons)}${bodies.join("")}</div>\n`;
+}
+
+/** Buttons that choose the format of all examples of a page. */
+export function formatChoice(): string {
+  return choice("Format", [choiceButton("format", "json", "JSON"), choiceButton("format", "xml", "XML")]);
+}
+
+function choice(name: string, buttons: readonly string[]): string {
+  return `<div class="choice" role="group" aria-label="${name}">${buttons.join("")}</div>`;
+}
+
+function choiceButton(name: string, value: string, label: string): string {
+  return `<button type="button" data-set="${name}=${value}">${label}</button>`;
+}
+
+function labelOf(text: string, language: string): string {
+  if (language === "sh" && !/\bcurl\b/.test(text)) return "Shell";
+  return labels[language] ?? "Text";
+}
+
+// Highlights code for the pages. Each language is one expression whose named groups are the kinds of token; the rest stays as it is.
+// It is a reading aid, not a parser: what it does not know is plain.
+
+const jsWords =
+  "import|from|export|const|let|async|await|function|return|new|if|else|for|of|in|try|catch|throw|instanceof|while";
+const pythonWords =
+  "import|from|as|def|return|with|for|in|if|else|elif|not|and|or|while|try|except|raise|class|lambda|None|True|False";
+
+/** `c` comment, `s` string, `n` name of a member, header field or attribute, `k` keyword, `v` constant or variable, `u` URL. */
+const languages: Readonly<Record<string, RegExp>> = {
+  sh: /(?<c>(?<=^|\s)#.*)|(?<u>"?https?:\/\/[^\s"]+"?)|(?<s>"(?:\\[\s\S]|[^"\\])*"|'[^']*')|(?<v>\$\w+)|(?<k>\b(?:curl|npm|npx|node|export|python3|storefront)\b(?=\s))|(?<n>(?<=\s)--?[A-Za-z][\w-]*)/gm,
+  json: /(?<n>"(?:\\.|[^"\\])*"(?=\s*:))|(?<s>"(?:\\.|[^"\\])*")|(?<v>\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)/g,
+  xml: /(?<c><\?[\s\S]*?\?>|<!--[\s\S]*?-->)|(?<k><\/?[\w:.-]+|\/?>)|(?<n>[\w:.-]+(?==))|(?<s>(?<==)"[^"]*")/g,
+  http: /(?<k>^HTTP\/.*)|(?<n>^[A-Za-z-]+(?=: ))/gm,
+  js: new RegExp(
+    `(?<c>//.*|/\\*[sS]*?\\*/)|(?<s>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*'|\`(?:\\\\.|[^\`\\\\])*\`)|(?<k>\\b(?:${jsWords})\\b)|(?<v>\\b(?:true|false|null|undefined|\\d+)\\b)`,
+    "g",
+  ),
+  python: new RegExp(
+    `(?<c>#.*)|(?<s>"(?:\\\\.|[^"\\\\])*"|'(?:\\\\.|[^'\\\\])*')|(?<k>\\b(?:${pythonWords})\\b)|(?<v>\\b\\d+\\b)`,
+    "g",
+  ),
+};
+
+/** `text` as HTML. Its text content is `text`, whatever the language is. */
+export function highlight(text: string, language: string): string {
+  const tokens = languages[language];
+  if (!tokens) return escapeHtml(text);
+  let html = "";
+  let end = 0;
+  for (const match of text.matchAll(tokens)) {
+    const kind = Object.entries(match.groups ?? {}).find(([, token]) => token !== undefined)?.[0];
+    html += `${escapeHtml(text.slice(end, match.index))}<span class="${kind}">${escapeHtml(match[0])}</span>`;
+    end = match.index + match[0].length;
+  }
+  return html + escapeHtml(text.slice(end));
 }

@@ -1,14 +1,18 @@
 // The reference at /docs: a page made from the OpenAPI document.
 
-import type { Steps } from "../../lib/slices.ts";
+import type { Steps } from "../../lib/event-loop.ts";
 import type { Schema } from "../json-schema.ts";
-import { type OpenapiDocument, type OperationPair, operationPairs, resolve } from "../openapi/reading.ts";
-import { forms } from "./assets.ts";
-import { fieldList } from "./field-list.ts";
-import { escapeHtml, toAnchor } from "./html.ts";
-import { type LinkGroup, toPage } from "./layout.ts";
-import { renderMarkdown } from "./markdown.ts";
-import { operationSection } from "./operation.ts";
+import {
+  type Content,
+  type DocumentedParameter,
+  exampleOf,
+  type OpenapiDocument,
+  type OperationPair,
+  operationPairs,
+  resolve,
+} from "../openapi/document-reader.ts";
+import { escapeHtml, forms, type LinkGroup, toAnchor, toPage } from "./layout.ts";
+import { codeBlock, formatChoice, renderMarkdown, renderSentence } from "./markdown.ts";
 
 interface ReferenceGroup {
   readonly tag: string;
@@ -107,4 +111,220 @@ function toLinks({ tag, main }: ReferenceGroup): LinkGroup {
     title: tag,
     links: main.map(({ operation }) => ({ path: `#${operation.operationId}`, title: escapeHtml(operation.summary) })),
   };
+}
+
+// An operation on the reference page: what to send, what comes back, and a form that sends it.
+
+/** A section about the operation, in all its formats. */
+function operationSection(document: OpenapiDocument, pair: OperationPair): string {
+  const { operation, method, formats } = pair;
+  const id = operation.operationId;
+  const parameters = (operation.parameters ?? []).map((one) => resolve<DocumentedParameter>(document, one));
+  const paths = Object.entries(formats).map(
+    ([name, { path }]) => `<span class="in-${name}">${escapeHtml(path)}</span>`,
+  );
+  return `<section class="operation" id="${id}" aria-labelledby="${id}-title">
+<h3 id="${id}-title">${escapeHtml(operation.summary)} <a class="anchor" href="#${id}" aria-label="Link to this operation">#</a></h3>
+<p class="path"><span class="method ${method}">${method.toUpperCase()}</span>${paths.join("")}</p>
+<div class="told">
+<p>${renderSentence(operation.description)}</p>
+${parameters.length > 0 ? `<h4>Parameters</h4>\n${parameterList(parameters)}` : ""}
+${otherResponses(document, pair)}
+</div>
+<div class="shown">
+${formatChoice()}
+${bodyPart(pair)}
+${successPart(document, pair)}
+</div>
+${tryForm(pair, parameters)}
+</section>`;
+}
+
+function bodyPart({ formats, operation }: OperationPair): string {
+  if (!operation.requestBody) return "";
+  const title = operation.requestBody.required === false ? "Body, optional" : "Body";
+  const blocks = Object.entries(formats).map(([name, one]) =>
+    exampleBlock(name, one.operation.requestBody?.content, "Body"),
+  );
+  return `<h4>${title}</h4>\n${blocks.join("")}`;
+}
+
+/** The response to a request that succeeds: the last of the 2xx statuses, since 201 is more telling than 200. */
+function successPart(document: OpenapiDocument, { formats, operation }: OperationPair): string {
+  const status = successOf(operation.responses);
+  const [{ description = "" } = {}] = Object.values(formats).map((one) => responseOf(document, one.operation, status));
+  const blocks = Object.entries(formats).map(([name, one]) =>
+    exampleBlock(name, responseOf(document, one.operation, status).content, `${status}`),
+  );
+  return `<h4>Response ${status}</h4>\n<p>${renderSentence(description)}</p>\n${blocks.join("")}`;
+}
+
+function otherResponses(document: OpenapiDocument, { operation }: OperationPair): string {
+  const others = Object.keys(operation.responses).filter((status) => status !== successOf(operation.responses));
+  const items = others.map((status) => {
+    const { description } = responseOf(document, operation, status);
+    return `<li><b>${status}</b> ${renderSentence(description)}</li>`;
+  });
+  return `<details><summary>Other responses</summary><ul class="fields">${items.join("")}</ul></details>`;
+}
+
+interface DocumentedResponse {
+  readonly description: string;
+  readonly content?: Content;
+}
+
+function responseOf(
+  document: OpenapiDocument,
+  { responses }: { readonly responses: Readonly<Record<string, Schema>> },
+  status: string,
+): DocumentedResponse {
+  return resolve<DocumentedResponse>(document, responses[status] ?? {});
+}
+
+function successOf(responses: Readonly<Record<string, Schema>>): string {
+  return Object.keys(responses).findLast((status) => status.startsWith("2")) ?? "200";
+}
+
+function exampleBlock(format: string, content: Content | undefined, label: string): string {
+  const example = exampleOf(content);
+  if (example === undefined) return "";
+  return codeBlock({ text: example, language: format, label: `${label} · ${format.toUpperCase()}` }, `in-${format}`);
+}
+
+// The fields of a record and the parameters of an operation, as lists.
+
+/** The fields of an object; those of the objects in it have dotted names. */
+function fieldList(document: OpenapiDocument, schema: Schema): string {
+  const items = fieldsOf(document, schema, "").map(({ name, schema: field, isRequired }) =>
+    item(name, [typeOf(field), isRequired && "required"], String(field.description ?? "")),
+  );
+  return `<ul class="fields">${items.join("")}</ul>`;
+}
+
+function parameterList(parameters: readonly DocumentedParameter[]): string {
+  const items = parameters.map((parameter) =>
+    item(
+      typedForm(parameter),
+      [parameter.in, typeOf(parameter.schema), parameter.required && "required"],
+      parameter.description,
+    ),
+  );
+  return `<ul class="fields">${items.join("")}</ul>`;
+}
+
+/** What a person writes for a parameter: its name, or for one with members its example, as in `filter[Name][contains]=acm`. */
+function typedForm({ name, style, example }: DocumentedParameter): string {
+  if (style !== "deepObject") return name;
+  const [path, value] = firstLeaf(example);
+  return `${name}${path.map((key) => `[${key}]`).join("")}=${value}`;
+}
+
+interface DocumentedField {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+}
+
+/** How deep objects in objects are listed: schemas may contain themselves. */
+const maxDepth = 4;
+
+function fieldsOf(document: OpenapiDocument, schema: Schema, prefix: string, depth = 1): DocumentedField[] {
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, Schema>; required?: string[] };
+  return Object.entries(properties).flatMap(([name, reference]) => {
+    const field = resolve(document, reference);
+    const items = field.type === "array" ? toOne(document, resolve(document, field.items as Schema)) : undefined;
+    const inner = items ?? field;
+    const path = prefix + name;
+    if (inner.properties && depth < maxDepth)
+      return fieldsOf(document, inner, `${path}${items ? "[]" : ""}.`, depth + 1);
+    return [{ name: path, schema: field, isRequired: required.includes(name) && Number(field.minLength) > 0 }];
+  });
+}
+
+/** An object for the alternatives of a `oneOf`, with what each of them says about a field; any other schema as it is. */
+function toOne(document: OpenapiDocument, schema: Schema): Schema {
+  if (!Array.isArray(schema.oneOf)) return schema;
+  const objects = (schema.oneOf as Schema[]).map(
+    (one) => (resolve(document, one).properties ?? {}) as Record<string, Schema>,
+  );
+  const names = [...new Set(objects.flatMap((object) => Object.keys(object)))];
+  const properties = names.map((name) => {
+    const fields = objects.map((object) => object[name]).filter((field) => field !== undefined);
+    const values = fields.flatMap((field) => (field.enum as readonly unknown[]) ?? []);
+    const descriptions = new Set(fields.map((field) => field.description));
+    return [
+      name,
+      {
+        ...fields[0],
+        ...(values.length > 0 ? { enum: [...new Set(values)] } : {}),
+        description: [...descriptions].join(" "),
+      },
+    ];
+  });
+  return { properties: Object.fromEntries(properties) };
+}
+
+function item(name: string, facts: readonly (string | false | undefined)[], description: string): string {
+  const known = facts.filter(Boolean).map((fact) => escapeHtml(String(fact)));
+  return `<li><b>${escapeHtml(name)}</b> <span class="quiet">${known.join(" · ")}</span><p>${renderSentence(description)}</p></li>`;
+}
+
+/** A schema in a few words. */
+function typeOf({ type, enum: values, minimum, maximum, maxLength, items }: Schema): string {
+  if (Array.isArray(values)) return values.length < 8 ? values.join(", ") : "fields";
+  if (type === "array") return `list of ${typeOf(items as Schema) || "values"}`;
+  if (type === "object") return "";
+  if (type === "integer") return `integer${rangeOf(Number(minimum), Number(maximum))}`;
+  const types = Array.isArray(type) ? type.join(" or ") : type;
+  return [types, maxLength !== undefined && `at most ${maxLength} characters`].filter(Boolean).join(", ");
+}
+
+function rangeOf(minimum: number, maximum: number): string {
+  if (maximum < Number.MAX_SAFE_INTEGER) return `, ${minimum} to ${maximum}`;
+  return Number.isNaN(minimum) ? "" : `, from ${minimum}`;
+}
+
+function firstLeaf(value: unknown, path: readonly string[] = []): [readonly string[], string] {
+  if (typeof value !== "object" || value === null) return [path, String(value ?? "")];
+  const [[key, inner] = ["", ""]] = Object.entries(value);
+  return firstLeaf(inner, [...path, key]);
+}
+
+// The form of an operation. `assets/try.js` makes the request from it; without a script it is not shown.
+
+/** @param parameters of the operation */
+function tryForm({ method, formats, operation }: OperationPair, parameters: readonly DocumentedParameter[]): string {
+  const id = operation.operationId;
+  const paths = Object.entries(formats).map(([name, { path }]) => ` data-${name}="${escapeHtml(path)}"`);
+  const bodies = Object.entries(formats).map(([name, one]) =>
+    bodyField(id, name, exampleOf(one.operation.requestBody?.content)),
+  );
+  return `<details class="try"><summary>Try it</summary>
+<form data-method="${method.toUpperCase()}"${paths.join("")}>
+<div class="grid">${parameters.map((parameter) => inputFor(id, parameter)).join("")}</div>
+${bodies.join("")}
+<div class="code"><div class="bar"><span>curl</span><button type="button" class="copy">Copy</button></div><pre tabindex="0" role="group" aria-label="The request as curl"><code class="language-sh line"></code></pre></div>
+<button type="submit" class="send">Send</button>
+<div class="result" role="status"></div>
+</form></details>`;
+}
+
+function inputFor(operation: string, parameter: DocumentedParameter): string {
+  const { name, in: place, required, style } = parameter;
+  const id = `${operation}-${name}`;
+  const typed = typedForm(parameter);
+  const [label, kind] = style === "deepObject" ? [name, "typed"] : [name, place];
+  const hint = typed === name ? "" : ` placeholder="${escapeHtml(typed)}"`;
+  const value = required ? ` value="${escapeHtml(String(exampleValue(parameter)))}" required` : "";
+  return `<div><label for="${id}">${escapeHtml(label)}</label><input id="${id}" name="${escapeHtml(name)}" data-in="${kind}"${hint}${value} autocomplete="off" spellcheck="false"></div>`;
+}
+
+function exampleValue({ example, schema }: DocumentedParameter): unknown {
+  return example ?? (schema.enum as readonly unknown[] | undefined)?.[0] ?? "";
+}
+
+function bodyField(operation: string, format: string, example: string | undefined): string {
+  if (example === undefined) return "";
+  const id = `${operation}-body-${format}`;
+  return `<div class="in-${format}"><label for="${id}">Body in ${format.toUpperCase()}</label><textarea id="${id}" data-body="${format}" spellcheck="false">${escapeHtml(example)}</textarea></div>`;
 }

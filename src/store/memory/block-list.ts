@@ -1,9 +1,9 @@
 // The records of a collection in ID order, in blocks. There are never many small blocks, even if IDs are far apart.
 
-import type { Steps } from "../../lib/slices.ts";
+import type { Steps } from "../../lib/event-loop.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block, type BlockRecord } from "./block.ts";
-import type { MemoryRecord } from "./record.ts";
+import type { MemoryRecord } from "./snapshot.ts";
 
 /** Maximum records of a block. Two neighbours have more than half of that together. */
 export const mostRecords = 128;

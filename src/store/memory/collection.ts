@@ -1,14 +1,14 @@
+import { inSlices, type Steps } from "../../lib/event-loop.ts";
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import { inSlices, type Steps } from "../../lib/slices.ts";
 import { WorkLimiter } from "../../lib/work-limiter.ts";
 import type { RecordRow } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import type { Block } from "./block.ts";
 import { type Changed, withChanges } from "./block-list.ts";
-import type { MemoryRecord } from "./record.ts";
+import { Version } from "./collection-version.ts";
 import { Selections } from "./selections.ts";
-import { Version } from "./version.ts";
+import type { MemoryRecord } from "./snapshot.ts";
 
 /** Changes that may wait for the next list: this many, and a share of the records. With more, blocks are made without being asked for. */
 const mostWaiting = 1024;

@@ -1,8 +1,10 @@
 // The texts that records are filtered and sorted by.
 
-import { foldCase } from "../../lib/fold-case.ts";
+import type { Steps } from "../../lib/event-loop.ts";
+import { foldCase } from "../../lib/text.ts";
 import { type StorefrontRecord, type Values, valueAt } from "../../model/record.ts";
 import type { Leaf } from "../../model/resource.ts";
+import type { Block, BlockRecord } from "./block.ts";
 
 /** A text of a record: that of a field, or of the ID. */
 export interface Facet {
@@ -15,7 +17,7 @@ export interface Facet {
 export const anyField = "any";
 
 /** The text in a field, in all of them, or the digits of the ID where `leaf` is undefined; `folded` without regard to case. */
-export function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false): Facet {
+function toFacet(leaf: Leaf | typeof anyField | undefined, folded = false): Facet {
   const of = (record: StorefrontRecord) => {
     if (leaf === anyField) return allTexts(record);
     return leaf ? valueAt(record, leaf) : String(record.ID);
@@ -91,4 +93,102 @@ function allTexts(values: StorefrontRecord | Values): string {
 /** Equal texts are common, and need no collation. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : collator.compare(a, b);
+}
+
+export interface RecordFilter {
+  /** `any` for all of them together, with `contains`; undefined for the ID. */
+  readonly leaf: Leaf | typeof anyField | undefined;
+  readonly operator: "equals" | "contains" | "in";
+  /** One text; for `in`, any number of them. */
+  readonly values: readonly string[];
+}
+
+/** The IDs of the records that pass every filter, in ID order, in one pass over the records. */
+export function* pick(blocks: readonly Block[], filters: readonly RecordFilter[]): Steps<number[]> {
+  const byId = filters.filter(({ leaf }) => !leaf).map(toTest);
+  const byField = filters.filter(({ leaf }) => leaf).map(toTest);
+  const facets = byField.map(({ facet }) => facet);
+  const isNamed = (id: number) => byId.every(({ passes }) => passes(String(id)));
+  const picked: number[] = [];
+  for (const block of blocks) {
+    yield;
+    if (!block.ids.some(isNamed)) continue;
+    const columns = block.columns(facets);
+    block.ids.forEach((id, index) => {
+      if (isNamed(id) && byField.every(({ passes }, which) => passes(columns[which]?.[index] as string)))
+        picked.push(id);
+    });
+  }
+  return picked;
+}
+
+/** Whether a record passes every filter. */
+export function toPredicate(filters: readonly RecordFilter[]): (record: BlockRecord) => boolean {
+  const tests = filters.map(toTest);
+  const facets = tests.map(({ facet }) => facet);
+  return ({ block, index }) => {
+    const texts = block.texts(index, facets);
+    return tests.every(({ passes }, which) => passes(texts[which] as string));
+  };
+}
+
+/** A filter on a facet. */
+interface Test {
+  readonly facet: Facet;
+  passes(text: string): boolean;
+}
+
+function toTest({ leaf, operator, values }: RecordFilter): Test {
+  if (operator === "contains") {
+    const folded = values.map(foldCase);
+    return { facet: toFacet(leaf, true), passes: (text) => folded.some((value) => text.includes(value)) };
+  }
+  const wanted = new Set(values);
+  return { facet: toFacet(leaf), passes: (text) => wanted.has(text) };
+}
+
+/** Items sorted or merged between two pauses. */
+const itemsPerSortStep = 512;
+
+/** Sorts `items` into a new array: a stable merge sort that can pause. */
+export function* sorted<T>(items: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+  let runs: T[][] = [];
+  for (let from = 0; from < items.length; from += itemsPerSortStep) {
+    runs.push(items.slice(from, from + itemsPerSortStep).sort(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const longer: T[][] = [];
+    for (let index = 0; index < runs.length; index += 2) {
+      const [left, right] = [runs[index] as T[], runs[index + 1]];
+      longer.push(right ? yield* merged(left, right, compare) : left);
+    }
+    runs = longer;
+  }
+  return runs[0] ?? [];
+}
+
+function* merged<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number): Steps<T[]> {
+  const all: T[] = [];
+  let [l, r] = [0, 0];
+  while (l < left.length || r < right.length) {
+    const isLeft = r === right.length || (l < left.length && compare(left[l] as T, right[r] as T) <= 0);
+    all.push((isLeft ? left[l++] : right[r++]) as T);
+    if (all.length % itemsPerSortStep === 0) yield;
+  }
+  return all;
+}
+
+/** Items between two pauses: some tens of microseconds. */
+const itemsPerFilterStep = 4096;
+
+/** The items that pass, in their order. */
+export function* filtered<T>(items: readonly T[], passes: (item: T) => boolean): Steps<T[]> {
+  const passing: T[] = [];
+  for (let from = 0; from < items.length; from += itemsPerFilterStep) {
+    const end = Math.min(items.length, from + itemsPerFilterStep);
+    for (let index = from; index < end; index++) if (passes(items[index] as T)) passing.push(items[index] as T);
+    yield;
+  }
+  return passing;
 }

@@ -1,16 +1,25 @@
 // Selections: the IDs of the records that a list with `filter` or `sort` contains, in its order. They are kept. After a few changes,
 // only the changed records are moved.
 
-import { filtered } from "../../lib/filtered.ts";
+import type { Steps } from "../../lib/event-loop.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
-import type { Steps } from "../../lib/slices.ts";
-import { sorted } from "../../lib/sorted.ts";
 import type { WorkLimiter } from "../../lib/work-limiter.ts";
-import type { Block } from "./block.ts";
-import { compareKeys, facetName, facetsOf, nameOfOrder, type Order, type SortKey } from "./order.ts";
-import { patched } from "./patched-selection.ts";
-import { pick, type RecordFilter } from "./record-filter.ts";
-import type { Version } from "./version.ts";
+import type { Block, BlockRecord } from "./block.ts";
+import type { Version } from "./collection-version.ts";
+import {
+  compareKeys,
+  facetName,
+  facetsOf,
+  filtered,
+  nameOfOrder,
+  type Order,
+  pick,
+  placeFor,
+  type RecordFilter,
+  type SortKey,
+  sorted,
+  toPredicate,
+} from "./order.ts";
 
 interface Selection {
   readonly ids: readonly number[];
@@ -162,4 +171,53 @@ function nameOfFilter({ leaf, operator, values }: RecordFilter): readonly string
 /** About how many bytes a selection takes. */
 function bytesOf(name: string, { ids }: Selection): number {
   return 200 + 2 * name.length + 8 * ids.length;
+}
+
+/** Records that are put in their places between two pauses. */
+const placesPerStep = 16;
+/** IDs that are merged between two pauses. */
+const mergeSize = 4096;
+
+/** `before` without the records `changed`, and with those of them that belong to the selection of `version`, in their places. */
+function* patched(
+  before: readonly number[],
+  changed: ReadonlySet<number>,
+  version: Version,
+  filters: readonly RecordFilter[],
+  sort: readonly Order[],
+): Steps<readonly number[]> {
+  const facets = facetsOf(sort);
+  const keyOf = (id: number): SortKey => {
+    const { block, index } = version.get(id) as BlockRecord;
+    return { id, texts: block.texts(index, facets) };
+  };
+  const passes = toPredicate(filters);
+  const still = yield* filtered(before, (id) => !changed.has(id));
+  const places: { readonly key: SortKey; readonly at: number }[] = [];
+  let steps = 0;
+  for (const id of changed) {
+    const record = version.get(id);
+    if (record && passes(record)) {
+      const key = keyOf(id);
+      places.push({ key, at: placeFor(key, still, keyOf, sort) });
+    }
+    if (++steps % placesPerStep === 0) yield;
+  }
+  places.sort((a, b) => a.at - b.at || compareKeys(a.key, b.key, sort));
+  return yield* merged(still, places);
+}
+
+/** `ids` with each key in front of the ID that is at its place. @param places in ascending order */
+function* merged(
+  ids: readonly number[],
+  places: readonly { readonly key: SortKey; readonly at: number }[],
+): Steps<number[]> {
+  const result: number[] = [];
+  let next = 0;
+  for (let at = 0; at <= ids.length; at++) {
+    for (; places[next]?.at === at; next++) result.push((places[next]?.key as SortKey).id);
+    if (at < ids.length) result.push(ids[at] as number);
+    if (at % mergeSize === mergeSize - 1) yield;
+  }
+  return result;
 }

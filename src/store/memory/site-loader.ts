@@ -1,13 +1,12 @@
+import { inSlices, type Steps } from "../../lib/event-loop.ts";
 import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
-import { inSlices, type Steps } from "../../lib/slices.ts";
 import type { RecordCount, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
 import { toDeclared } from "../../model/record.ts";
 import type { Resource } from "../../model/resource.ts";
 import { Block } from "./block.ts";
 import { mostRecords } from "./block-list.ts";
 import { Collection } from "./collection.ts";
-import type { MemoryRecord } from "./record.ts";
-import { Snapshot } from "./snapshot.ts";
+import { type MemoryRecord, Snapshot } from "./snapshot.ts";
 
 /** The snapshot of a site that is read from the store, made in slices, and how many records it has. */
 export function makeSnapshot(

@@ -4,7 +4,7 @@
 // Blocks never change. A change waits in the collection until a list, a page or a selection is asked for; then the blocks that it
 // touches are replaced, which makes a new `Version` of the collection: the blocks at one moment, and the lists and pages made of
 // them. A list is the bytes of its blocks, so after a write it shares all parts but one with the list before. Work that grows
-// with the number of records runs in slices (`lib/slices.ts`) on a version that stays as it is, while changes go on.
+// with the number of records runs in slices (`lib/event-loop.ts`) on a version that stays as it is, while changes go on.
 
 import type { RecordChange } from "../../model/change.ts";
 import type { Head } from "../../model/engine.ts";
@@ -97,4 +97,13 @@ export class Snapshot {
     this.#collections.set(name, collection);
     return collection;
   }
+}
+
+/** A record in memory. */
+export interface MemoryRecord {
+  readonly id: number;
+  /** The site's revision at its last change. */
+  readonly revision: number;
+  /** The record as it is declared, as JSON text. */
+  readonly json: string;
 }

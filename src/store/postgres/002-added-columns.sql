@@ -1,4 +1,4 @@
--- Only adds columns, so older programs work on these tables too. `store/tables.ts` says what that means for the values.
+-- Only adds columns, so older programs work on these tables too. `store/database/tables.ts` says what that means for the values.
 -- floor: the revision before the first entry of the journal that was kept, where it is not what the journal begins with.
 -- last_at: the latest time of an entry, unless the last entry has a later one.
 -- live, live_revision: how many records of each resource there are and when they last changed, as of that revision of the site.

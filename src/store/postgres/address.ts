@@ -1,8 +1,8 @@
 // The address of a PostgreSQL database: its hosts, and the settings of the connection.
 
 import { readFileSync } from "node:fs";
-import { nearest } from "../../lib/nearest.ts";
-import { messageOf } from "../../lib/thrown.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
+import { nearest } from "../../lib/text.ts";
 import { Refusal } from "../../model/errors.ts";
 
 export interface Host {

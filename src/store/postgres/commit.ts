@@ -2,26 +2,32 @@
 // change; the second writes what was decided and commits.
 
 import type { MaybePromise } from "../../lib/maybe-promise.ts";
-import type { RecordChange } from "../../model/change.ts";
-import type { Intent, Outcome } from "../../model/intent.ts";
-import { systemSite } from "../../model/system-site.ts";
-import { admittingRows } from "../admitted.ts";
+import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
+import { systemSite } from "../../model/limits.ts";
 import {
+  lastAt,
+  newSite,
+  readCounts,
+  type SiteState,
+  type StoredCounts,
+  type StoredTime,
+  writeCounts,
+} from "../database/site-state.ts";
+import {
+  admittingRows,
+  type BatchRow,
+  BatchRows,
   decideBatch,
   isStopped,
-  newSite,
   responseKey,
-  type SiteState,
   type Stored,
   type StoredResponse,
   type Written,
-} from "../batch.ts";
-import { type BatchRow, BatchRows } from "../batch-rows.ts";
-import { FoundRecords } from "../found-records.ts";
+} from "../writes/batch.ts";
+import { FoundRecords } from "../writes/found-records.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
 import type { Lease, Pool } from "./pool.ts";
-import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
-import { toSiteRow, toStates } from "./site-rows.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction, together } from "./transaction-end.ts";
 
@@ -196,4 +202,35 @@ function rowsOf(connection: PostgresConnection, stored: Stored, written: Written
         ]),
     ...(responses.length === 0 ? [] : [connection.query(sql.putResponses, responses)]),
   ];
+}
+
+// What the rows of `sites` mean for a batch of writes.
+
+/** The states of the rows of sites. The time of the last entry is queried where an older program may have written it. */
+async function toStates(connection: PostgresConnection, rows: readonly ResultRow[]): Promise<Map<number, SiteState>> {
+  const last = rows.filter((row) => lastAt(row as StoredSite) === undefined);
+  const keys = last.map(({ id, revision }) => ({ site_id: id, revision }));
+  const found = keys.length === 0 ? [] : await connection.query(sql.lastTimes, keys);
+  const times = new Map(found.map(({ site_id, at }) => [site_id, at]));
+  return new Map(rows.map((row) => [row.id, toState(row as StoredSite, times.get(row.id) ?? 0)]));
+}
+
+/** A row of `sites`. */
+interface StoredSite extends StoredCounts, StoredTime {
+  readonly id: number;
+  readonly epoch: string;
+  /** JSON text. */
+  readonly counters: string;
+  readonly floor: number | null;
+}
+
+function toState(row: StoredSite, lastEntryAt: number): SiteState {
+  const { epoch, revision, counters, floor } = row;
+  const last_at = lastAt(row) ?? lastEntryAt;
+  return { epoch, revision, counters: JSON.parse(counters), counts: readCounts(row), floor, last_at };
+}
+
+/** A row of `sites`. */
+export function toSiteRow(id: number, { counters, counts, ...state }: SiteState): object {
+  return { id, ...state, counters: JSON.stringify(counters), ...writeCounts(state.revision, counts) };
 }

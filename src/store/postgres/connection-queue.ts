@@ -1,6 +1,6 @@
 import { type Host, nameOf } from "./address.ts";
+import type { PostgresConnection } from "./connection.ts";
 import { unavailable } from "./errors.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
 
 export interface PoolUsage {

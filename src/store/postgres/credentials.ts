@@ -1,4 +1,4 @@
-import type { CredentialStore } from "../../model/credentials.ts";
+import type { CredentialStore } from "../../model/engine.ts";
 import {
   type CredentialRow,
   deleteCredentials,
@@ -6,7 +6,7 @@ import {
   selectCredential,
   takeCredential,
   toCredential,
-} from "../credentials.ts";
+} from "../database/credentials.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction } from "./transaction-end.ts";

@@ -1,8 +1,7 @@
-import { newSite } from "../batch.ts";
-import { removedEpoch, siteTables } from "../removed-sites.ts";
-import { commitStep, openConnection, step } from "./bulk.ts";
+import { newSite, removedEpoch, siteTables } from "../database/site-state.ts";
+import { toSiteRow } from "./commit.ts";
+import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
-import { toSiteRow } from "./site-rows.ts";
 import { sql } from "./statements.ts";
 
 /** See `Engine.dropSite`. */

@@ -1,6 +1,6 @@
 // Errors of PostgreSQL and of the connection to it, as refusals.
 
-import { messageOf } from "../../lib/thrown.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
 import { Refusal } from "../../model/errors.ts";
 
 /** The SQLSTATE of a database error, or the system's code of a broken connection; empty for anything else. */

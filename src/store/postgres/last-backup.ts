@@ -1,9 +1,9 @@
 import type { Engine } from "../../model/engine.ts";
-import { createLastBackup, lastBackupTable, putLastBackup, selectLastBackup } from "../last-backup.ts";
+import { createLastBackup, lastBackupTable, putLastBackup, selectLastBackup } from "../database/last-backup.ts";
+import type { PostgresConnection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
 import { madeByAnother } from "./migrate.ts";
 import type { Pool } from "./pool.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
 import { commitTransaction, commitWithoutWait } from "./transaction-end.ts";
 

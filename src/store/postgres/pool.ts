@@ -1,11 +1,10 @@
 // The connections of one process, each used by one caller at a time and for a limited time.
 
-import { outdated } from "../since.ts";
+import { outdated } from "../database/site-state.ts";
+import { createTimeLimit, type PostgresConnection } from "./connection.ts";
 import { ConnectionQueue, type PoolUsage } from "./connection-queue.ts";
 import { codeOf, fromPostgres, isDatabaseError, isTimeout, unavailable, unknownOutcome } from "./errors.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
 import type { Primary } from "./primary.ts";
-import { createTimeLimit } from "./time-limit.ts";
 
 /** What a caller reports while it has a connection. */
 export interface Lease {

@@ -1,11 +1,10 @@
 // Finds the primary among the hosts, and decides which connections still lead to it.
 
-import { messageOf } from "../../lib/thrown.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
 import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
+import { connect, type PostgresConnection } from "./connection.ts";
 import { isDatabaseError, unavailable } from "./errors.ts";
-import { connect, type PostgresConnection } from "./postgres-connection.ts";
-import { TimelineWatch } from "./timeline-watch.ts";
-import { Timelines } from "./timelines.ts";
+import { Timelines, TimelineWatch } from "./timelines.ts";
 
 /** How long the other hosts have to respond after the first primary was found, in milliseconds. */
 const grace = 200;

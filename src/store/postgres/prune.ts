@@ -1,5 +1,4 @@
-import { lastPrunable } from "../journal.ts";
-import { removedEpoch } from "../removed-sites.ts";
+import { lastPrunable, removedEpoch } from "../database/site-state.ts";
 import type { Pool } from "./pool.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction-end.ts";

@@ -1,11 +1,11 @@
-import { randomText } from "../../lib/base62.ts";
+import { randomText } from "../../lib/text.ts";
 import type { Head } from "../../model/engine.ts";
-import { systemSite } from "../../model/system-site.ts";
-import { hasHistory } from "../site-fill.ts";
-import { commitStep, openConnection, step } from "./bulk.ts";
-import { toHead } from "./journal-reads.ts";
+import { systemSite } from "../../model/limits.ts";
+import { hasHistory } from "../database/site-state.ts";
+import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Pool } from "./pool.ts";
 import type { Primary } from "./primary.ts";
+import { toHead } from "./reads.ts";
 import { sql } from "./statements.ts";
 import { commitWithoutWait } from "./transaction-end.ts";
 

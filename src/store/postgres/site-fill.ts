@@ -1,15 +1,13 @@
-// Fills a new site, see store/site-fill.ts.
+// Fills a new site, see store/database/site-state.ts.
 
-import type { DumpedRow } from "../../model/dump.ts";
-import type { Head } from "../../model/engine.ts";
-import { newSite } from "../batch.ts";
-import { inPortions, type Portion } from "../refill.ts";
-import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
-import { commitStep, openConnection, step } from "./bulk.ts";
+import type { DumpedRow, Head } from "../../model/engine.ts";
+import { mayFill, newFillingEpoch, newSite, notFilling, unfitRow } from "../database/site-state.ts";
+import { inPortions, type Portion } from "../database/table-swap.ts";
+import { toSiteRow } from "./commit.ts";
+import type { PostgresConnection } from "./connection.ts";
 import { codeOf } from "./errors.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
+import { commitStep, openConnection, step } from "./long-connections.ts";
 import type { Primary } from "./primary.ts";
-import { toSiteRow } from "./site-rows.ts";
 import { sql } from "./statements.ts";
 
 /** See `Engine.fillSite`. */

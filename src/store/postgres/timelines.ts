@@ -2,8 +2,9 @@
 // (https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-TIMELINES). Of two hosts that both act as
 // primary, the one on the lower timeline was replaced by the other, perhaps without noticing.
 
-import { unavailable } from "./errors.ts";
-import type { PostgresConnection } from "./postgres-connection.ts";
+import { type DatabaseAddress, type Host, nameOf } from "./address.ts";
+import { connect, createTimeLimit, type PostgresConnection } from "./connection.ts";
+import { isDatabaseError, unavailable } from "./errors.ts";
 
 /** The highest timeline that this process has seen of any host, and the connections that it has. */
 export class Timelines {
@@ -42,5 +43,125 @@ export class Timelines {
     if (timeline <= this.#newest) return;
     this.#newest = timeline;
     for (const connection of this.#connections) if (!this.isNewest(connection)) connection.leave();
+  }
+}
+
+// Looks for a primary that has replaced the one in use, which may live on without knowing it: then it returns what is old, and its commits wait
+// for a standby that follows another. As long as a process uses the database, it compares the timelines of all hosts.
+
+/** Milliseconds between two comparisons: together with one, less than a second. */
+const interval = 750;
+/** Milliseconds before a host is asked again that responds, and refuses this user or more connections. */
+const pauseAfterRefusal = 10_000;
+
+export class TimelineWatch {
+  readonly #timelines: Timelines;
+  readonly #probes: readonly TimelineProbe[];
+  readonly #current: () => string | undefined;
+  /** When all hosts were last compared, as `performance.now()`. */
+  #comparedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #wasUsed = false;
+  #isClosed = false;
+
+  /** @param current the name of the host in use */
+  constructor(address: DatabaseAddress, timelines: Timelines, current: () => string | undefined) {
+    this.#timelines = timelines;
+    this.#current = current;
+    this.#probes = address.hosts.map((host) => new TimelineProbe(host, address));
+  }
+
+  /** To be called when the database is used. */
+  noteUse(): void {
+    this.#wasUsed = true;
+    if (this.#timer || this.#isClosed || this.#probes.length === 1 || !this.#timelines.areKnown) return;
+    this.#plan(Math.max(0, this.#comparedAt + interval - performance.now()));
+  }
+
+  /** To be called when all hosts were compared otherwise. */
+  noteCompared(): void {
+    this.#comparedAt = performance.now();
+  }
+
+  /** Compares now: something went wrong that also goes wrong where the primary was replaced. */
+  compare(): void {
+    if (this.#isClosed || !this.#timelines.areKnown) return;
+    this.noteCompared();
+    const others = this.#probes.filter(({ host }) => host !== this.#current());
+    // Behind a single name there may be another machine by now, which only a new connection reaches.
+    const isSingle = others.length === 0;
+    for (const probe of isSingle ? this.#probes : others) void this.#ask(probe, isSingle);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const probe of this.#probes) probe.close();
+  }
+
+  #plan(pause: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      if (!this.#wasUsed && !this.#timelines.areUsed) return;
+      this.#wasUsed = false;
+      this.compare();
+      this.#plan(interval);
+    }, pause);
+    this.#timer.unref();
+  }
+
+  async #ask(probe: TimelineProbe, isAnew: boolean): Promise<void> {
+    const timeline = await probe.read(isAnew);
+    if (this.#isClosed) probe.close();
+    else if (timeline !== undefined) this.#timelines.note(timeline);
+  }
+}
+
+/** Reads the timeline of one host, over a connection that stays open, also while the host is a standby. */
+class TimelineProbe {
+  readonly host: string;
+  readonly #host: Host;
+  readonly #address: DatabaseAddress;
+  #connection: PostgresConnection | undefined;
+  #isReading = false;
+  #pausedUntil = 0;
+
+  constructor(host: Host, address: DatabaseAddress) {
+    this.host = nameOf(host);
+    this.#host = host;
+    this.#address = address;
+  }
+
+  /**
+   * The timeline of the host, 0 for a standby. Undefined when it does not respond in time, or is being asked.
+   * @param isAnew whether to connect for this alone
+   */
+  async read(isAnew: boolean): Promise<number | undefined> {
+    if (this.#isReading || performance.now() < this.#pausedUntil) return undefined;
+    this.#isReading = true;
+    if (isAnew) this.close();
+    const limit = createTimeLimit(this.#address.timeout);
+    try {
+      return await Promise.race([this.#read(), limit.passed]);
+    } catch (error) {
+      if (isDatabaseError(error)) this.#pausedUntil = performance.now() + pauseAfterRefusal;
+      this.close();
+      return undefined;
+    } finally {
+      limit.stop();
+      if (isAnew) this.close();
+      this.#isReading = false;
+    }
+  }
+
+  close(): void {
+    void this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  async #read(): Promise<number> {
+    if (this.#connection?.isOpen) return this.#connection.readTimeline();
+    this.#connection = await connect(this.#host, this.#address, { mayBeStandby: true });
+    return this.#connection.timeline;
   }
 }

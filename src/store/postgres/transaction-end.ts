@@ -1,7 +1,7 @@
 // How transactions end that change something. Nothing else commits, but statements that make or drop tables of which nothing is used yet.
 
+import type { PostgresConnection, ResultRow } from "./connection.ts";
 import type { Lease } from "./pool.ts";
-import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
 import { sql } from "./statements.ts";
 
 /**

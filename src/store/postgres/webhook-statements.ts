@@ -1,8 +1,8 @@
 // The statements about webhooks; see statements.ts.
 
 import type { WebhookKey } from "../../model/webhooks.ts";
-import { columnsOf, primaryKeyOf } from "../tables.ts";
-import { fetch, list, put } from "./statement-parts.ts";
+import { columnsOf, primaryKeyOf } from "../database/tables.ts";
+import { fetch, list, put } from "./statements.ts";
 
 const inOrder = `order by ${primaryKeyOf("webhook_state").join(", ")}`;
 const stateColumns = columnsOf("webhook_state").join(", ");

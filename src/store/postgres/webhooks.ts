@@ -20,12 +20,11 @@ import {
   toStateRow,
   updated,
   withSecret,
-} from "../webhook-rows.ts";
+} from "../database/webhook-state.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
 import { isCollision } from "./errors.ts";
-import { lookUp } from "./look-up.ts";
 import type { Pool } from "./pool.ts";
-import type { PostgresConnection, ResultRow } from "./postgres-connection.ts";
-import { sql } from "./statements.ts";
+import { lookUp, sql } from "./statements.ts";
 import { commitTransaction } from "./transaction-end.ts";
 import { webhookSql } from "./webhook-statements.ts";
 

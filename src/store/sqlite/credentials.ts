@@ -1,6 +1,12 @@
 import type { Database } from "bun:sqlite";
-import type { Credential, CredentialStore } from "../../model/credentials.ts";
-import { type CredentialRow, deleteCredentials, putCredential, takeCredential, toCredential } from "../credentials.ts";
+import type { Credential, CredentialStore } from "../../model/engine.ts";
+import {
+  type CredentialRow,
+  deleteCredentials,
+  putCredential,
+  takeCredential,
+  toCredential,
+} from "../database/credentials.ts";
 
 /** A call on its way to the thread of the writer. */
 export type CredentialWrite =

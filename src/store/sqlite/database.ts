@@ -1,16 +1,15 @@
 import { Database, SQLiteError } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { messageOf } from "../../lib/thrown.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
 import { Refusal } from "../../model/errors.ts";
-import { type Addition, additionsOf, madeByNewer } from "../migrations.ts";
+import { type Addition, additionsOf, madeByNewer } from "../database/tables.ts";
 import first from "./001-tables.sql" with { type: "text" };
 import addedColumns from "./002-added-columns.sql" with { type: "text" };
 import webhooks from "./003-webhooks.sql" with { type: "text" };
 import credentials from "./004-credentials.sql" with { type: "text" };
 import webhookColumns from "./005-webhook-columns.sql" with { type: "text" };
-import { logSize } from "./files.ts";
-import { diskFault } from "./full-disk.ts";
+import { diskFault, logSize } from "./files.ts";
 
 /** Migrations that raise the version: older programs then refuse the database. */
 const migrations: readonly string[] = [first];

@@ -1,21 +1,21 @@
 import type { Database } from "bun:sqlite";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Intent, Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import type { Resource } from "../../model/resource.ts";
-import { commitTogether } from "./commit-together.ts";
-import { type CommitCheck, commitChecks } from "./commit-watch.ts";
-import { CommitWatches } from "./commit-watches.ts";
+import { isStopped } from "../writes/batch.ts";
+import { type CommitCheck, CommitWatches, commitChecks } from "./commit-poller.ts";
 import { createCredentialWrites } from "./credentials.ts";
 import { migrate, openDatabase, settleLog, translated } from "./database.ts";
 import { createFileWatch, knownFiles, logSize, requireSameFiles } from "./files.ts";
 import { decodeOutcomes, encodeIntents } from "./messages.ts";
 import { giveWay } from "./portions.ts";
 import { isWriteProtected, openReadOnly } from "./read-only.ts";
-import { createReader } from "./reader.ts";
-import { refillTables } from "./refill.ts";
+import { createReader } from "./reads.ts";
 import { renewHistories } from "./renew.ts";
 import { fillSite } from "./site-fill.ts";
-import { makeViews } from "./views.ts";
+import { makeViews, refillTables } from "./table-sets.ts";
 import { createWebhookWrites } from "./webhook-writes.ts";
 import type { WorkerCall } from "./worker.ts";
 import { WriterThread } from "./writer-thread.ts";
@@ -135,4 +135,47 @@ function createReplacements(open: () => Database): Pick<Engine, "fillSite" | "re
     renew: () => renewHistories(open),
     refill: (rows, save, amend) => refillTables(open, rows, save, amend),
   };
+}
+
+/** Batches that the writer thread has at once: the next one is there when it has done one, since other writers wait for all of them. */
+const maxSent = 2;
+
+/** See `Engine.commitTogether`. */
+function commitTogether(
+  writer: WriterThread,
+  batches: Iterable<readonly Intent[]>,
+  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+): Promise<void> {
+  return writer.uninterrupted(async (call) => {
+    await call({ name: "beginBatches" });
+    let isCommitted = false;
+    try {
+      isCommitted = await addAll(call, batches, onOutcomes);
+    } finally {
+      await call({ name: "endBatches", isCommitted });
+    }
+  });
+}
+
+/** Returns whether all batches were decided, and no refusal stopped them. */
+async function addAll(
+  call: (request: WorkerCall) => Promise<string>,
+  batches: Iterable<readonly Intent[]>,
+  onOutcomes: (outcomes: readonly Outcome[]) => MaybePromise<void>,
+): Promise<boolean> {
+  const iterator = batches[Symbol.iterator]();
+  const sent: { readonly intents: readonly Intent[]; readonly result: Promise<string> }[] = [];
+  for (let next = iterator.next(); ; ) {
+    for (; !next.done && sent.length < maxSent; next = iterator.next()) {
+      const result = call({ name: "addBatch", intents: encodeIntents(next.value) });
+      // Its failure counts when its turn comes.
+      result.catch(() => {});
+      sent.push({ intents: next.value, result });
+    }
+    const first = sent.shift();
+    if (!first) return true;
+    const outcomes = decodeOutcomes(await first.result, first.intents);
+    await onOutcomes(outcomes);
+    if (isStopped(outcomes, first.intents)) return false;
+  }
 }

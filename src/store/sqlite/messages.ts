@@ -1,9 +1,9 @@
 // The messages between the threads about a batch. Each is one string: a first line of JSON and then a line per JSON text,
 // which has no line breaks. Cloning the objects would take twice the time.
 
-import { withOwnMemory } from "../../lib/own-memory.ts";
-import type { Intent, Outcome, Refused, WriteResult } from "../../model/intent.ts";
-import { withId } from "../decide.ts";
+import { withOwnMemory } from "../../lib/bytes.ts";
+import type { Intent, Outcome, Refused, WriteResult } from "../../model/change.ts";
+import { withId } from "../writes/decide-intent.ts";
 
 /** An outcome without its body, which is empty for a new record. The rest of a change is in the intent. */
 type OutcomeMeta = Refused | (Omit<WriteResult, "body"> & { kind: "done" | "unchanged" | "replayed" });

@@ -1,6 +1,5 @@
 import type { Database } from "bun:sqlite";
-import { floorColumn, lastPrunable } from "../journal.ts";
-import { removedEpoch } from "../removed-sites.ts";
+import { floorColumn, lastPrunable, removedEpoch } from "../database/site-state.ts";
 
 /** See `Engine.prune`. Must run in a transaction. */
 export function pruneEntries(database: Database, site: number, through: number, most: number): boolean {

@@ -4,11 +4,10 @@ import { constants, Database } from "bun:sqlite";
 import { realpathSync, statSync } from "node:fs";
 import type { Engine } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
-import { checkDataVersion } from "./commit-watch.ts";
-import { CommitWatches } from "./commit-watches.ts";
+import { CommitWatches, checkDataVersion } from "./commit-poller.ts";
 import { requireVersion } from "./database.ts";
 import { logSize } from "./files.ts";
-import { createReader } from "./reader.ts";
+import { createReader } from "./reads.ts";
 
 const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
 

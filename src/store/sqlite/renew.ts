@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite";
-import { randomText } from "../../lib/base62.ts";
-import { systemSite } from "../../model/system-site.ts";
-import { hasHistory } from "../site-fill.ts";
+import { randomText } from "../../lib/text.ts";
+import { systemSite } from "../../model/limits.ts";
+import { hasHistory } from "../database/site-state.ts";
 import { inTransaction, translated } from "./database.ts";
 
 /** See `Engine.renew`. On a connection that `open` makes. */

@@ -1,13 +1,12 @@
-// Fills a new site, see store/site-fill.ts.
+// Fills a new site, see store/database/site-state.ts.
 
 import type { Database } from "bun:sqlite";
-import type { DumpedRow } from "../../model/dump.ts";
-import type { Head } from "../../model/engine.ts";
-import { inPortions } from "../refill.ts";
-import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../site-fill.ts";
+import type { DumpedRow, Head } from "../../model/engine.ts";
+import { mayFill, newFillingEpoch, notFilling, unfitRow } from "../database/site-state.ts";
+import { inPortions } from "../database/table-swap.ts";
 import { fromSqlite, inTransaction } from "./database.ts";
 import { giveWay } from "./portions.ts";
-import { insertRows } from "./refill.ts";
+import { insertRows } from "./table-sets.ts";
 
 /** See `Engine.fillSite`. On a connection that `open` makes. */
 export async function fillSite(open: () => Database, site: number, rows: AsyncIterable<DumpedRow>): Promise<void> {

@@ -1,6 +1,6 @@
 // Statements on the tables, their columns from the declaration. A parameter has the name of its column, so a row is bound as an object.
 
-import { columnsOf, primaryKeyOf, type TableName } from "../tables.ts";
+import { columnsOf, primaryKeyOf, type TableName } from "../database/tables.ts";
 
 /** Inserts a row. @param into the table, if it is another one with the same columns */
 export function insert(table: TableName, columns = columnsOf(table), into: string = table): string {

@@ -1,10 +1,9 @@
 import type { Database } from "bun:sqlite";
-import type { DumpedRow } from "../../model/dump.ts";
-import type { Engine } from "../../model/engine.ts";
+import type { DumpedRow, Engine } from "../../model/engine.ts";
 import type { WebhookAttempt, WebhookKey } from "../../model/webhooks.ts";
-import { columnsOf } from "../tables.ts";
-import { fromSecretRows, fromStateRow, selectThisDatabase } from "../webhook-rows.ts";
-import type { GuardedReads } from "./guarded-reads.ts";
+import { columnsOf } from "../database/tables.ts";
+import { fromSecretRows, fromStateRow, selectThisDatabase } from "../database/webhook-state.ts";
+import type { GuardedReads } from "./reads.ts";
 
 type WebhookReads = Pick<Engine, "webhookStates" | "webhookSecrets" | "webhookAttempts" | "databaseIdentity">;
 

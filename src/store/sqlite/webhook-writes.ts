@@ -1,7 +1,7 @@
 // What is written of webhooks: the calls of the engine, and how the thread of the writer carries them out.
 
 import type { Database } from "bun:sqlite";
-import type { DumpedRow } from "../../model/dump.ts";
+import type { DumpedRow } from "../../model/engine.ts";
 import {
   maxWebhookAttempts,
   type WebhookAttempt,
@@ -20,7 +20,7 @@ import {
   toStateRow,
   updated,
   withSecret,
-} from "../webhook-rows.ts";
+} from "../database/webhook-state.ts";
 import { insert, put, select } from "./statements.ts";
 import { inBatches } from "./webhook-batches.ts";
 import { selectSecrets } from "./webhook-reads.ts";

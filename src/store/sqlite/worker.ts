@@ -1,6 +1,6 @@
 // The writer thread. It waits for the disk, so that reads do not. It handles one message after another.
 
-import { messageOf } from "../../lib/thrown.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
 import { type CredentialWrite, writeCredential } from "./credentials.ts";

@@ -1,31 +1,42 @@
 // The write side of the SQLite engine: one connection, one transaction per batch.
 
 import type { Database } from "bun:sqlite";
+import type { Intent, Outcome, RecordChange } from "../../model/change.ts";
 import type { Head, RecordCounts } from "../../model/engine.ts";
 import { Refusal } from "../../model/errors.ts";
-import type { Intent, Outcome } from "../../model/intent.ts";
-import { systemSite } from "../../model/system-site.ts";
-import { admittingRows } from "../admitted.ts";
+import { systemSite } from "../../model/limits.ts";
+import { createLastBackup, putLastBackup } from "../database/last-backup.ts";
 import {
-  decideBatch,
+  lastAt,
   newSite,
-  nothingStored,
-  responseKey,
+  putCounts,
+  readCounts,
+  removedEpoch,
   type SiteState,
+  type StoredCounts,
+  type StoredTime,
+  selectDeleted,
+  siteTables,
+  writeCounts,
+} from "../database/site-state.ts";
+import {
+  admittingRows,
+  type BatchRow,
+  decideBatch,
+  type JournalRow,
+  nothingStored,
+  type ResponseRow,
+  responseKey,
   type Stored,
+  type StoredResponse,
   type Written,
-} from "../batch.ts";
-import type { BatchRow } from "../batch-rows.ts";
-import { FoundRecords } from "../found-records.ts";
-import { lastAt } from "../journal.ts";
-import { createLastBackup, putLastBackup } from "../last-backup.ts";
-import { readCounts, writeCounts } from "../record-counts.ts";
-import { removedEpoch, siteTables } from "../removed-sites.ts";
+} from "../writes/batch.ts";
+import { FoundRecords } from "../writes/found-records.ts";
 import { inTransaction, openDatabase, translated, version } from "./database.ts";
 import { type KnownFile, requireSameFiles } from "./files.ts";
 import { deletePortion } from "./portions.ts";
+import { insert, put, select } from "./statements.ts";
 import type { WorkerStart } from "./worker.ts";
-import { type SqliteRow, type WriterStatements, writerStatements } from "./writer-statements.ts";
 
 export class Writer {
   readonly #files: readonly KnownFile[];
@@ -189,4 +200,50 @@ function write(sql: WriterStatements, { sites }: Stored, written: Written): void
   for (const response of written.responses) sql.putResponse.run(response);
   for (const id of written.newSites) sql.addSite.run(toRow(id, newSite()));
   for (const id of written.sites) sql.putSite.run(toRow(id, sites.get(id) as SiteState));
+}
+
+// The statements of the writer.
+
+type WriterStatements = ReturnType<typeof writerStatements>;
+
+/** The parameters of a statement. */
+type SqliteRow = Record<string, string | number | null>;
+
+/** Stores a row, whose members are the parameters. */
+interface RowStatement<T> {
+  run(row: T): unknown;
+}
+
+export function writerStatements(database: Database) {
+  const run = <T extends object = SqliteRow>(text: string) =>
+    database.query<never, [T & SqliteRow]>(text) as RowStatement<T>;
+  return {
+    site: database.query<StoredSite, [SqliteRow]>(select("sites")),
+    epoch: database.query<{ epoch: string }, [number]>("select epoch from sites where id = ?"),
+    row: database.query<Pick<BatchRow, "revision" | "body">, [SqliteRow]>(select("records", ["revision", "body"])),
+    changes: database.query<RecordChange, [number, number, number]>(
+      "select revision, resource, id, operation, body from journal where site_id = ? and revision > ? order by revision desc limit ?",
+    ),
+    response: database.query<StoredResponse, [SqliteRow]>(select("idempotency")),
+    addSite: run(`${insert("sites")} on conflict (id) do nothing`),
+    putSite: run(put("sites")),
+    setCounts: run(putCounts({ live: "$live", site: "$id", epoch: "$epoch", revision: "$revision" })),
+    lastAt: database.query<{ at: number }, [SqliteRow]>(select("journal", ["at"])),
+    putRow: run<BatchRow>(put("records")),
+    addChange: run<JournalRow>(insert("journal")),
+    putResponse: run<ResponseRow>(put("idempotency")),
+    noteUse: run(`${put("key_uses")} where excluded.at > at`),
+    deletedSite: database.query<unknown, [number]>(selectDeleted("?")),
+    expiredResponse: database.query<unknown, [number]>("select 1 from idempotency where at <= ? limit 1"),
+    deleteExpired: database.query<never, [number, number]>(
+      "delete from idempotency where (site_id, key_id, name) in (select site_id, key_id, name from idempotency where at <= ? order by at limit ?)",
+    ),
+  };
+}
+
+interface StoredSite extends StoredCounts, StoredTime {
+  readonly epoch: string;
+  /** JSON text. */
+  readonly counters: string;
+  readonly floor: number | null;
 }

@@ -1,0 +1,149 @@
+// What `serve` starts: one process that does everything, or several; each of those comes here again, with its role.
+
+import { type AdminAddress, type Config, type ConfigSources, toEnvironment } from "../../config.ts";
+import { withoutPassword } from "../../lib/text.ts";
+import { createLog, startAdmin } from "../../start.ts";
+import type { Certificate } from "../../wire/listen.ts";
+import { type CommonOptions, counted, printMessage, printResult } from "../common.ts";
+import type { DemoSite } from "../demo.ts";
+import { commandLine } from "../undo.ts";
+import {
+  claimAdmin,
+  claimPort,
+  listenOnPort,
+  readCertificate,
+  reloadCertificate,
+  withListenErrors,
+} from "./certificate.ts";
+import type { Listening } from "./child.ts";
+import { serveAsAdmin, serveAsWorker } from "./worker.ts";
+import { processFamilies, runWorkers } from "./workers.ts";
+
+/** The processes that serve. */
+export interface Server extends Listening {
+  /** Undefined when there is no admin listener. */
+  readonly adminUrl: string | undefined;
+  /** Uses the files on disk as they are now. Reports on stderr. */
+  reload(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Serves until SIGTERM or SIGINT, or does the part of it that a parent process asks for. @param settings those of the options */
+export async function serve(config: Config, settings: ConfigSources, options: CommonOptions): Promise<void> {
+  const end = stopSignal();
+  ignoreOtherSignals(config);
+  if (config.role === "worker") return serveAsWorker(config, end);
+  if (config.role === "admin" && config.admin) return serveAsAdmin(config, config.admin, end);
+  const onReload = reloadSignal();
+  const certificate = config.tls && readCertificate(config.tls);
+  const admin = await claimAdmin(config);
+  const demo = config.demo ? await import("../demo.ts") : undefined;
+  const sample = await demo?.prepareDemo(config, options.as);
+  const server =
+    config.workers > 1
+      ? await runWorkers(config, admin, certificate, toEnvironment(settings))
+      : await serveAlone(config, admin, certificate);
+  onReload(server.reload);
+  printStarted(config, server, sample, options);
+  if (demo && sample && !options.json) demo.printDemo(server, config, sample, options.database);
+  await end;
+  await server.stop();
+}
+
+/** Prints where the server listens, and what it serves: with a wrong setting, that is often an empty database. */
+function printStarted(config: Config, server: Server, sample: DemoSite | undefined, options: CommonOptions): void {
+  const { url, adminUrl, sites } = server;
+  const created = sample?.isNew || server.isNew ? withoutPassword(config.database) : undefined;
+  const lines = [`Storefront listens on ${url}`];
+  if (adminUrl) lines.push(`The admin listener is at ${adminUrl}`);
+  if (created !== undefined) lines.push(`It has created the database ${created}`);
+  if (sites !== undefined)
+    lines.push(`It serves ${counted(sites, "site")}${sites === 0 ? `: ${howToAdd(options)}` : ""}`);
+  printResult(options, { url, adminUrl, key: sample?.key, created, sites }, lines);
+}
+
+function howToAdd({ database }: CommonOptions): string {
+  return `add one with \`${commandLine(["site", "add", "shop", "--default"], database)}\``;
+}
+
+/** Resolves at the first SIGTERM or SIGINT. Later ones are ignored: npm and the terminal may both pass on a Ctrl-C. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+  });
+}
+
+/**
+ * Waits for SIGHUP. Returns a function that takes the work to do then. The work is done once at a time, and once more for signals that arrive
+ * meanwhile, or that have arrived before.
+ */
+function reloadSignal(): (work: () => Promise<void>) => void {
+  let work: (() => Promise<void>) | undefined;
+  let isDue = false;
+  let isRunning = false;
+  async function run(): Promise<void> {
+    if (!work || isRunning) return;
+    isRunning = true;
+    while (isDue) {
+      isDue = false;
+      await work();
+    }
+    isRunning = false;
+  }
+  process.on("SIGHUP", () => {
+    isDue = true;
+    void run();
+  });
+  return (given) => {
+    work = given;
+    void run();
+  };
+}
+
+/** Signals that end a process by default, and that are sent by mistake. Of several processes, only the parent has something to do at SIGHUP. */
+function ignoreOtherSignals(config: Config): void {
+  const log = createLog(config);
+  const others = ["SIGUSR1", "SIGUSR2"] as const;
+  for (const signal of config.role === "server" ? others : ([...others, "SIGHUP"] as const)) {
+    process.on(signal, () => log.info({ signal }, "signal ignored"));
+  }
+}
+
+/** Serves everything with this process. @throws Refusal with the reason when it cannot */
+async function serveAlone(
+  config: Config,
+  address: AdminAddress | undefined,
+  certificate: Certificate | undefined,
+): Promise<Server> {
+  // With a certificate, the port can be shared, so that a second socket can take it over with another certificate.
+  if (certificate) await claimPort(config);
+  const server = await listenOnPort(config, certificate);
+  const { engine, snapshots, url, port, sites } = server;
+  const own = { responding: 1, expected: 1, restarts: 0 };
+  const samples = async () => [await server.sample(), processFamilies(own)];
+  const openAdmin = (at: AdminAddress) =>
+    startAdmin(config, at, certificate, { engine, snapshots, samples, publicUrl: url });
+  const opening = address && withListenErrors(address, () => openAdmin(address));
+  const admin = await opening?.catch(async (error) => {
+    await server.stop();
+    throw error;
+  });
+  return {
+    url,
+    port,
+    sites,
+    isNew: engine.isNew,
+    adminUrl: admin?.url,
+    async reload() {
+      const next = reloadCertificate(config);
+      if (!config.tls) printMessage("storefront: there is nothing to reload: no certificate, and one worker");
+      if (!next) return;
+      await Promise.all([server.replaceCertificate(next), admin?.replaceCertificate(next)]);
+      printMessage("storefront: reloaded the certificate");
+    },
+    async stop() {
+      await server.drain();
+      await Promise.all([server.stop(), admin?.stop(0)]);
+    },
+  };
+}

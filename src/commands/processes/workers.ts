@@ -1,0 +1,179 @@
+// Several processes on one port. The parent serves no requests: it starts the workers and the admin process, replaces those that end, and stops
+// them. It is the only process that is not replaced by SIGHUP, so it does as little as possible.
+
+import { type AdminAddress, type Config, toAdminText } from "../../config.ts";
+import { readyFamily } from "../../http/server-metrics.ts";
+import { messageOf } from "../../lib/errors-for-log.ts";
+import { counter, gauge, type MetricFamily, type MetricsSample, withCountsOf } from "../../lib/metrics.ts";
+import type { Certificate } from "../../wire/listen.ts";
+import { printMessage } from "../common.ts";
+import { claimPort, reloadCertificate } from "./certificate.ts";
+import { type Child, type Listening, startChild } from "./child.ts";
+import type { Server } from "./serve.ts";
+import { Slot } from "./supervised-process.ts";
+
+/** Milliseconds between two samples of the workers: what a worker that is killed has counted since then is lost. */
+const sampleInterval = 5000;
+
+/**
+ * Starts the workers, and the admin process at `admin`. With port 0, the first worker picks a port and the others share it.
+ * @param certificate undefined for HTTP
+ * @param env the environment of all processes
+ * @throws Refusal `unavailable` when one cannot start; it has printed the reason to stderr, and the others are stopped
+ */
+export async function runWorkers(
+  config: Config,
+  admin: AdminAddress | undefined,
+  certificate: Certificate | undefined,
+  env: Record<string, string>,
+): Promise<Server> {
+  const processes = new Processes(env, certificate, config.workers);
+  try {
+    await claimPort(config);
+    // Alone, so that it is the one that creates the database, if there is none.
+    const first = await processes.openWorker(config.port);
+    const others = Array.from({ length: config.workers - 1 }, () => processes.openWorker(first.port));
+    const adminProcess = admin && processes.openAdmin(admin);
+    await Promise.all([...others, adminProcess]);
+    return {
+      ...first,
+      adminUrl: (await adminProcess)?.url,
+      stop: () => processes.stop(config.drain),
+      reload: () => processes.replaceAll(reloadCertificate(config)),
+    };
+  } catch (error) {
+    await processes.stop();
+    throw error;
+  }
+}
+
+class Processes {
+  readonly #env: Record<string, string>;
+  readonly #slots: Slot[] = [];
+  readonly #metrics: WorkerMetrics;
+  readonly #timer = setInterval(() => void this.#metrics.collect(false), sampleInterval);
+  /** The last valid one: a process that is replaced because it has died must not depend on files that are changed at that moment. */
+  #certificate: Certificate | undefined;
+  #isStopping = false;
+
+  /** @param workers how many there should be */
+  constructor(env: Record<string, string>, certificate: Certificate | undefined, workers: number) {
+    this.#env = env;
+    this.#metrics = new WorkerMetrics(workers, () => this.#slots.reduce((sum, { restarts }) => sum + restarts, 0));
+    this.#certificate = certificate;
+  }
+
+  openWorker(port: number): Promise<Listening> {
+    return this.#open("a worker", port, (current) => {
+      const worker = this.#start("worker", { STOREFRONT_ROLE: "worker", STOREFRONT_PORT: String(current) });
+      this.#metrics.add(worker);
+      return worker;
+    });
+  }
+
+  openAdmin(admin: AdminAddress): Promise<Listening> {
+    return this.#open("the admin process", admin.port, (port) =>
+      this.#start("admin process", { STOREFRONT_ROLE: "admin", STOREFRONT_ADMIN: toAdminText({ ...admin, port }) }),
+    );
+  }
+
+  /** Replaces the processes one after the other, so that there is one more at most. If one cannot be replaced, it and the rest stay. */
+  async replaceAll(certificate: Certificate | undefined): Promise<void> {
+    if (this.#isStopping) return printMessage("storefront: nothing was replaced: the server is about to stop");
+    this.#certificate = certificate ?? this.#certificate;
+    const all = this.#slots.length;
+    for (const [index, slot] of this.#slots.entries()) {
+      try {
+        await slot.replace();
+      } catch (error) {
+        printMessage(`storefront: ${messageOf(error)}; replaced ${index} of ${all} processes, the others stay`);
+        return;
+      }
+    }
+    printMessage(`storefront: replaced ${all} processes`);
+  }
+
+  /** @param drain seconds for which they still serve */
+  async stop(drain = 0): Promise<void> {
+    this.#isStopping = true;
+    clearInterval(this.#timer);
+    await Promise.all(this.#slots.map((slot) => slot.stop(drain)));
+  }
+
+  #open(name: string, port: number, start: (port: number) => Child): Promise<Listening> {
+    const slot = new Slot(name, port, start);
+    this.#slots.push(slot);
+    return slot.open();
+  }
+
+  #start(name: string, env: Record<string, string>): Child {
+    const options = { env: { ...this.#env, ...env }, certificate: this.#certificate };
+    return startChild({ name, ...options, samples: () => this.#metrics.collect(true) });
+  }
+}
+
+/** The metrics of all workers together. Counts never go back: those of a worker that has ended are kept. */
+class WorkerMetrics {
+  readonly #expected: number;
+  readonly #workers = new Set<Child>();
+  readonly #restarts: () => number;
+  /** The counts of all workers that have ended. */
+  #ended: MetricsSample = [];
+
+  /**
+   * @param expected `--workers`
+   * @param restarts how many processes ended by themselves and were replaced
+   */
+  constructor(expected: number, restarts: () => number) {
+    this.#expected = expected;
+    this.#restarts = restarts;
+  }
+
+  add(worker: Child): void {
+    this.#workers.add(worker);
+    void worker.exited.then(() => {
+      this.#workers.delete(worker);
+      this.#ended = withCountsOf(this.#ended, worker.lastSample);
+    });
+  }
+
+  /**
+   * A sample of each worker, and of this process. One that does not respond within a second has the sample that it sent last.
+   * @param isChecked whether the workers find out if they are ready
+   */
+  async collect(isChecked: boolean): Promise<readonly MetricsSample[]> {
+    const workers = [...this.#workers];
+    const responses = await Promise.all(workers.map((worker) => worker.refreshSample(isChecked)));
+    const responding = responses.filter((hasResponded) => hasResponded).length;
+    const own = processFamilies({ responding, expected: this.#expected, restarts: this.#restarts() });
+    return [...[...this.#workers].map(({ lastSample }) => lastSample), this.#ended, own];
+  }
+}
+
+/** The worker processes of a server, as its main process knows them. */
+interface WorkerCounts {
+  /** Those that respond. */
+  readonly responding: number;
+  /** `--workers`. */
+  readonly expected: number;
+  /** Processes that ended by themselves, and were replaced, since the start. */
+  readonly restarts: number;
+}
+
+/** When this process was started, in seconds since 1970. */
+const startedAt = Math.floor(Date.now() / 1000 - process.uptime());
+
+/** What only the main process of a server can tell. If no worker responds, none can say that it is not ready. */
+export function processFamilies({ responding, expected, restarts }: WorkerCounts): MetricFamily[] {
+  return [
+    gauge("storefront_workers", "Processes that serve the public port and respond to the main process.", responding),
+    gauge("storefront_workers_expected", "Processes that should serve the public port, `--workers`.", expected),
+    counter(
+      "storefront_restarts_total",
+      "Processes of this server that ended by themselves and were replaced.",
+      restarts,
+    ),
+    gauge("storefront_start_time_seconds", "When the main process of this server was started.", startedAt, "max"),
+    ...(responding === 0 ? [readyFamily(false)] : []),
+  ];
+}

@@ -1,0 +1,76 @@
+// Text in any character encoding of the WHATWG Encoding Standard.
+
+import { Refusal } from "../model/errors.ts";
+
+/** What begins a text in each Unicode encoding, if it has a byte order mark. */
+const byteOrderMarks: readonly [encoding: string, bytes: readonly number[]][] = [
+  ["utf-8", [0xef, 0xbb, 0xbf]],
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+];
+
+const longestMark = 3;
+
+/** Whether `label` names an encoding, such as `utf-8`, `windows-1252` or `latin1`. */
+export function isEncoding(label: string): boolean {
+  try {
+    createDecoder(label);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Decodes a text. A byte order mark identifies its encoding, and takes precedence over `label` (Encoding Standard section 6.1).
+ * @param label the encoding of a text without a byte order mark
+ * @throws Refusal `bad-request` if the bytes are not valid in that encoding
+ */
+export async function* decodeText(bytes: AsyncIterable<Uint8Array>, label = "utf-8"): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined;
+  let start: Uint8Array = new Uint8Array(0);
+  try {
+    for await (const chunk of bytes) {
+      if (decoder) yield decoder.decode(chunk, { stream: true });
+      else {
+        start = start.length === 0 ? chunk : Buffer.concat([start, chunk]);
+        if (start.length < longestMark) continue;
+        decoder = decoderOf(start, label);
+        yield decoder.decode(start, { stream: true });
+      }
+    }
+    yield decoder ? decoder.decode() : decoderOf(start, label).decode(start);
+  } catch (error) {
+    if (error instanceof TypeError) throw invalidText(decoder?.encoding ?? label);
+    throw error;
+  }
+}
+
+function decoderOf(start: Uint8Array, label: string): TextDecoder {
+  const marked = byteOrderMarks.find(([, mark]) => mark.every((byte, index) => start[index] === byte));
+  return createDecoder(marked?.[0] ?? label);
+}
+
+/** @throws RangeError when there is no such encoding; its `decode` throws a TypeError for bytes that are not valid */
+function createDecoder(label: string): TextDecoder {
+  // The runtime has more encodings than its types.
+  return new TextDecoder(label as "utf-8", { fatal: true });
+}
+
+function invalidText(encoding: string): Refusal {
+  const name = encoding.toUpperCase();
+  const isDefault = name === "UTF-8";
+  const hint = isDefault ? ": save it as UTF-8 (`CSV UTF-8` in a spreadsheet), or add --encoding windows-1252" : "";
+  return new Refusal("bad-request", `the file is not valid ${name}${hint}`);
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** Decodes UTF-8, and removes a byte order mark. @throws Refusal `bad-request` if the bytes are not valid UTF-8 */
+export function fromUtf8(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new Refusal("bad-request", "the body is not valid UTF-8");
+  }
+}

@@ -1,0 +1,293 @@
+// A parser for XML 1.0 documents without a DOCTYPE. The parser of the runtime does not report the position of an error, and has no bound on depth or
+// on the number of elements.
+
+import { Refusal } from "../model/errors.ts";
+import { firstPosition, malformed, maxDepth, shownAt, tooDeep } from "./syntax-errors.ts";
+
+// The tokens of XML 1.0, and reading them from a text.
+
+// XML 1.0 sections 2.2, 2.3 and 2.8. No pattern can match a text in two ways, so each takes time proportional to the text.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to find
+const invalidCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
+const nameStart =
+  ":A-Z_a-z\\u{c0}-\\u{d6}\\u{d8}-\\u{f6}\\u{f8}-\\u{2ff}\\u{370}-\\u{37d}\\u{37f}-\\u{1fff}\\u{200c}-\\u{200d}\\u{2070}-\\u{218f}\\u{2c00}-\\u{2fef}\\u{3001}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{fffd}\\u{10000}-\\u{effff}";
+const namePattern = new RegExp(`[${nameStart}][${nameStart}\\-.0-9\\u{b7}\\u{300}-\\u{36f}\\u{203f}-\\u{2040}]*`, "uy");
+const spacePattern = /[ \t\r\n]*/y;
+const declarationPattern =
+  /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[0-9]+"|'1\.[0-9]+')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"[A-Za-z][\w.-]*"|'[A-Za-z][\w.-]*'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Attributes of one element. */
+const maxAttributes = 100;
+
+/** Reads tokens of `text` from the index `at`. */
+class XmlScanner {
+  protected text: string;
+  protected at = 0;
+  /** The position of the beginning of `text`, which may be a part of a file. */
+  protected from = firstPosition;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Skips the text that `pattern` matches. Returns whether it is not empty. */
+  protected skip(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    if (!pattern.test(this.text) || pattern.lastIndex === this.at) return false;
+    this.at = pattern.lastIndex;
+    return true;
+  }
+
+  /** Reads a name. @param expected what a message calls it */
+  protected name(expected: string): string {
+    const begin = this.at;
+    if (!this.skip(namePattern)) this.refuse(`expected ${expected}, not ${this.shown}`);
+    return this.text.slice(begin, this.at);
+  }
+
+  /**
+   * Replaces the references in `raw`, whose index in the text is `begin` (section 4.1).
+   * @param normalize of line ends (section 2.11) or of white space in attributes (section 3.3.3)
+   */
+  protected resolved(raw: string, begin: number, normalize: (text: string) => string): string {
+    let resolved = "";
+    let from = 0;
+    for (let at = raw.indexOf("&"); at !== -1; at = raw.indexOf("&", from)) {
+      const end = raw.indexOf(";", at);
+      const character = end === -1 ? undefined : toCharacter(raw.slice(at + 1, end));
+      if (character === undefined) {
+        const shown = shorten(/^&[^\s&;]*;?/.exec(raw.slice(at, at + 41))?.[0] ?? "&");
+        this.refuse(`\`${shown}\` is not a reference; write \`&\` as \`&amp;\``, begin + at);
+      }
+      resolved += normalize(raw.slice(from, at)) + character;
+      from = end + 1;
+    }
+    return resolved + normalize(raw.slice(from));
+  }
+
+  /** The attributes up to the `>` or `/` at the end of the tag. */
+  protected attributes(): ReadonlyMap<string, string> {
+    const attributes = new Map<string, string>();
+    while (true) {
+      const hasSpace = this.skip(spacePattern);
+      const next = this.text[this.at];
+      if (next === ">" || next === "/") return attributes;
+      if (!hasSpace) this.refuse(`expected white space, \`/>\` or \`>\`, not ${this.shown}`);
+      const begin = this.at;
+      const name = this.name("an attribute, `/>` or `>`");
+      if (attributes.has(name)) this.refuse(`the attribute \`${shorten(name)}\` appears more than once`, begin);
+      if (attributes.size === maxAttributes) this.refuse(`an element has at most ${maxAttributes} attributes`, begin);
+      attributes.set(name, this.#attributeValue(name));
+    }
+  }
+
+  #attributeValue(name: string): string {
+    this.skip(spacePattern);
+    if (this.text[this.at] !== "=") this.refuse(`expected \`=\` after \`${shorten(name)}\`, not ${this.shown}`);
+    this.at++;
+    this.skip(spacePattern);
+    const quote = this.text[this.at];
+    if (quote !== '"' && quote !== "'") this.refuse(`expected a value in quotes, not ${this.shown}`);
+    const begin = this.at + 1;
+    const end = this.text.indexOf(quote, begin);
+    if (end === -1) this.refuse("this quote is not closed");
+    const raw = this.text.slice(begin, end);
+    const markup = raw.indexOf("<");
+    if (markup !== -1) this.refuse("an attribute must not contain `<`; write `&lt;`", begin + markup);
+    this.at = end + 1;
+    return this.resolved(raw, begin, normalizedAttribute);
+  }
+
+  /** The next character, for a message. */
+  protected get shown(): string {
+    return shownAt(this.text, this.at);
+  }
+
+  protected refuse(detail: string, at = this.at): never {
+    throw malformed("well-formed XML", this.text, at, detail, this.from);
+  }
+}
+
+/** The character of `&reference;`, or undefined if there is none. Without a DOCTYPE, only the predefined entities exist. */
+function toCharacter(reference: string): string | undefined {
+  if (!reference.startsWith("#")) return Object.hasOwn(entities, reference) ? entities[reference] : undefined;
+  const isHexadecimal = reference[1] === "x";
+  if (!(isHexadecimal ? /^#x[0-9A-Fa-f]+$/ : /^#[0-9]+$/).test(reference)) return undefined;
+  const code = isHexadecimal ? Number.parseInt(reference.slice(2), 16) : Number(reference.slice(1));
+  const isCharacter = code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
+  const character = isCharacter ? String.fromCodePoint(code) : "";
+  return character === "" || invalidCharacter.test(character) ? undefined : character;
+}
+
+function normalizedLines(text: string): string {
+  return text.includes("\r") ? text.replace(/\r\n?/g, "\n") : text;
+}
+
+function normalizedAttribute(text: string): string {
+  return text.replace(/\r\n|[\t\r\n]/g, " ");
+}
+
+function shorten(text: string): string {
+  return text.slice(0, 40);
+}
+
+export interface XmlElement {
+  readonly name: string;
+  readonly attributes: ReadonlyMap<string, string>;
+  /** Elements, and the text between them. Adjacent text may be in several strings. */
+  readonly children: readonly (XmlElement | string)[];
+}
+
+export interface XmlDocument {
+  readonly root: XmlElement;
+  /** Whether reading stopped at the bound on elements. */
+  readonly isCut: boolean;
+}
+
+/**
+ * Parses a document.
+ * @param maxElements reading stops after this number of elements
+ * @throws Refusal `bad-request` if the text is malformed, has a DOCTYPE or exceeds `maxDepth`
+ */
+export function readXml(text: string, maxElements = Number.POSITIVE_INFINITY): XmlDocument {
+  return new XmlReader(text, maxElements).read();
+}
+
+/** An element whose end tag has not been read. */
+interface OpenElement {
+  readonly name: string;
+  readonly children: (XmlElement | string)[];
+}
+
+/** Reads a document. What is read of it is in `root`; `open` has the elements around the index `at`. */
+export class XmlReader extends XmlScanner {
+  readonly #maxElements: number;
+  protected readonly open: OpenElement[] = [];
+  protected root: XmlElement | undefined;
+  #elements = 0;
+
+  constructor(text: string, maxElements: number) {
+    super(text);
+    this.#maxElements = maxElements;
+  }
+
+  read(): XmlDocument {
+    this.requireCharacters(0);
+    this.declaration();
+    while (this.at < this.text.length && this.#elements <= this.#maxElements) this.token();
+    const isCut = this.#elements > this.#maxElements;
+    return { root: this.end(isCut), isCut };
+  }
+
+  /** @throws Refusal if the text has a character from `start` on that XML cannot contain */
+  protected requireCharacters(start: number): void {
+    const bad = this.text.slice(start).search(invalidCharacter);
+    if (bad !== -1) this.refuse(`XML cannot contain ${shownAt(this.text, start + bad)}`, start + bad);
+  }
+
+  /** Skips the XML declaration, if there is one. */
+  protected declaration(): void {
+    if (/^<\?xml[ \t\r\n]/.test(this.text) && !this.skip(declarationPattern))
+      this.refuse("the XML declaration is malformed");
+  }
+
+  /** Reads the tag, comment, instruction, CDATA section or text that begins here. */
+  protected token(): void {
+    if (this.text[this.at] === "<") this.#markup();
+    else this.#characters();
+  }
+
+  /** The root element at the end of the text. @param isCut whether elements may be open */
+  protected end(isCut = false): XmlElement {
+    if (!this.root) this.refuse("the document has no element");
+    const last = this.open.at(-1);
+    if (last && !isCut) this.refuse(`\`</${shorten(last.name)}>\` is missing`);
+    return this.root;
+  }
+
+  #markup(): void {
+    const next = this.text[this.at + 1];
+    if (next === "/") this.#endTag();
+    else if (next === "?") this.#instruction();
+    else if (next === "!") this.#commentOrCdata();
+    else this.#startTag();
+  }
+
+  #startTag(): void {
+    const begin = this.at++;
+    const name = this.name("an element's name after `<`");
+    if (this.root && this.open.length === 0) this.refuse("a document has one root element; this is the second", begin);
+    if (this.open.length > maxDepth) throw tooDeep(this.text, begin, this.from);
+    const element = { name, attributes: this.attributes(), children: [] };
+    this.root ??= element;
+    this.open.at(-1)?.children.push(element);
+    this.#elements++;
+    if (this.text[this.at] !== "/") this.open.push(element);
+    else if (this.text[++this.at] !== ">") this.refuse(`expected \`>\` after \`/\`, not ${this.shown}`);
+    this.at++;
+  }
+
+  #endTag(): void {
+    const begin = this.at;
+    this.at += 2;
+    const name = this.name("an element's name after `</`");
+    const open = this.open.pop();
+    if (!open) this.refuse(`\`</${shorten(name)}>\` has no start tag`, begin);
+    if (open.name !== name) {
+      this.refuse(`expected \`</${shorten(open.name)}>\`, not \`</${shorten(name)}>\``, begin);
+    }
+    this.skip(spacePattern);
+    if (this.text[this.at] !== ">") this.refuse(`expected \`>\`, not ${this.shown}`);
+    this.at++;
+  }
+
+  #instruction(): void {
+    const begin = this.at;
+    this.at += 2;
+    const target = this.name("a name after `<?`");
+    if (target.toLowerCase() === "xml") this.refuse("an XML declaration must be at the very beginning", begin);
+    const end = this.text.indexOf("?>", this.at);
+    if (end === -1) this.refuse("this processing instruction is not closed", begin);
+    if (end > this.at && !this.skip(spacePattern)) this.refuse(`expected white space or \`?>\`, not ${this.shown}`);
+    this.at = end + 2;
+  }
+
+  #commentOrCdata(): void {
+    const text = this.text;
+    const begin = this.at;
+    if (text.startsWith("<!--", begin)) {
+      const end = text.indexOf("--", begin + 4);
+      if (end === -1) this.refuse("this comment is not closed", begin);
+      if (text[end + 2] !== ">") this.refuse("a comment must not contain `--`", end);
+      this.at = end + 3;
+    } else if (text.startsWith("<![CDATA[", begin) && this.open.length > 0) {
+      const end = text.indexOf("]]>", begin);
+      if (end === -1) this.refuse("this CDATA section is not closed", begin);
+      this.#addText(normalizedLines(text.slice(begin + 9, end)));
+      this.at = end + 3;
+    } else if (text.startsWith("<!DOCTYPE", begin)) throw new Refusal("bad-request", "a DOCTYPE is not allowed");
+    else this.refuse("expected a comment or a CDATA section after `<!`");
+  }
+
+  /** The text up to the next markup. */
+  #characters(): void {
+    const begin = this.at;
+    const next = this.text.indexOf("<", begin);
+    const end = next === -1 ? this.text.length : next;
+    const raw = this.text.slice(begin, end);
+    if (this.open.length === 0) {
+      const stray = raw.search(/[^ \t\r\n]/);
+      if (stray !== -1) this.refuse(`expected an element, not ${shownAt(raw, stray)}`, begin + stray);
+    } else {
+      const section = raw.indexOf("]]>");
+      if (section !== -1) this.refuse("text must not contain `]]>`; write `]]&gt;`", begin + section);
+      this.#addText(this.resolved(raw, begin, normalizedLines));
+    }
+    this.at = end;
+  }
+
+  #addText(text: string): void {
+    if (text !== "") this.open.at(-1)?.children.push(text);
+  }
+}

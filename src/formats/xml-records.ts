@@ -1,0 +1,305 @@
+// Decodes records from XML (contract section 5).
+
+import { nearestPath } from "../lib/text.ts";
+import { exceedsMaxFaults, type Fault, Refusal } from "../model/errors.ts";
+import type { Field, Fields } from "../model/field.ts";
+import { toId } from "../model/record.ts";
+import { fieldPaths, type Resource } from "../model/resource.ts";
+import type { Decoded } from "./format.ts";
+import { decodeUtf8, type FileItem, maxItemLength, maxValues, positionOf, tooLong } from "./syntax-errors.ts";
+import { fromUtf8 } from "./text-encoding.ts";
+import { readXml, type XmlDocument, type XmlElement, XmlReader } from "./xml-parser.ts";
+
+/**
+ * Parses a document.
+ * @param maxCount reading stops after this number of elements
+ * @throws Refusal `bad-request` if it is malformed or has a DOCTYPE, `unsupported-media-type` if it is not UTF-8
+ */
+function parseXml(body: Uint8Array, maxCount: number): XmlDocument {
+  refuseOtherEncodings(body);
+  const text = fromUtf8(body);
+  if (/^[ \t\r\n]*$/.test(text)) throw new Refusal("bad-request", "the body is empty; send an XML document");
+  return readXml(text, maxCount);
+}
+
+/** Decodes the record of a request body, and reads at most `maxValues` elements. @throws Refusal as `parseXml` and `decodeRecord` do */
+export function decodeXml(resource: Resource, body: Uint8Array): Decoded {
+  const { root, isCut } = parseXml(body, maxValues);
+  const { input, faults } = decodeRecord(resource, root);
+  if (!isCut) return { input, faults };
+  const cut = { field: "", detail: `has more than ${maxValues} elements; what follows was not read` };
+  return { input, faults: [cut, ...faults] };
+}
+
+/** Decodes the element of a record. @throws Refusal `bad-request` if it has another name */
+function decodeRecord(resource: Resource, root: XmlElement): Decoded {
+  if (root.name !== resource.element) throw otherRoot(resource, root);
+  const faults: Fault[] = [];
+  const input: Record<string, unknown> = Object.create(null);
+  let attribute: unknown;
+  const position = { resource, fields: { ID: idElement, ...resource.fields }, prefix: "", faults };
+  readAttributes(root, position, (id) => {
+    attribute = toId(id) ?? id;
+  });
+  readChildren(root, position, input);
+  agreeOnId(input, attribute, faults);
+  return { input, faults };
+}
+
+/** Reads the records of a list, the children of `<Results>`, or the only record of a file. @throws Refusal `bad-request`, `unsupported-media-type` */
+export async function* readXmlRecords(resource: Resource, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<FileItem> {
+  const requireRoot = (name: string) => {
+    if (name !== listElement && name !== resource.element)
+      throw new Refusal("bad-request", `the root element must be <${listElement}>, not <${name.slice(0, 100)}>`);
+  };
+  for await (const { element, text } of readXmlItems(decodeUtf8(inUtf8(bytes)), listElement, requireRoot))
+    yield { text, decoded: decodeRecord(resource, element) };
+}
+
+const listElement = "Results";
+
+/** Bytes at the beginning of a file that say its encoding. */
+const declarationSize = 1024;
+
+/** The chunks of a file, after a look at its declaration. @throws Refusal `unsupported-media-type` */
+async function* inUtf8(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = new Uint8Array(0);
+  for await (const chunk of bytes) {
+    if (!start) yield chunk;
+    else {
+      start = Buffer.concat([start, chunk]);
+      if (start.length < declarationSize) continue;
+      refuseOtherEncodings(start.subarray(0, declarationSize));
+      yield start;
+      start = undefined;
+    }
+  }
+  if (!start) return;
+  refuseOtherEncodings(start);
+  yield start;
+}
+
+const idElement: Field = { kind: "text", max: 16, required: false, description: "", example: "" };
+
+function refuseOtherEncodings(body: Uint8Array): void {
+  if ((body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff)) {
+    throw new Refusal("unsupported-media-type", "the body is UTF-16; send UTF-8");
+  }
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  const start = bytes.toString("latin1", 0, Math.max(0, bytes.indexOf("?>")));
+  const declared = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]*?encoding\s*=\s*["']([^"']*)["']/.exec(start)?.[1];
+  if (declared !== undefined && declared.toLowerCase() !== "utf-8") {
+    throw new Refusal(
+      "unsupported-media-type",
+      `the document declares the encoding ${declared.slice(0, 40)}; send UTF-8`,
+    );
+  }
+}
+
+function otherRoot({ element }: Resource, root: XmlElement): Refusal {
+  const isWrapped = root.children.some((child) => isElement(child) && child.name === element);
+  const name = root.name.slice(0, 100);
+  const hint = isWrapped ? `; send one <${element}>, without <${name}> around it` : "";
+  return new Refusal("bad-request", `the root element must be <${element}>, not <${name}>${hint}`);
+}
+
+/** The element that is read: that of the record, or of a group in it. */
+interface Position {
+  readonly resource: Resource;
+  readonly fields: Fields;
+  /** The dotted path of the element with a dot at its end; empty for the record. */
+  readonly prefix: string;
+  readonly faults: Fault[];
+}
+
+/** Ignores `xmlns:x="..."`, which some serialisers add. */
+function readAttributes(node: XmlElement, { prefix, faults }: Position, onId?: (id: string) => void): void {
+  for (const [name, value] of node.attributes) {
+    if (name === "ID" && onId) onId(value);
+    else if (!name.startsWith("xmlns:")) {
+      const hint = onId && /^id$/i.test(name) ? "; did you mean `ID`?" : "";
+      faults.push({ field: prefix + name.slice(0, 100), detail: `no such attribute${hint}` });
+    }
+  }
+}
+
+function readChildren(node: XmlElement, position: Position, into: Record<string, unknown>): void {
+  const { prefix, faults } = position;
+  for (const child of node.children) {
+    if (exceedsMaxFaults(faults)) return;
+    if (isElement(child)) readChild(child, position, into);
+    else if (/[^ \t\r\n]/.test(child)) {
+      faults.push({ field: prefix.slice(0, -1) || node.name, detail: `stray text: ${shorten(child)}` });
+    }
+  }
+}
+
+function readChild(child: XmlElement, position: Position, into: Record<string, unknown>): void {
+  const { fields, prefix, faults } = position;
+  const path = prefix + child.name.slice(0, 100);
+  const field = Object.hasOwn(fields, child.name) ? fields[child.name] : undefined;
+  if (!field) return void faults.push({ field: path, detail: `no such element${hintFor(path, position)}` });
+  const inside = { ...position, prefix: `${path}.` };
+  readAttributes(child, inside);
+  if (Object.hasOwn(into, child.name)) faults.push({ field: path, detail: "appears more than once" });
+  else if (field.kind === "text") into[child.name] = textOf(child, path, faults);
+  else {
+    const nested: Record<string, unknown> = Object.create(null);
+    readChildren(child, { ...inside, fields: field.fields }, nested);
+    into[child.name] = nested;
+  }
+}
+
+/** A suggestion for an unknown element. It names the groups around the element if they differ from the present ones. */
+function hintFor(path: string, { resource, prefix }: Position): string {
+  const meant = nearestPath(path, fieldPaths(resource));
+  if (!meant) return "";
+  const names = meant.split(".");
+  const name = names.pop();
+  const group = names.map((part) => `${part}.`).join("");
+  if (group === prefix) return `; did you mean <${name}>?`;
+  return `; did you mean <${name}> in <${names.join("><") || resource.element}>?`;
+}
+
+function textOf(node: XmlElement, path: string, faults: Fault[]): string {
+  let text = "";
+  for (const child of node.children) {
+    if (exceedsMaxFaults(faults)) break;
+    if (!isElement(child)) text += child;
+    else faults.push({ field: path, detail: `must hold text, not <${child.name.slice(0, 100)}>` });
+  }
+  return text;
+}
+
+function agreeOnId(input: Record<string, unknown>, attribute: unknown, faults: Fault[]): void {
+  if (input.ID !== undefined) input.ID = toId(String(input.ID)) ?? input.ID;
+  if (attribute === undefined) return;
+  if (input.ID !== undefined && input.ID !== attribute) {
+    faults.push({
+      field: "ID",
+      detail: `the attribute says ${attribute} and the element ${shorten(String(input.ID))}`,
+    });
+  }
+  input.ID = attribute;
+}
+
+function isElement(child: XmlElement | string): child is XmlElement {
+  return typeof child === "object";
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.trim().slice(0, 40));
+}
+
+// The records of an XML list, one after the other, so that the list can have any size. The reader is the one for whole documents; it forgets each
+// record once it was read.
+
+/** An element that is a record, and how it is written. */
+interface ElementItem extends Pick<FileItem, "text"> {
+  readonly element: XmlElement;
+}
+
+/**
+ * The elements in the root element of a document if that is named `list`; otherwise the root element.
+ * @param requireRoot is called with the name of the root element as soon as it is read
+ * @throws Refusal `bad-request` where the text is malformed, empty, or has a record longer than `maxItemLength`
+ */
+async function* readXmlItems(
+  chunks: AsyncIterable<string>,
+  list: string,
+  requireRoot: (name: string) => void,
+): AsyncGenerator<ElementItem> {
+  const reader = new XmlItems(list, requireRoot);
+  for await (const chunk of chunks) {
+    reader.add(chunk);
+    yield* reader.items(false);
+    reader.requireBounded();
+  }
+  yield* reader.items(true);
+}
+
+class XmlItems extends XmlReader {
+  readonly #list: string;
+  readonly #requireRoot: (name: string) => void;
+  /** The index at which the record begins that is being read. */
+  #begin = 0;
+  #isBegun = false;
+  #count = 0;
+
+  constructor(list: string, requireRoot: (name: string) => void) {
+    super("", Number.POSITIVE_INFINITY);
+    this.#list = list;
+    this.#requireRoot = requireRoot;
+  }
+
+  /** Adds a chunk, and forgets what was read before the record that is being read. */
+  add(chunk: string): void {
+    const end = this.#isInItem ? this.#begin : this.at;
+    this.from = positionOf(this.text, end, this.from);
+    this.text = this.text.slice(end) + chunk;
+    this.at -= end;
+    this.#begin -= end;
+    this.requireCharacters(this.text.length - chunk.length);
+  }
+
+  /** @throws Refusal `bad-request` when more has arrived than a record may have */
+  requireBounded(): void {
+    if (this.text.length - (this.#isInItem ? this.#begin : this.at) > maxItemLength) throw tooLong(this.#count + 1);
+  }
+
+  /** The records that are complete. @param isEnd whether nothing follows */
+  *items(isEnd: boolean): Generator<ElementItem> {
+    while (this.at < this.text.length && (isEnd || this.#isTokenComplete())) {
+      if (!this.#isBegun) this.declaration();
+      this.#isBegun = true;
+      if (!this.#isInItem) this.#begin = this.at;
+      const hadRoot = this.root !== undefined;
+      this.token();
+      if (!hadRoot && this.root) this.#requireRoot(this.root.name);
+      yield* this.#taken();
+    }
+    if (!isEnd) return;
+    if (!this.#isBegun) throw new Refusal("bad-request", "the file is empty");
+    const root = this.end();
+    if (root.name !== this.#list) yield { element: root, text: this.text.slice(this.#begin).trimEnd() };
+  }
+
+  /** Whether the index is in an element that is a record. */
+  get #isInItem(): boolean {
+    return this.root !== undefined && (this.root.name !== this.#list || this.open.length > 1);
+  }
+
+  /** Takes the elements that are complete out of the list. */
+  *#taken(): Generator<ElementItem> {
+    const [list] = this.open;
+    if (!list || this.#isInItem) return;
+    for (const child of list.children.splice(0)) {
+      if (typeof child === "string") continue;
+      this.#count++;
+      yield { element: child, text: this.text.slice(this.#begin, this.at) };
+    }
+  }
+
+  /** Whether the tag, comment, instruction, CDATA section or text that begins here has arrived to its end. */
+  #isTokenComplete(): boolean {
+    const { text, at } = this;
+    if (text[at] !== "<") return text.includes("<", at);
+    if (text[at + 1] === "?") return text.includes("?>", at);
+    if (text[at + 1] !== "!") return isTagComplete(text, at);
+    if (text.startsWith("<!--", at)) return text.includes("-->", at + 4);
+    if (text.startsWith("<![CDATA[", at)) return text.includes("]]>", at);
+    return text.length - at >= "<!DOCTYPE".length;
+  }
+}
+
+/** Whether the text has the `>` of the tag that begins at `start`. In quotes, that is a character like others. */
+function isTagComplete(text: string, start: number): boolean {
+  for (let at = start; at < text.length; at++) {
+    const character = text[at] as string;
+    if (character === ">") return true;
+    if (character !== '"' && character !== "'") continue;
+    at = text.indexOf(character, at + 1);
+    if (at === -1) return false;
+  }
+  return false;
+}

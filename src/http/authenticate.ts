@@ -1,0 +1,143 @@
+// Which site a request is for, and which key it carries.
+
+import { isIPv4, isIPv6 } from "node:net";
+import { BoundedCache } from "../lib/bounded-cache.ts";
+import { digestOf, isKey } from "../model/api-key.ts";
+import { Refusal } from "../model/errors.ts";
+import { hostnameOf } from "../model/hostname.ts";
+import type { WireRequest } from "../wire/request.ts";
+import type { RequestHeaders } from "../wire/request-header.ts";
+import type { Directory, Key, Site } from "./directory.ts";
+import type { Exchange, KeyRefusal } from "./handler.ts";
+
+/** By host. A hostname has at most 253 characters (RFC 1035 section 2.3.4), and a port up to 5. */
+const hostnames = new BoundedCache(1024, 300, hostnameOf);
+
+/**
+ * The host that the request names, as it was sent, one character per byte; empty when it names none (HTTP/1.0).
+ * @param trustForwardedHost whether the last entry of `X-Forwarded-Host` decides, because a proxy sets it
+ */
+export function sentHost({ request, target }: Exchange, trustForwardedHost: boolean): string {
+  const forwarded = trustForwardedHost ? request.headers.get("x-forwarded-host")?.split(",").at(-1)?.trim() : undefined;
+  // The host of an absolute target overrides `Host` (RFC 9112 section 3.2.2).
+  return forwarded || (target.host ?? request.headers.get("host") ?? "");
+}
+
+/** The hostname of `host` in its normal form. @param host as `sentHost` returns it */
+export function toHostname(host: string): string {
+  return hostnames.get(host);
+}
+
+/** The refusal of a host that no site has (RFC 9110 section 15.5.20). @param host as `sentHost` returns it */
+export function wrongSite(host: string): Refusal {
+  if (host === "") return new Refusal("wrong-site", "the request names no host, and there is no default website");
+  // Some clients send letters outside ASCII, as UTF-8.
+  const name = hostnameOf(Buffer.from(host, "latin1").toString());
+  return new Refusal("wrong-site", `no website has the host \`${name.slice(0, 255).toWellFormed()}\``);
+}
+
+/**
+ * The request's key, if it is valid for `site` now. The key and the reason of a refusal are noted in `exchange`, for the log.
+ * @param now milliseconds since 1970
+ * @throws Refusal `unauthorized` for a key that is missing, malformed, unknown, revoked or expired, without saying which;
+ *   `forbidden` for the key of another site
+ */
+export function authenticate(exchange: Exchange, site: Site, directory: Directory, now: number): Key {
+  const sent = exchange.request.headers.get("x-api-auth");
+  const key = sent === null ? undefined : directory.keyOf(digestIn(exchange.request.headers, sent));
+  exchange.key = key;
+  if (!key || now >= key.endsAt) {
+    exchange.keyRefusal = key ? "expired or revoked" : faultOf(sent);
+    throw unauthorized(site);
+  }
+  if (key.site === site.id) return key;
+  exchange.keyRefusal = "of another site";
+  throw new Refusal("forbidden", "the API key belongs to another website");
+}
+
+/**
+ * The digests of the keys in header sections. Most clients send the same section again and again, which `wire` parses once, and a digest takes
+ * as long as the rest of the admission. The key itself is looked up for each request.
+ */
+const digests = new WeakMap<RequestHeaders, string>();
+
+function digestIn(headers: RequestHeaders, key: string): string {
+  const known = digests.get(headers);
+  if (known !== undefined) return known;
+  const digest = digestOf(key);
+  digests.set(headers, digest);
+  return digest;
+}
+
+/** @throws Refusal `forbidden` unless `key` may write */
+export function requireWrite(exchange: Exchange, key: Key): void {
+  if (key.scope === "write") return;
+  exchange.keyRefusal = "read-only";
+  throw new Refusal("forbidden", "the API key may only read: it lacks the scope `write`");
+}
+
+function faultOf(sent: string | null): KeyRefusal {
+  if (sent === null) return "missing";
+  return isKey(sent) ? "unknown" : "malformed";
+}
+
+function unauthorized(site: Site): Refusal {
+  return new Refusal(
+    "unauthorized",
+    "send a valid API key of this website in the header X-API-AUTH: the bare key (`sfk_...`), without `Bearer` or quotes",
+    { headers: { "WWW-Authenticate": `ApiKey realm="${site.name}", header="X-API-AUTH"` } },
+  );
+}
+
+// The network that a request comes from, by which failed authentications are counted (contract section 9).
+
+/**
+ * The client's network: its IPv4 address, or the first 64 bits of its IPv6 address, the least that a customer gets (RFC 6177
+ * section 2). An IPv4-mapped address is the IPv4 address.
+ * @param trustProxy whether the last entry of `X-Forwarded-For` is the client's address, because a proxy adds it. Clients choose the
+ *   entries before it. If it is not an address, the network is the proxy's.
+ */
+export function clientNetwork(request: WireRequest, trustProxy: boolean): string {
+  const forwarded = forwardedFor(request, trustProxy);
+  return (forwarded && networkOf(forwarded)) || networkOf(request.address) || "unknown";
+}
+
+/** The client's address, as `clientNetwork` finds it; undefined when it is not known. */
+export function clientAddress(request: WireRequest, trustProxy: boolean): string | undefined {
+  const forwarded = forwardedFor(request, trustProxy);
+  return (forwarded && addressIn(forwarded)) || addressIn(request.address);
+}
+
+function forwardedFor({ headers }: WireRequest, trustProxy: boolean): string | undefined {
+  return trustProxy ? headers.get("x-forwarded-for")?.split(",").at(-1)?.trim() : undefined;
+}
+
+/** The network of an address with or without a port, IPv6 with or without brackets; undefined when it is not an address. */
+export function networkOf(text: string): string | undefined {
+  const address = addressIn(text);
+  return address === undefined || isIPv4(address) ? address : networkOfV6(address);
+}
+
+/** The address alone; undefined when there is none. */
+function addressIn(text: string): string | undefined {
+  const [, bracketed, v4] = /^\[([^\]]*)\](?::[0-9]+)?$|^([0-9.]+)(?::[0-9]+)?$/.exec(text) ?? [];
+  const address = (bracketed ?? v4 ?? text).replace(/%.*$/, "");
+  return isIPv4(address) || isIPv6(address) ? address : undefined;
+}
+
+function networkOfV6(address: string): string {
+  // The URL standard's form has no dotted part, and at most one `::`.
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(canonical) ?? [];
+  if (high !== undefined && low !== undefined) return [...bytesOf(high), ...bytesOf(low)].join(".");
+  const [start = "", end] = canonical.split("::");
+  const first = start === "" ? [] : start.split(":");
+  const last = end ? end.split(":") : [];
+  const zeros = new Array<string>(8 - first.length - last.length).fill("0");
+  return `${[...first, ...zeros, ...last].slice(0, 4).join(":")}::/64`;
+}
+
+function bytesOf(group: string): [number, number] {
+  const bits = Number.parseInt(group, 16);
+  return [bits >> 8, bits & 0xff];
+}

@@ -1,0 +1,46 @@
+// What a client prefers: the only reader of `Accept` and `Accept-Encoding` (RFC 9110 sections 12.5.1 and 12.5.3).
+
+import { BoundedCache } from "../../lib/bounded-cache.ts";
+
+/** Browsers send up to about 150 characters. */
+const parsed = new BoundedCache(256, 256, readWeights);
+
+/** Whether an `Accept` names `text/html`. A wildcard is not enough: programs send that. */
+export function acceptsHtml(header: string | null): boolean {
+  return header !== null && (parsed.get(header).get("text/html") ?? 0) > 0;
+}
+
+/**
+ * The coding that an `Accept-Encoding` prefers among `offered`, the server's favourite first; undefined for none.
+ * @param offered names in lower case
+ */
+export function preferredCoding<Name extends string>(
+  header: string | null,
+  offered: readonly Name[],
+): Name | undefined {
+  if (header === null) return undefined;
+  const weights = parsed.get(header);
+  const others = weights.get("*") ?? 0;
+  let preferred: Name | undefined;
+  let highest = 0;
+  for (const coding of offered) {
+    // `x-gzip` is an old name of `gzip` (RFC 9110 section 8.4.1.3).
+    const weight = weights.get(coding) ?? weights.get(`x-${coding}`) ?? others;
+    if (weight > highest) [preferred, highest] = [coding, weight];
+  }
+  return preferred;
+}
+
+/** The weights (0 to 1) by media type or coding, in lower case and without parameters. An invalid weight counts as 0 (section 12.4.2). */
+function readWeights(header: string): ReadonlyMap<string, number> {
+  return new Map(header.split(",").map(readEntry));
+}
+
+function readEntry(entry: string): [name: string, weight: number] {
+  const [name = "", ...parameters] = entry
+    .toLowerCase()
+    .split(";")
+    .map((part) => part.trim());
+  const weight = parameters.find((parameter) => parameter.startsWith("q="));
+  return [name, weight ? Number(weight.slice(2)) || 0 : 1];
+}

@@ -1,0 +1,117 @@
+// Serves what describes the interface (`reference/`). `documentation.ts` loads this file after the start.
+
+import { statusOf } from "../formats/format.ts";
+import { once } from "../lib/concurrency.ts";
+import { after, type MaybePromise } from "../lib/maybe-promise.ts";
+import { type Refusal, refusals } from "../model/errors.ts";
+import type { Resource } from "../model/resource.ts";
+import { type Download, requestFiles, type ServedFile, servedFiles } from "../reference/documents.ts";
+import { homePage, problemPage } from "../reference/pages/home.ts";
+import { htmlType, pagePolicy } from "../reference/pages/layout.ts";
+import { ListPart } from "../store/memory/block.ts";
+import { EncodedList } from "../store/memory/collection-version.ts";
+import type { WireResponse } from "../wire/response.ts";
+import { type ContentCoding, chooseCoding, compressed, compressWhole } from "./compression.ts";
+import { isKnown } from "./conditional-requests.ts";
+import type { Exchange } from "./handler.ts";
+import { toCacheableResponse, toResponse } from "./responses.ts";
+
+type Respond = (exchange: Exchange) => MaybePromise<WireResponse>;
+
+/** A function that responds, for each path; where a query chooses between documents, for each path and query. @param addressOf the address at which the client reached the server */
+export function createPages(
+  resources: readonly Resource[],
+  addressOf: (exchange: Exchange) => string,
+): ReadonlyMap<string, Respond> {
+  const files = [...servedFiles(resources)].map(([path, file]): [string, Respond] => [path, serveFile(file)]);
+  const home = (address: string) => ({ type: htmlType, text: homePage(resources, address) });
+  const made = [["/", home] as const, ...requestFiles].map(([path, make]): [string, Respond] => [
+    path,
+    (exchange) => serveMade(exchange, make(addressOf(exchange)), "X-Forwarded-Proto"),
+  ]);
+  return new Map([...made, ...files]);
+}
+
+/** The problem as a page, for browsers. */
+export function toProblemPage(exchange: Exchange, refusal: Refusal): WireResponse {
+  const body = problemPage({
+    status: statusOf(refusal.code),
+    title: refusals[refusal.code],
+    detail: refusal.message,
+    instance: String(exchange.id),
+    type: `/docs/problems/${refusal.code}`,
+  });
+  const headers = { ...refusal.headers, "Content-Security-Policy": pagePolicy, Vary: "Accept" };
+  return toResponse(exchange, statusOf(refusal.code), { type: htmlType, body }, headers);
+}
+
+// Content that caches may store: pages, documents and scripts. The server keeps each file once per content coding, so that slow clients
+// take no more memory, however many they are.
+
+interface LoadedFile {
+  readonly bytes: Uint8Array;
+  readonly digest: string;
+  /** The compressed bytes by content coding. */
+  readonly inCodings: Map<ContentCoding, () => Promise<Uint8Array>>;
+}
+
+/** A function that responds with `file`, in the coding that the client prefers. */
+function serveFile({ type, make, policy, isVersioned, isCompressed }: ServedFile) {
+  const load = once(() => after(make(), toLoadedFile));
+  const headers = {
+    "Cache-Control": isVersioned ? "public, max-age=31536000, immutable" : "public, no-cache",
+    Vary: "Accept-Encoding",
+    ...(policy ? { "Content-Security-Policy": policy } : {}),
+  };
+  return (exchange: Exchange) =>
+    after(load(), ({ bytes, digest, inCodings }) => {
+      const compress = (coding: ContentCoding) => {
+        const get = inCodings.get(coding) ?? once(() => compressWhole(bytes, coding));
+        inCodings.set(coding, get);
+        return get();
+      };
+      return respond(exchange, { type, bytes, digest, headers, compress: isCompressed ? undefined : compress });
+    });
+}
+
+/** A text that was made for this request. @param vary the request header field that it depends on */
+function serveMade(exchange: Exchange, { type, text }: Download, vary: string): MaybePromise<WireResponse> {
+  const bytes = Buffer.from(text);
+  const headers = {
+    "Cache-Control": "public, no-cache",
+    Vary: `${vary}, Accept-Encoding`,
+    "Content-Security-Policy": pagePolicy,
+  };
+  // It is not kept, so it is not worth the time that what never changes gets.
+  const compress = (coding: ContentCoding) => compressed(new EncodedList([new ListPart(bytes)]), coding);
+  return respond(exchange, { type, bytes, digest: shortDigest(bytes), headers, compress });
+}
+
+interface Content extends Pick<LoadedFile, "bytes" | "digest"> {
+  readonly type: string;
+  /** Besides those about its type, its tag and its coding. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its bytes in a content coding; undefined for content that is compressed already. */
+  readonly compress: ((coding: ContentCoding) => MaybePromise<Uint8Array>) | undefined;
+}
+
+function respond(exchange: Exchange, { type, bytes, digest, headers, compress }: Content): MaybePromise<WireResponse> {
+  const sent = exchange.request.headers;
+  const coding = compress && chooseCoding(sent.get("accept-encoding"), bytes.length);
+  const tagged = { ...headers, ETag: [`"${digest}-${coding ?? "plain"}"`] };
+  if (isKnown(sent, tagged.ETag)) return toCacheableResponse(exchange, 304, null, tagged);
+  const typed = { "Content-Type": type, ...tagged };
+  if (!compress || !coding) return toCacheableResponse(exchange, 200, bytes, typed);
+  return after(compress(coding), (body) =>
+    toCacheableResponse(exchange, 200, body, { "Content-Encoding": coding, ...typed }),
+  );
+}
+
+function shortDigest(bytes: Uint8Array | string): string {
+  return Bun.SHA256.hash(bytes as Uint8Array<ArrayBuffer>, "hex").slice(0, 16);
+}
+
+function toLoadedFile(content: Uint8Array | string): LoadedFile {
+  const bytes = typeof content === "string" ? Buffer.from(content) : content;
+  return { bytes, digest: shortDigest(bytes), inCodings: new Map() };
+}

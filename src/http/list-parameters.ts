@@ -1,0 +1,305 @@
+// The parameters of a list (contract section 6).
+
+import { BoundedCache } from "../lib/bounded-cache.ts";
+import { lettersOf, nearestPath } from "../lib/text.ts";
+import { Refusal } from "../model/errors.ts";
+import { maxFilters, maxIds, maxPageSize, maxSortFields } from "../model/limits.ts";
+import { type StorefrontRecord, toId, type Values } from "../model/record.ts";
+import { fieldPaths, findLeaf, type Leaf, type Resource } from "../model/resource.ts";
+import type { Order, RecordFilter } from "../store/memory/order.ts";
+import { joined, readNumber, single } from "./common/parameters.ts";
+
+export interface ListQuery {
+  /** 1 to 1000; undefined for all records. */
+  readonly limit: number | undefined;
+  /** Records to skip. */
+  readonly offset: number;
+  readonly sort: readonly Order[];
+  readonly filters: readonly RecordFilter[];
+  /** The paths to return; undefined for all. */
+  readonly fields: ReadonlySet<string> | undefined;
+  /** The query without `limit` and `offset`. */
+  readonly rest: string;
+}
+
+/** Parsed queries of each resource, null for one that has no parameter of a list. */
+const parsed = new WeakMap<Resource, BoundedCache<ListQuery | null>>();
+
+const names: ReadonlySet<string> = new Set(["limit", "offset", "sort", "fields"]);
+
+/**
+ * The parameters in `query`; undefined when there are none. Unknown parameters are ignored, unless they look like a mistake.
+ * @throws Refusal `bad-request` for a bad value, an unknown field, or a parameter that looks like a mistake
+ */
+export function readListQuery(resource: Resource, query: string): ListQuery | undefined {
+  if (query === "") return undefined;
+  let queries = parsed.get(resource);
+  if (!queries) {
+    queries = new BoundedCache(256, 512, (one) => readParameters(resource, one) ?? null);
+    parsed.set(resource, queries);
+  }
+  return queries.get(query) ?? undefined;
+}
+
+/**
+ * Checks the query of a look-up, which has no parameters.
+ * @throws Refusal `bad-request` for a parameter that looks like a mistake
+ */
+export function refuseLookUpMistakes(resource: Resource, query: string): void {
+  if (query !== "") refuseMistakes(resource, unknownIn(new URLSearchParams(query)), false);
+}
+
+function readParameters(resource: Resource, query: string): ListQuery | undefined {
+  const parameters = new URLSearchParams(query);
+  refuseMistakes(resource, unknownIn(parameters), true);
+  if (![...parameters.keys()].some(isKnown)) return undefined;
+  const limit = single(parameters, "limit");
+  const offset = single(parameters, "offset");
+  const sort = joined(parameters, "sort");
+  const fields = joined(parameters, "fields");
+  const filters = readFilters(resource, parameters);
+  parameters.delete("limit");
+  parameters.delete("offset");
+  return {
+    limit: limit === undefined ? undefined : readNumber("limit", limit, 1, maxPageSize),
+    offset: offset === undefined ? 0 : readNumber("offset", offset, 0, Number.MAX_SAFE_INTEGER),
+    sort: sort === undefined ? [] : readSort(resource, sort),
+    filters,
+    fields: fields === undefined ? undefined : readFields(resource, fields),
+    rest: parameters.toString(),
+  };
+}
+
+function isKnown(name: string): boolean {
+  return names.has(name) || filterName.test(name);
+}
+
+/** The parameters that a list does not have, each name once. */
+function unknownIn(parameters: URLSearchParams): ReadonlyMap<string, string> {
+  return new Map([...parameters].filter(([name]) => !isKnown(name)));
+}
+
+/** `record` with only the fields in `fields`, in the order of the declaration. */
+export function project(record: StorefrontRecord, fields: ReadonlySet<string>): Partial<StorefrontRecord> {
+  return { ID: record.ID, ...pick(record as unknown as Values, fields, "") };
+}
+
+/** Characters of a `Link`: proxies refuse header fields that are longer than their buffer (4 KiB in nginx). */
+const maxLinkLength = 4096;
+
+/** `Link` to the other pages (RFC 8288); undefined without `limit`, and when it would be longer than 4 KiB. */
+export function toLink(path: string, { limit, offset, rest }: ListQuery, total: number): string | undefined {
+  if (limit === undefined) return undefined;
+  const last = total === 0 ? 0 : Math.floor((total - 1) / limit) * limit;
+  const pages: [string, number][] = [["first", 0]];
+  if (offset > 0) pages.push(["prev", Math.max(0, Math.min(offset - limit, last))]);
+  if (offset + limit < total) pages.push(["next", offset + limit]);
+  pages.push(["last", last]);
+  const query = `${path}?${rest}${rest === "" ? "" : "&"}`;
+  const link = pages.map(([rel, start]) => `<${query}limit=${limit}&offset=${start}>; rel="${rel}"`).join(", ");
+  return link.length <= maxLinkLength ? link : undefined;
+}
+
+function readSort(resource: Resource, names: readonly string[]): Order[] {
+  if (names.length > maxSortFields) {
+    throw new Refusal("bad-request", `\`sort\`: at most ${maxSortFields} fields, not ${names.length}`);
+  }
+  return names.map((name) => readOrder(resource, name));
+}
+
+function readOrder(resource: Resource, name: string): Order {
+  refuseDirection(resource, name);
+  const descending = name.startsWith("-");
+  return { leaf: readLeaf(resource, "sort", descending ? name.slice(1) : name), descending };
+}
+
+/** Refuses `Name desc`, `Name:asc` and `+Name` (`+` is a space in a query). */
+function refuseDirection(resource: Resource, name: string): void {
+  const [, path = ""] = /^[ +]?([^ +:]+)(?:[ +:]+(?:asc|desc)\w*)?$/i.exec(name) ?? [];
+  if (path === name || !(path === "ID" || findLeaf(resource, path))) return;
+  throw new Refusal(
+    "bad-request",
+    `\`sort\`: write \`-${path}\` for descending and \`${path}\` for ascending, not \`${name.slice(0, 100)}\``,
+  );
+}
+
+function readFields(resource: Resource, paths: readonly string[]): ReadonlySet<string> {
+  const known = fieldPaths(resource);
+  const unknown = paths.find((path) => !known.includes(path));
+  if (unknown !== undefined) throw unknownField("fields", unknown, known);
+  return new Set(paths);
+}
+
+function pick(values: Values, fields: ReadonlySet<string>, above: string): Values {
+  const picked: Values = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (fields.has(above + name)) picked[name] = value;
+    else if (typeof value === "object") {
+      const nested = pick(value, fields, `${above}${name}.`);
+      if (Object.keys(nested).length > 0) picked[name] = nested;
+    }
+  }
+  return picked;
+}
+
+// The filters of a list (contract section 6).
+
+/** `filter[Name]` or `filter[Name][contains]`, with any text in the brackets. */
+const filterName = /^filter\[([^\]]*)\](?:\[([^\]]*)\])?$/;
+
+/** @throws Refusal `bad-request` for an unknown field or operator, a bad ID, or too many filters */
+function readFilters(resource: Resource, parameters: URLSearchParams): RecordFilter[] {
+  const filters: RecordFilter[] = [];
+  for (const [name, value] of parameters) {
+    const [, path, operator = "equals"] = filterName.exec(name) ?? [];
+    if (path !== undefined) filters.push(readFilter(resource, path, operator, value));
+  }
+  if (filters.length > maxFilters) {
+    throw new Refusal("bad-request", `\`filter\`: at most ${maxFilters} filters, not ${filters.length}`);
+  }
+  if (filters.filter(({ operator }) => operator === "in").length > 1) {
+    throw new Refusal("bad-request", "`filter[ID][in]` appears more than once; write one, with commas between the IDs");
+  }
+  return filters;
+}
+
+/** The leaf at `path`; undefined for the ID. @throws Refusal `bad-request` for an unknown field, or a group of fields */
+function readLeaf(resource: Resource, parameter: string, path: string): Leaf | undefined {
+  if (path === "ID") return undefined;
+  const leaf = findLeaf(resource, path);
+  if (leaf) return leaf;
+  const inside = resource.leaves.find((one) => one.path.startsWith(`${path}.`));
+  if (inside) {
+    const detail = `\`${parameter}\`: \`${path}\` is a group of fields; use one of them, such as \`${inside.path}\``;
+    throw new Refusal("bad-request", detail);
+  }
+  throw unknownField(parameter, path, ["ID", ...resource.leaves.map((known) => known.path)]);
+}
+
+/** The refusal of a field that is not among `known`. */
+function unknownField(parameter: string, path: string, known: readonly string[]): Refusal {
+  const meant = nearestPath(path, known);
+  const hint = meant ? `did you mean \`${meant}\`?` : `there is ${known.join(", ")}`;
+  return new Refusal("bad-request", `\`${parameter}\`: no field \`${path.slice(0, 100)}\`; ${hint}`);
+}
+
+function readFilter(resource: Resource, path: string, operator: string, value: string): RecordFilter {
+  const leaf = readLeaf(resource, "filter", path);
+  if (operator === "contains") return { leaf, operator, values: [value] };
+  if (operator === "equals") return { leaf, operator, values: [leaf ? value : readId("filter[ID]", value)] };
+  if (operator === "in" && !leaf) return { leaf, operator, values: readIds(value) };
+  const why = operator === "in" ? "only `ID` has `in`" : `unknown operator \`${operator.slice(0, 40)}\``;
+  throw new Refusal(
+    "bad-request",
+    `\`filter\`: ${why}; ${path} has \`filter[${path}]=\` and \`filter[${path}][contains]=\``,
+  );
+}
+
+function readIds(list: string): string[] {
+  const ids = list.split(",");
+  if (ids.length > maxIds) {
+    throw new Refusal("bad-request", `\`filter[ID][in]\`: at most ${maxIds} IDs, not ${ids.length}`);
+  }
+  return ids.map((id) => readId("filter[ID][in]", id));
+}
+
+function readId(parameter: string, value: string): string {
+  if (toId(value) !== undefined) return value;
+  const example = value.includes(",") ? "; for several write `filter[ID][in]=3,5,8`" : "";
+  throw new Refusal(
+    "bad-request",
+    `\`${parameter}\`: an ID is a whole number from 1, not \`${value.slice(0, 40)}\`${example}`,
+  );
+}
+
+// Parameters that look like a mistake (contract section 6). If they were ignored, a client that wants some records would get all.
+// Names are compared by their letters and digits alone, so that case, brackets and dots do not matter.
+
+const paging = "`limit` and `offset`, as in `?limit=100&offset=200`";
+
+/** Where the changes since a moment are, which no list or look-up knows. */
+const feed = "`/restapi/changes.json?since=now`, the feed, for what has changed";
+
+/** The names that other interfaces and the feed use, and what to write here. */
+const synonyms: readonly (readonly [names: string, instead: string])[] = [
+  ["limit limits take top max maxresults size count", "`limit`, as in `?limit=100`"],
+  ["perpage pagesize pagelimit itemsperpage", paging],
+  ["offset skip start startindex pageoffset from", "`offset`, as in `?offset=200`"],
+  ["page pages pagenumber pageno pagenum pageindex cursor", paging],
+  ["pageinfo pagetoken nexttoken nextpagetoken startingafter endingbefore startafter after before first last", paging],
+  ["sort sorts sortby order orderby ordering sorting", "`sort`, as in `?sort=Name`, or `?sort=-Name` for descending"],
+  ["sortorder sortdir sortdirection orderdir dir direction asc desc", "`sort`, as in `?sort=-Name` for descending"],
+  ["fields field select columns only", "`fields`, as in `?fields=Name`"],
+  ["filter filters where", "`filter[Name]=Acme`"],
+  ["ids idlist", "`filter[ID][in]=3,5,8`"],
+  ["since updatedsince modifiedsince changedsince createdsince updatedatmin modifiedatmin createdatmin", feed],
+  ["updatedafter modifiedafter createdafter wait resource collapse", feed],
+  ["q query search searchterm find term keyword keywords", "`filter[Name][contains]=acm`"],
+];
+
+const instead = new Map(synonyms.flatMap(([names, text]) => names.split(" ").map((name) => [name, text] as const)));
+
+/** The paths of a resource's fields by their letters, cached because a query may have thousands of parameters. */
+const pathsByLetters = new WeakMap<Resource, ReadonlyMap<string, string>>();
+
+/** Operators that some interfaces append to a field's name. */
+const operators = /(?:contains|icontains|like|exact|startswith|eq|in)$/;
+
+/**
+ * Refuses unknown parameters whose name suggests that the client expects an effect.
+ * @param unknown names and values of parameters that a list does not have
+ * @param isList false for a look-up, which has no parameters
+ * @throws Refusal `bad-request` that says what to write instead
+ */
+function refuseMistakes(
+  resource: Resource,
+  unknown: Iterable<readonly [name: string, value: string]>,
+  isList: boolean,
+): void {
+  for (const [name, value] of unknown) {
+    const meant = meantBy(resource, name.slice(0, 200), value.slice(0, 40));
+    if (!meant) continue;
+    const where =
+      isList || meant === feed ? "write" : `a look-up has none; in a list (\`/restapi/${resource.path}.json\`), write`;
+    throw new Refusal("bad-request", `there is no parameter \`${name.slice(0, 100)}\`; ${where} ${meant}`);
+  }
+}
+
+/** What to write in a list instead of a parameter; undefined when its name does not suggest that it has an effect. */
+export function meantBy(resource: Resource, name: string, value: string): string | undefined {
+  const letters = lettersOf(name);
+  const field = fieldNamed(resource, letters);
+  if (field) return toFilter(resource, field, value);
+  const known = instead.get(letters);
+  if (known) return known;
+  // `filter.Name`, `filter[Name`, `filterName`, `where[Name]`
+  const [, inside = ""] = /^(?:filters?|where)(.+)$/.exec(letters) ?? [];
+  const filtered = fieldNamed(resource, inside);
+  if (filtered) return toFilter(resource, filtered, value);
+  // `sort[Name]`, `fields[]`, `filter[Nmae`
+  const [, parameter = ""] = /^(limit|offset|page|sort|fields|filters?|where)\W/i.exec(name) ?? [];
+  return instead.get(parameter.toLowerCase());
+}
+
+/** The path of the field with the name `letters`, with or without its group and an operator after it. */
+function fieldNamed(resource: Resource, letters: string): string | undefined {
+  let paths = pathsByLetters.get(resource);
+  if (!paths) {
+    paths = byLetters(fieldPaths(resource));
+    pathsByLetters.set(resource, paths);
+  }
+  return paths.get(letters) ?? paths.get(letters.replace(operators, ""));
+}
+
+/** Of fields with the same name in several groups, the first. A whole path wins over the last name of another. */
+function byLetters(paths: readonly string[]): ReadonlyMap<string, string> {
+  const lastNames = paths.map((path) => [lettersOf(path.slice(path.lastIndexOf(".") + 1)), path] as const);
+  return new Map([...lastNames.reverse(), ...paths.map((path) => [lettersOf(path), path] as const)]);
+}
+
+function toFilter(resource: Resource, path: string, value: string): string {
+  if (path === "ID")
+    return `\`filter[ID][in]=3,5,8\`, or look one up by its path, such as \`/restapi/${resource.path}/3.json\``;
+  const leaf = findLeaf(resource, path) ?? resource.leaves.find((inside) => inside.path.startsWith(`${path}.`));
+  return `\`filter[${leaf?.path}]=${value}\``;
+}

@@ -1,0 +1,132 @@
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** `length` random letters and digits, each of 62 equally likely, from the system's cryptographic randomness. */
+export function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length))) {
+      // 248 is the largest multiple of 62 in a byte: more would make some characters likelier than others.
+      if (byte < 248 && text.length < length) text += alphabet[byte % 62];
+    }
+  }
+  return text;
+}
+
+/** The last `length` digits in base 62 of `value`, a whole number from 0. */
+export function toBase62(value: number, length: number): string {
+  let rest = value;
+  let digits = "";
+  for (let i = 0; i < length; i++) {
+    digits = alphabet[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/**
+ * `text` with the characters that would control a terminal (C0 and C1) or reorder what it shows (Unicode Standard Annex 9)
+ * written as `\\u009b`. Names and labels may contain them. JSON text keeps its meaning.
+ */
+export function escapeControls(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** The address of a database without its password, for messages. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^([a-z]+:\/\/[^:@/?]*):[^@/?]*@/, "$1:...@");
+}
+
+/**
+ * The one of `names` that is most similar to `name`: at most a third of its letters differ, regardless of case. Undefined
+ * when none is similar, or `name` has more than 200 characters.
+ */
+export function nearest(name: string, names: Iterable<string>): string | undefined {
+  if (name.length > 200) return undefined;
+  let best: string | undefined;
+  let minDistance = Math.max(1, Math.floor(name.length / 3)) + 0.5;
+  for (const candidate of names) {
+    if (Math.abs(name.length - candidate.length) >= minDistance) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < minDistance) [best, minDistance] = [candidate, distance];
+  }
+  return best;
+}
+
+/**
+ * The one of the dotted `paths` that is most similar to `path`: `Address.Town` for `Town`, `town` or `address_town`. Paths
+ * in the same group come first. Undefined when none is similar, or `path` has more than 200 characters.
+ */
+export function nearestPath(path: string, paths: readonly string[]): string | undefined {
+  if (path.length > 200) return undefined;
+  const siblings = paths.filter((one) => groupOf(one) === groupOf(path));
+  const whole = lettersOf(path);
+  const last = lettersOf(lastOf(path));
+  return (
+    siblings.find((one) => lettersOf(one) === whole) ??
+    paths.find((one) => lettersOf(one) === whole || lettersOf(lastOf(one)) === last) ??
+    nearestBy(lastOf, path, siblings) ??
+    nearestBy(lastOf, path, paths)
+  );
+}
+
+/** The letters and digits of a name in lower case, which are the same in every naming convention. */
+export function lettersOf(name: string): string {
+  return name.replace(/[^A-Za-z0-9]/g, "").toLowerCase();
+}
+
+function nearestBy(part: (path: string) => string, path: string, paths: readonly string[]): string | undefined {
+  const meant = nearest(part(path), paths.map(part));
+  return paths.find((one) => part(one) === meant);
+}
+
+function groupOf(path: string): string {
+  return path.slice(0, path.lastIndexOf(".") + 1);
+}
+
+/** The name without its group and namespace prefix. */
+function lastOf(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf(":")) + 1);
+}
+
+/** How many letters to insert, delete, replace or swap with their neighbour turn `a` into `b` (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  const at = (row: readonly number[], index: number) => row[index] ?? 0;
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = at(last, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let distance = Math.min(replaced, at(last, j) + 1, at(row, j - 1) + 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      if (isSwap) distance = Math.min(distance, at(beforeLast, j - 2) + 1);
+      row.push(distance);
+    }
+    [beforeLast, last] = [last, row];
+  }
+  return at(last, b.length);
+}
+
+/**
+ * Returns `text` without regard to case, for comparison: two texts that differ in case alone become the same text. Each character is folded
+ * alone, so a part of a text becomes a part of the folded text. `toLowerCase` alone does neither: it makes `ς` of a capital sigma at the end of
+ * a word and `σ` elsewhere, and leaves `ß` apart from `SS`.
+ */
+export function foldCase(text: string): string {
+  // The first step is for letters whose capital has no other capital, such as `ẞ`.
+  return text.toLowerCase().toUpperCase().toLowerCase().replaceAll("ς", "σ");
+}
+
+/**
+ * Milliseconds since 1970 of a time such as `2026-01-31` or `2026-01-31T12:00Z`; NaN for any other text. Without this, the runtime takes a day that
+ * its month does not have for one of the next month: 2026-02-30 for 2026-03-02.
+ */
+export function parseTime(text: string): number {
+  const at = Date.parse(text);
+  const [day] = /^\d{4}-\d\d-\d\d/.exec(text) ?? [];
+  if (Number.isNaN(at) || day === undefined) return at;
+  return new Date(day).toISOString().startsWith(day) ? at : Number.NaN;
+}

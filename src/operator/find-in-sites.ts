@@ -1,0 +1,91 @@
+// Finds records in many sites, straight from the store: no site gets into memory for it.
+
+import { createPace } from "../lib/event-loop.ts";
+import type { Engine, RecordRow } from "../model/engine.ts";
+import { servedOf } from "../model/resource.ts";
+import { allResources } from "../resources/all.ts";
+
+interface FoundRecord {
+  /** Name of the site. */
+  readonly site: string;
+  /** Path of the resource. */
+  readonly resource: string;
+  readonly id: number;
+  /** Empty if the record has no name. */
+  readonly name: string;
+  /** The field that has the text; `ID` for the ID. */
+  readonly field: string;
+}
+
+interface FindLimits {
+  /** The number of results from which on no further site is read, and the results of one site at most. */
+  readonly results: number;
+  /** Milliseconds after which no further site is read. */
+  readonly duration: number;
+  /** Whether the result is still of use. */
+  readonly isWanted: () => boolean;
+}
+
+/**
+ * The records that have `text` as their ID or as the whole value of a field that is in no group: name, account number, code. Reads every
+ * record of `sites`, in their order, within the limits; at least one site.
+ * @returns what was found, and the ID of the last site that was read when there are more: a call with the sites after it continues
+ * @throws Refusal `unavailable`
+ */
+export async function findInSites(
+  engine: Pick<Engine, "readSite">,
+  sites: readonly { readonly ID: number; readonly Name: string }[],
+  text: string,
+  { results, duration, isWanted }: FindLimits,
+): Promise<{ found: readonly FoundRecord[]; next: number | undefined }> {
+  const matches = createMatcher(text);
+  const end = performance.now() + duration;
+  const found: FoundRecord[] = [];
+  // One for all sites: most of them are small.
+  const pace = createPace();
+  for (const [index, { ID, Name }] of sites.entries()) {
+    const rows = await findInSite(engine, ID, matches, { limit: results, isWanted, pace });
+    found.push(...rows.map((row) => ({ site: Name, ...row })));
+    const isEnough = found.length >= results || performance.now() >= end || !isWanted();
+    if (isEnough && index < sites.length - 1) return { found, next: ID };
+  }
+  return { found, next: undefined };
+}
+
+type Match = Omit<FoundRecord, "site">;
+
+async function findInSite(
+  engine: Pick<Engine, "readSite">,
+  site: number,
+  matches: (row: RecordRow) => Match | undefined,
+  { limit, isWanted, pace }: { limit: number; isWanted: () => boolean; pace: ReturnType<typeof createPace> },
+): Promise<readonly Match[]> {
+  return engine.readSite(site, async ({ portions }) => {
+    const found: Match[] = [];
+    for await (const rows of portions) {
+      for (const row of rows) {
+        const match = matches(row);
+        if (match) found.push(match);
+        if (found.length >= limit) return found;
+      }
+      await pace();
+      if (!isWanted()) return found;
+    }
+    return found;
+  });
+}
+
+function createMatcher(text: string): (row: RecordRow) => Match | undefined {
+  const resources = new Map(servedOf(allResources).map((resource) => [resource.name, resource]));
+  // Most records do not have the text anywhere, and need not be parsed.
+  const quoted = JSON.stringify(text);
+  const wantedId = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : undefined;
+  return ({ resource: name, id, body }) => {
+    const resource = resources.get(name);
+    if (!resource || body === null || (id !== wantedId && !body.includes(quoted))) return undefined;
+    const record = JSON.parse(body) as Record<string, unknown>;
+    const field = resource.leaves.find(({ path }) => !path.includes(".") && record[path] === text)?.path;
+    if (field === undefined && id !== wantedId) return undefined;
+    return { resource: resource.path, id, name: String(record.Name ?? ""), field: field ?? "ID" };
+  };
+}

@@ -1,0 +1,71 @@
+import { csvHeader, csvLines } from "../../formats/csv.ts";
+import { json } from "../../formats/json.ts";
+import { xml } from "../../formats/xml.ts";
+import { createPace } from "../../lib/event-loop.ts";
+import type { Engine } from "../../model/engine.ts";
+import { toDeclared } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import type { FileFormat } from "./file-rows.ts";
+
+const chunkSize = 500;
+
+/** The file with all records of a resource as of one moment, in chunks. `importRecords` reads it back unchanged. */
+export async function* exportRecords(
+  engine: Pick<Engine, "dump">,
+  site: number,
+  resource: Resource,
+  format: FileFormat,
+): AsyncGenerator<string> {
+  const chunks = inChunks(bodiesOf(engine, site, resource));
+  const pace = createPace();
+  const texts = format === "csv" ? toCsv(resource, chunks) : toList(resource, chunks, format === "json" ? json : xml);
+  for await (const text of texts) {
+    yield text;
+    await pace();
+  }
+}
+
+/** The records as JSON text, in the order of their IDs, which a dump has within a resource. */
+async function* bodiesOf(engine: Pick<Engine, "dump">, site: number, { name }: Resource): AsyncGenerator<string> {
+  for await (const { table, row } of engine.dump(site)) {
+    if (table === "records" && row.resource === name && row.body !== null) yield row.body as string;
+    // The journal, which is longer than the records, comes after them.
+    else if (table !== "records" && table !== "sites") return;
+  }
+}
+
+async function* toCsv(resource: Resource, chunks: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  yield csvHeader(resource);
+  for await (const chunk of chunks) {
+    yield csvLines(
+      resource,
+      chunk.map((body) => JSON.parse(body)),
+    );
+  }
+}
+
+/** One record per line, so that two exports can be compared line by line. */
+async function* toList(
+  resource: Resource,
+  chunks: AsyncIterable<readonly string[]>,
+  { listStart, listEnd, separator, item }: typeof json,
+): AsyncGenerator<string> {
+  yield `${listStart}\n`;
+  let before = "";
+  for await (const chunk of chunks) {
+    yield before + chunk.map((body) => item(resource, toDeclared(resource, body))).join(`${separator}\n`);
+    before = `${separator}\n`;
+  }
+  yield `${before === "" ? "" : "\n"}${listEnd}\n`;
+}
+
+async function* inChunks(bodies: AsyncIterable<string>): AsyncGenerator<readonly string[]> {
+  let chunk: string[] = [];
+  for await (const body of bodies) {
+    chunk.push(body);
+    if (chunk.length < chunkSize) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -1,0 +1,167 @@
+// The rows of a file to import, one by one, in any format.
+
+import { type CellPlan, decodeCsvLine, maxRowLength, planColumns, readCsvRows } from "../../formats/csv.ts";
+import { type CsvMapping, planMapping } from "../../formats/csv-mapping.ts";
+import type { Decoded } from "../../formats/format.ts";
+import { readJsonItems } from "../../formats/json-items.ts";
+import { decodeUtf8, toFileError } from "../../formats/syntax-errors.ts";
+import { decodeText } from "../../formats/text-encoding.ts";
+import { readXmlRecords } from "../../formats/xml-records.ts";
+import { createPace } from "../../lib/event-loop.ts";
+import { invalidRecord, Refusal } from "../../model/errors.ts";
+import type { Resource } from "../../model/resource.ts";
+
+export const fileFormats = ["csv", "json", "xml"] as const;
+export type FileFormat = (typeof fileFormats)[number];
+
+/** The format that the extension of a file names. */
+export function formatOf(file: string): FileFormat | undefined {
+  return fileFormats.find((format) => file.toLowerCase().endsWith(`.${format}`));
+}
+
+/** A row and its number: in CSV, that of a spreadsheet (the header is 1); otherwise its position in the list, from 1. */
+export interface NumberedRow {
+  readonly number: number;
+  readonly decoded: Decoded;
+  /** How the row is in the file. */
+  readonly source: RowSource;
+}
+
+export type RowSource = CsvSource | ItemSource;
+
+/** A record of a JSON or XML file. */
+export interface ItemSource {
+  readonly format: "json" | "xml";
+  readonly text: string;
+}
+
+export interface CsvSource {
+  readonly format: "csv";
+  readonly table: { readonly header: readonly string[]; readonly delimiter: string };
+  readonly cells: readonly string[];
+  /** The text of the row, if its quoting has a fault. */
+  readonly text: string | undefined;
+}
+
+/** What is noted of a row in a file of refused rows: columns of CSV, members of JSON. An import ignores them. */
+export const notes = ["# row", "# fault"] as const;
+
+/** How a CSV file is written, where that differs from what `export` writes. */
+export interface CsvOptions {
+  /** What separates cells; by default found from the header row. */
+  readonly delimiter?: string | undefined;
+  /** The encoding of a file without a byte order mark; by default UTF-8. */
+  readonly encoding?: string | undefined;
+  /** Which column becomes which field; by default the columns have the names of the fields. */
+  readonly mapping?: CsvMapping | undefined;
+  /** Called for each row that the mapping leaves out. */
+  readonly onSkipped?: (() => void) | undefined;
+}
+
+/**
+ * Reads the rows of a file one by one, so that it can have any size. Rows come before a fault in the syntax of later ones is found.
+ * @throws Refusal `bad-request` or `invalid-record` when the file as a whole cannot be read
+ */
+export async function* readRows(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: FileFormat,
+  options: CsvOptions = {},
+): AsyncGenerator<NumberedRow> {
+  try {
+    yield* format === "csv" ? readCsv(resource, bytes, options) : readItems(resource, bytes, format);
+  } catch (error) {
+    throw toFileError(error);
+  }
+}
+
+/**
+ * As `readRows`, for a file that comes only once. JSON and XML are kept in memory and read to their end first: if such a file was cut short, none
+ * of its rows come.
+ */
+export async function* readCompleteRows(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: FileFormat,
+  options: CsvOptions = {},
+): AsyncGenerator<NumberedRow> {
+  if (format === "csv") return yield* readCsv(resource, bytes, options);
+  const chunks = await Array.fromAsync(bytes);
+  const pace = createPace();
+  for await (const _ of readRows(resource, inTurn(chunks), format)) await pace();
+  yield* readRows(resource, inTurn(chunks), format);
+}
+
+async function* readItems(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  format: ItemSource["format"],
+): AsyncGenerator<NumberedRow> {
+  let number = 0;
+  const items = format === "json" ? readJsonItems(decodeUtf8(bytes)) : readXmlRecords(resource, bytes);
+  for await (const { text, decoded } of items) {
+    const row = format === "json" ? { ...decoded, input: withoutNotes(decoded.input) } : decoded;
+    yield { number: ++number, decoded: row, source: { format, text } };
+  }
+}
+
+/** What an import has written about a row that it refused is no part of the record. */
+function withoutNotes(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !notes.some((note) => note in input)) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !notes.some((note) => note === name)));
+}
+
+async function* inTurn<T>(values: readonly T[]): AsyncGenerator<T> {
+  yield* values;
+}
+
+async function* readCsv(
+  resource: Resource,
+  bytes: AsyncIterable<Uint8Array>,
+  { delimiter, encoding, mapping, onSkipped }: CsvOptions,
+): AsyncGenerator<NumberedRow> {
+  let plan: CellPlan | undefined;
+  let table: CsvSource["table"] = { header: [], delimiter: "" };
+  let number = 0;
+  for await (const read of readCsvRows(decodeText(bytes, encoding), delimiter)) {
+    if (!read) throw tooLong(number + 1);
+    for (const { cells, fault } of read.rows) {
+      number++;
+      if (!plan) {
+        plan = readHeader(resource, mapping, cells, fault?.detail);
+        table = { header: cells, delimiter: read.delimiter };
+      } else if (fault || cells.some((cell) => cell !== "")) {
+        const decoded = fault
+          ? { input: {}, faults: [{ field: "", detail: fault.detail }] }
+          : decodeCsvLine(plan, cells);
+        if (!decoded) onSkipped?.();
+        else yield { number, decoded, source: { format: "csv", table, cells, text: fault?.text } };
+      }
+    }
+  }
+  if (!plan) throw new Refusal("bad-request", "the file is empty; the first line must name the columns");
+}
+
+function readHeader(
+  resource: Resource,
+  mapping: CsvMapping | undefined,
+  cells: string[],
+  fault: string | undefined,
+): CellPlan {
+  const [only = ""] = cells;
+  if (/^\s*[[{<]/.test(only))
+    throw new Refusal("bad-request", "the file is not CSV; add --format json or --format xml");
+  if (only.includes("\0"))
+    throw new Refusal("bad-request", "the file is not text in this encoding; for UTF-16, add --encoding utf-16le");
+  const { plan, faults } = mapping ? planMapping(mapping, cells) : planColumns(resource, cells);
+  if (fault) faults.push({ field: "", detail: fault });
+  if (faults.length > 0) throw invalidRecord(faults);
+  return plan;
+}
+
+function tooLong(row: number): Refusal {
+  return new Refusal(
+    "bad-request",
+    `row ${row} is longer than ${maxRowLength} characters; a quote may be missing at the end of a cell`,
+  );
+}

@@ -1,0 +1,115 @@
+// What an import does, or would do, row by row: stored in a file, so that many rows take little memory.
+
+import { type FileHandle, open } from "node:fs/promises";
+import { type Fault, Refusal } from "../../model/errors.ts";
+import { accessing } from "../output.ts";
+import type { NumberedRow } from "./file-rows.ts";
+import type { AcceptedOutcome } from "./import-summary.ts";
+
+export const rowKinds = ["created", "updated", "unchanged", "refused"] as const;
+export type RowKind = (typeof rowKinds)[number];
+
+interface ImportedRow {
+  /** As in NumberedRow. */
+  readonly row: number;
+  readonly kind: RowKind;
+  readonly id: number | null;
+  /** The record before and after, as far as there is one. */
+  readonly before: object | null;
+  readonly after: object | null;
+  readonly faults: readonly Fault[];
+}
+
+/** Characters that are written together. */
+const bufferSize = 256 * 1024;
+
+export class ImportedRows {
+  readonly #file: FileHandle;
+  /** The number of each row in the imported file. */
+  readonly #numbers: number[] = [];
+  /** Where each row ends in the file, in bytes. */
+  readonly #ends: number[] = [];
+  /** The indexes of the rows of each kind. */
+  readonly #byKind: Record<RowKind, number[]> = { created: [], updated: [], unchanged: [], refused: [] };
+  #pending = "";
+  #end = 0;
+
+  private constructor(file: FileHandle) {
+    this.#file = file;
+  }
+
+  /** @param path of a file that does not exist @throws Refusal `unavailable` */
+  static async open(path: string): Promise<ImportedRows> {
+    return new ImportedRows(await writing(() => open(path, "wx+", 0o600)));
+  }
+
+  /** How many rows there are of each kind. */
+  get counts(): Record<RowKind, number> {
+    const { created, updated, unchanged, refused } = this.#byKind;
+    return {
+      created: created.length,
+      updated: updated.length,
+      unchanged: unchanged.length,
+      refused: refused.length,
+    };
+  }
+
+  /** The rows that have been added. */
+  get length(): number {
+    return this.#numbers.length;
+  }
+
+  /** @throws Refusal `unavailable` */
+  async add(row: ImportedRow): Promise<void> {
+    const line = JSON.stringify(row);
+    this.#byKind[row.kind].push(this.#numbers.length);
+    this.#numbers.push(row.row);
+    this.#end += Buffer.byteLength(line);
+    this.#ends.push(this.#end);
+    this.#pending += line;
+    if (this.#pending.length >= bufferSize) await this.flush();
+  }
+
+  /** Writes what was added, so that it can be read. @throws Refusal `unavailable` */
+  async flush(): Promise<void> {
+    const text = this.#pending;
+    this.#pending = "";
+    if (text !== "") await writing(() => this.#file.appendFile(text));
+  }
+
+  /** Rows of a kind, in their order. To be called after `flush`. */
+  async page(kind: RowKind, offset: number, limit: number): Promise<ImportedRow[]> {
+    const rows: ImportedRow[] = [];
+    for (const index of this.#byKind[kind].slice(offset, offset + limit)) {
+      const start = this.#ends[index - 1] ?? 0;
+      const bytes = Buffer.alloc((this.#ends[index] as number) - start);
+      const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, start);
+      if (bytesRead < bytes.length) throw new Refusal("unavailable", "the rows could not be kept");
+      rows.push(JSON.parse(bytes.toString()));
+    }
+    return rows;
+  }
+
+  /** The numbers of the rows of these kinds. */
+  *numbers(kinds: readonly RowKind[]): Generator<number> {
+    for (const kind of kinds) for (const index of this.#byKind[kind]) yield this.#numbers[index] as number;
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
+
+/** What became of a row that was not refused. @param hasContents whether the record is kept too: only a check needs it */
+export function toImported({ number }: NumberedRow, outcome: AcceptedOutcome, hasContents: boolean): ImportedRow {
+  const { operation, id, body } = outcome;
+  const kind: RowKind = outcome.kind === "unchanged" ? "unchanged" : operation === "create" ? "created" : "updated";
+  const change = outcome.kind === "done" ? outcome.change : undefined;
+  const before = change && "before" in change && typeof change.before === "string" ? JSON.parse(change.before) : null;
+  const after = hasContents && kind !== "unchanged" ? JSON.parse(body) : null;
+  return { row: number, kind, id, before: hasContents ? before : null, after, faults: [] };
+}
+
+function writing<T>(write: () => Promise<T>): Promise<T> {
+  return accessing("the rows cannot be kept", write);
+}

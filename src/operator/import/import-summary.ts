@@ -1,0 +1,220 @@
+import type { OwnTexts } from "../../lib/bytes.ts";
+import { createPace } from "../../lib/event-loop.ts";
+import { openScratch } from "../../lib/scratch-database.ts";
+import type { Intent, Outcome, Refused } from "../../model/change.ts";
+import type { Engine, Head, RecordRow } from "../../model/engine.ts";
+import { type Fault, invalidRecord, Refusal } from "../../model/errors.ts";
+import { newSite, type SiteState } from "../../store/database/site-state.ts";
+import { decideBatch, nothingStored, type Stored } from "../../store/writes/batch.ts";
+import type { RevisionRange } from "../history.ts";
+import { accessing } from "../output.ts";
+
+/** A fault and the number of its row. */
+interface RowFault {
+  readonly row: number;
+  readonly field: string;
+  readonly detail: string;
+}
+
+/** The outcome of a row that was not refused. */
+export type AcceptedOutcome = Exclude<Outcome, Refused>;
+
+export interface ImportSummary {
+  rows: number;
+  created: number;
+  updated: number;
+  unchanged: number;
+  /** Rows that have a fault. */
+  rejected: number;
+  /** Whether it was stopped before the last row. */
+  interrupted: boolean;
+  /** The journal entries of this import; undefined if there are none. */
+  revisions: RevisionRange | undefined;
+  faults: RowFault[];
+}
+
+export function emptySummary(): ImportSummary {
+  return {
+    rows: 0,
+    created: 0,
+    updated: 0,
+    unchanged: 0,
+    rejected: 0,
+    interrupted: false,
+    revisions: undefined,
+    faults: [],
+  };
+}
+
+/** Counts the outcome of a row that was not refused. */
+export function countOutcome(summary: ImportSummary, intent: Intent, outcome: Outcome): void {
+  if (outcome.kind === "unchanged") summary.unchanged++;
+  else if (intent.operation === "create") summary.created++;
+  else summary.updated++;
+}
+
+/** The fault of a row whose ID the store gave to a record without one since the import began. */
+export function givenId(id: number | undefined): Fault {
+  const howToKeepIds = "of others or of an earlier row without an ID; put rows with IDs first, and import again";
+  return { field: "", detail: `the ID ${id} was given to a new record meanwhile, ${howToKeepIds}` };
+}
+
+/** The fault of a row that the store refused. */
+export function storeFault({ why }: Refused, { id, ifFound }: Intent): Fault {
+  if (why === "found-otherwise")
+    return { field: ifFound?.keys.join(".") ?? "", detail: "others change all the time which record has this value" };
+  if (why === "other-history") return { field: "", detail: "the site was restored or removed during the import" };
+  if (why === "id-given") return givenId(id);
+  const deleted = `the record ${id} was deleted`;
+  return {
+    field: "",
+    detail: why === "id-used" ? `${deleted}; restore it with restore-record` : `${deleted} during the import`,
+  };
+}
+
+/** The refusal of a row that an earlier one would have matched, had that been stored. */
+export function repeatedKey(field = ""): Refusal {
+  return invalidRecord([{ field, detail: "an earlier row has the same value (--atomic)" }]);
+}
+
+/** Counts a row that was refused, and lists its faults, of all rows at most `maxFaults`. @param texts of the faults that are listed */
+export function countRejected(
+  summary: ImportSummary,
+  row: number,
+  faults: readonly Fault[],
+  texts: OwnTexts,
+  maxFaults = Number.POSITIVE_INFINITY,
+): void {
+  summary.rejected++;
+  for (const { field, detail } of faults) {
+    if (summary.faults.length >= maxFaults) return;
+    // What is quoted of a row would keep all the text in memory that was read with it.
+    summary.faults.push({ row, field: texts.copy(field), detail: texts.copy(detail) });
+  }
+}
+
+/** The error of an import that failed, with what was stored before. */
+export function withProgress(error: unknown, { created, updated }: ImportSummary): unknown {
+  if (!(error instanceof Refusal) || created + updated === 0) return error;
+  const stored = `${created} records were created and ${updated} updated before`;
+  return new Refusal(error.code, `${error.message}; ${stored}`, { faults: error.faults, cause: error });
+}
+
+export type CommitEngine = Pick<Engine, "commit" | "commitTogether">;
+
+/** Decides as the store would, on a copy of the site, and stores nothing. The copy is in a temporary file. */
+export class SimulatedEngine implements CommitEngine {
+  readonly #site: number;
+  readonly #systemEpoch: string;
+  readonly #copy = storing(() => new SiteCopy());
+  #state = newSite();
+
+  private constructor(site: number, systemEpoch: string) {
+    this.#site = site;
+    this.#systemEpoch = systemEpoch;
+  }
+
+  /** @throws Refusal `unavailable`, as all methods do, when the copy cannot be kept */
+  static async open(engine: Pick<Engine, "readSite">, site: number, systemEpoch: string): Promise<SimulatedEngine> {
+    const simulated = new SimulatedEngine(site, systemEpoch);
+    try {
+      await simulated.#copySite(engine);
+    } catch (error) {
+      simulated.close();
+      throw error;
+    }
+    return simulated;
+  }
+
+  async commit(intents: readonly Intent[], atomic?: boolean): Promise<readonly Outcome[]> {
+    return this.#decide(intents, atomic);
+  }
+
+  async commitTogether(...[batches, onOutcomes]: Parameters<Engine["commitTogether"]>): Promise<void> {
+    for (const intents of batches) {
+      const outcomes = this.#decide(intents, true);
+      await onOutcomes(outcomes);
+      if (outcomes.at(-1)?.kind === "refused") return;
+    }
+  }
+
+  close(): void {
+    this.#copy.close();
+  }
+
+  #decide(intents: readonly Intent[], atomic?: boolean): readonly Outcome[] {
+    return storing(() => {
+      const stored = this.#fetch(intents);
+      const { outcomes, rows } = decideBatch(intents, stored, atomic);
+      for (const row of rows) this.#copy.put(row);
+      return outcomes;
+    });
+  }
+
+  #fetch(intents: readonly Intent[]): Stored {
+    const stored = nothingStored(this.#systemEpoch);
+    stored.sites.set(this.#site, this.#state);
+    for (const { resource, id } of intents) {
+      const isKnown = id === undefined || stored.rows.get(this.#site, resource, id);
+      const row = isKnown ? undefined : this.#copy.find(resource, id);
+      if (row) stored.rows.add({ site_id: this.#site, ...row });
+    }
+    return stored;
+  }
+
+  #copySite(engine: Pick<Engine, "readSite">): Promise<void> | void {
+    return engine.readSite(this.#site, async ({ head, portions }) => {
+      const counters: Record<string, number> = {};
+      const pace = createPace();
+      storing(() => this.#copy.clear());
+      for await (const rows of portions) {
+        await pace();
+        storing(() => {
+          for (const row of rows) this.#copy.put(row);
+        });
+        for (const { resource, id } of rows) counters[resource] = Math.max(counters[resource] ?? 0, id);
+      }
+      this.#state = toState(head, counters);
+    });
+  }
+}
+
+function toState(head: Head, counters: SiteState["counters"]): SiteState {
+  return head.revision === 0 ? newSite() : { ...newSite(), ...head, counters, counts: undefined };
+}
+
+/** The records of a site, which are changed as in the store. */
+class SiteCopy {
+  readonly #database = openScratch(
+    "create table scratch.rows (resource text, id integer, revision integer, body text, primary key (resource, id)) strict, without rowid",
+  );
+  readonly #put = this.#database.query<never, [string, number, number, string | null]>(
+    "insert or replace into scratch.rows (resource, id, revision, body) values (?, ?, ?, ?)",
+  );
+  readonly #find = this.#database.query<RecordRow, [string, number]>(
+    "select resource, id, revision, body from scratch.rows where resource = ? and id = ?",
+  );
+
+  put({ resource, id, revision, body }: RecordRow): void {
+    this.#put.run(resource, id, revision, body);
+  }
+
+  find(resource: string, id: number): RecordRow | undefined {
+    return this.#find.get(resource, id) ?? undefined;
+  }
+
+  clear(): void {
+    this.#database.run("delete from scratch.rows");
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function storing<T>(access: () => T): T {
+  return accessing(
+    "the records cannot be copied to a temporary file for the dry run (set TMPDIR for another folder)",
+    access,
+  );
+}

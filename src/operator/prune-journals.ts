@@ -1,0 +1,49 @@
+import type { Engine } from "../model/engine.ts";
+import { prunePortion, revisionBefore, timeBefore, webhooksBehind } from "../store/changes/retention.ts";
+
+/** The first entry that is kept: a revision, or the first one at or after a time in milliseconds since 1970. */
+export type JournalPoint = { readonly revision: number } | { readonly at: number };
+
+/** The same, or all entries that are older than an age: it counts from `now`, or from the newest entry if that is earlier. */
+export type PrunePoint = JournalPoint | { readonly age: number; readonly now: number };
+
+/** The revision of the last entry before `point`. */
+export async function revisionOf(engine: Engine, site: number, point: JournalPoint): Promise<number> {
+  return "at" in point ? revisionBefore(engine, site, point.at) : Math.max(0, point.revision - 1);
+}
+
+interface PrunedJournal {
+  readonly site: number;
+  /** Number of entries that were deleted. */
+  readonly deleted: number;
+  /** The revision with which the journal begins now. */
+  readonly begins: number;
+  /** The IDs of the webhooks that had not delivered what was deleted. They deliver `storefront.gone` next. */
+  readonly webhooks: readonly number[];
+}
+
+/**
+ * Deletes all entries before `point` from the journals of `sites`, in small transactions with pauses. If it is interrupted, what was
+ * deleted stays deleted, and the journals are in order.
+ */
+export async function pruneJournals(
+  engine: Engine,
+  sites: readonly number[],
+  before: PrunePoint,
+): Promise<readonly PrunedJournal[]> {
+  const point = "age" in before ? { at: await timeBefore(engine, before.age, before.now) } : before;
+  const pruned: PrunedJournal[] = [];
+  for (const site of sites) {
+    const { floor: first } = await engine.journal(site, 0, 1);
+    const through = await revisionOf(engine, site, point);
+    for (let isMore = through > first; isMore; ) {
+      const done = await prunePortion(engine, { site, through });
+      isMore = done.isMore;
+      if (isMore) await Bun.sleep(done.pause);
+    }
+    const { floor } = await engine.journal(site, 0, 1);
+    const webhooks = floor > first ? await webhooksBehind(engine, site, floor) : [];
+    pruned.push({ site, deleted: floor - first, begins: floor + 1, webhooks });
+  }
+  return pruned;
+}

@@ -1,0 +1,193 @@
+// Lists of records as an operator looks through them.
+
+import { type Intent, operatorActor, versionOf } from "../model/change.ts";
+import type { Engine, Head } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { readNewRecord, readRecord, type StorefrontRecord, toDeclared } from "../model/record.ts";
+import type { Leaf, Resource } from "../model/resource.ts";
+import type { Version } from "../store/memory/collection-version.ts";
+import { anyField } from "../store/memory/order.ts";
+import type { Selections } from "../store/memory/selections.ts";
+import { Snapshot } from "../store/memory/snapshot.ts";
+import type { Snapshots } from "../store/reads/site-views.ts";
+import { otherHistory, type RevisionRange, revisionsOf } from "./history.ts";
+
+interface RecordQuery {
+  /** A text that one of the fields, or the ID, contains, without regard to case. Of several words, each. */
+  readonly search: string;
+  /** Undefined for the ID. */
+  readonly sort: { readonly leaf: Leaf | undefined; readonly descending: boolean };
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** A record, and the version that identifies this state of it. */
+interface VersionedRecord {
+  readonly record: StorefrontRecord;
+  readonly version: string;
+}
+
+interface RecordPage {
+  readonly records: readonly VersionedRecord[];
+  /** How many records there are on all pages. */
+  readonly total: number;
+}
+
+/** Words of a search that count. */
+const maxWords = 8;
+/** Records of which the first search would take long: 100,000 take 0.4 s, and further searches 0.03 s. */
+const longList = 10_000;
+
+/**
+ * A page of the records of a site. The site is then in memory.
+ * @param isWanted whether the result is still of use; long work stops when it is not
+ * @throws Refusal `unavailable`, AbandonedWork
+ */
+export async function listRecords(
+  snapshots: Snapshots,
+  site: number,
+  resource: Resource,
+  { search, sort, limit, offset }: RecordQuery,
+  isWanted: () => boolean,
+): Promise<RecordPage> {
+  const snapshot = await loaded(snapshots, site);
+  const collection = snapshot.collection(resource);
+  const version = await collection.version();
+  const { selections } = collection;
+  const words = search.split(/\s+/).filter(Boolean).slice(0, maxWords);
+  const filters = words.map((word) => ({ leaf: anyField, operator: "contains", values: formsOf(word) }) as const);
+  const ids = await selections.select(version, filters, [sort], isWanted);
+  if (words.length === 0 && ids.length >= longList) void prepareSearch(selections, version);
+  const records = ids.slice(offset, offset + limit).flatMap((id) => {
+    const found = version.get(id);
+    return found ? [{ record: JSON.parse(found.json), version: versionOf(snapshot.epoch, found.revision) }] : [];
+  });
+  return { records, total: ids.length };
+}
+
+/** The word as it may be stored: `é` is one character or two, which look the same (Unicode Standard Annex 15). */
+function formsOf(word: string): string[] {
+  return [...new Set([word, word.normalize("NFC"), word.normalize("NFD")])];
+}
+
+/** A long list is often searched next. The first search makes the texts that all searches read, so it is done in advance. */
+async function prepareSearch(selections: Selections, version: Version): Promise<void> {
+  const nothing = { leaf: anyField, operator: "contains", values: ["\0"] } as const;
+  try {
+    await selections.select(version, [nothing], [], () => true);
+  } catch {
+    // The search itself reports the error.
+  }
+}
+
+/** A record as it is now; undefined when there is none. The site need not be in memory. */
+export async function findVersioned(
+  snapshots: Snapshots,
+  site: number,
+  resource: Resource,
+  id: number,
+): Promise<VersionedRecord | undefined> {
+  const fresh = await snapshots.fresh(site);
+  const found = fresh instanceof Snapshot ? fresh.collection(resource).get(id) : await fresh.record(resource, id);
+  return found && { record: JSON.parse(found.json), version: versionOf(fresh.epoch, found.revision) };
+}
+
+async function loaded(snapshots: Snapshots, site: number): Promise<Snapshot> {
+  const fresh = await snapshots.fresh(site);
+  return fresh instanceof Snapshot ? fresh : await fresh.load();
+}
+
+// Creating and changing single records, for an operator.
+
+export interface WrittenRecord extends VersionedRecord {
+  /** The journal entry of the change; undefined if nothing changed. */
+  readonly revisions: RevisionRange | undefined;
+}
+
+/** Creates a record. @param input its values @throws Refusal `invalid-record` with all faults */
+export function createRecord(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  input: unknown,
+  at: number,
+): Promise<WrittenRecord> {
+  const text = JSON.stringify(readNewRecord(resource, input));
+  return write(engine, resource, {
+    site,
+    resource: resource.name,
+    operation: "create",
+    text,
+    actor: operatorActor,
+    at,
+  });
+}
+
+/**
+ * Changes the fields that are present in `input`.
+ * @param ifVersion the version that the operator has seen; undefined to overwrite whatever there is
+ * @throws Refusal `invalid-record` with all faults, `not-found`, or `precondition-failed` when the record has another version by now
+ */
+export function updateRecord(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  id: number,
+  input: unknown,
+  { ifVersion, at }: { readonly ifVersion: string | undefined; readonly at: number },
+): Promise<WrittenRecord> {
+  const text = JSON.stringify(readRecord(resource, input).values);
+  const common = { site, resource: resource.name, id, text, actor: operatorActor, at };
+  return write(engine, resource, {
+    ...common,
+    operation: "update",
+    ifVersion: ifVersion === undefined ? undefined : [ifVersion],
+  });
+}
+
+async function write(engine: Engine, resource: Resource, intent: Intent): Promise<WrittenRecord> {
+  const outcomes = await engine.commit([intent]);
+  const [outcome] = outcomes;
+  if (!outcome) throw new Error("a commit without an outcome");
+  if (outcome.kind !== "refused") {
+    const record = JSON.parse(toDeclared(resource, outcome.body));
+    return { record, version: versionOf(outcome.epoch, outcome.revision), revisions: revisionsOf(outcomes) };
+  }
+  const name = `the ${resource.singular} ${intent.id}`;
+  if (outcome.why === "precondition-failed")
+    throw new Refusal("precondition-failed", `${name} was changed by someone else meanwhile`);
+  throw new Refusal("not-found", `${name} does not exist any more`);
+}
+
+interface DeletedRecords {
+  /** As JSON texts, in the order of `ids`. */
+  readonly records: readonly string[];
+  readonly revisions: RevisionRange | undefined;
+}
+
+/**
+ * Deletes records, all of them or none. An ID that is named twice counts once.
+ * @throws Refusal `not-found` that names an ID without a record, `conflict` when the site was restored or removed at the same time
+ */
+export async function deleteRecords(
+  engine: Engine,
+  site: number,
+  resource: Resource,
+  ids: readonly number[],
+  at: number,
+): Promise<DeletedRecords> {
+  const [head] = (await engine.heads([site])) as [Head];
+  const unique = [...new Set(ids)];
+  const common = { site, resource: resource.name, operation: "delete", text: "{}", actor: operatorActor, at } as const;
+  const ifEpoch = head.revision === 0 ? undefined : head.epoch;
+  const outcomes = await engine.commit(
+    unique.map((id) => ({ ...common, id, ifEpoch })),
+    true,
+  );
+  const records = outcomes.map((outcome, index) => {
+    if (outcome.kind !== "refused") return outcome.body;
+    if (outcome.why === "other-history") throw otherHistory();
+    throw new Refusal("not-found", `there is no ${resource.singular} ${unique[index]}; nothing was deleted`);
+  });
+  return { records, revisions: revisionsOf(outcomes) };
+}

@@ -1,0 +1,74 @@
+import type { DumpedRow, Engine } from "../../model/engine.ts";
+import { Refusal } from "../../model/errors.ts";
+import { systemSite } from "../../model/limits.ts";
+import type { Resource } from "../../model/resource.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { hasHistory } from "../../store/database/site-state.ts";
+import { toBackupLines, writeBackupFile } from "../backup-format.ts";
+import { type ListedKey, listKeys, toKeyRecord } from "../keys.ts";
+import { findSite, type SiteRecord } from "../sites.ts";
+import { listWebhooks, toWebhookRecord, type WebhookRecord } from "../webhook-list.ts";
+
+/** What a file has of a site. */
+interface ExportedSite {
+  readonly site: SiteRecord;
+  readonly keys: number;
+  readonly webhooks: number;
+  /** Including deleted records, of which the number is kept. */
+  readonly records: number;
+  readonly changes: number;
+}
+
+/**
+ * Writes a site with everything to `file` (see writeFile), as of one moment: its record, keys, webhooks, records, journal, and the responses
+ * for idempotency keys. `importSite` reads it. Only the owner may read the file: it has the digests of the keys and the secrets of webhooks.
+ * @throws Refusal `not-found`, or `conflict` when the site is removed meanwhile
+ */
+export async function exportSite(engine: Engine, name: string, file: string, now: number): Promise<ExportedSite> {
+  const site = await findSite(engine, name);
+  const keys = await listKeys(engine, site);
+  const webhooks = await listWebhooks(engine, site);
+  const counts: Record<string, number> = {};
+  const count = ({ table }: DumpedRow) => {
+    counts[table] = (counts[table] ?? 0) + 1;
+  };
+  const rows = rowsOf(engine, site, keys, webhooks.map(toWebhookRecord));
+  await writeBackupFile("storefront-site", file, toBackupLines("storefront-site", rows, now, count));
+  const { records = 0, journal: changes = 0 } = counts;
+  const owned = { keys: keys.length, webhooks: webhooks.length };
+  return { site, ...owned, records: records - 1 - keys.length - webhooks.length, changes };
+}
+
+/** First the row of `sites`, if the site was ever written to, then the records of the system site, then the rest in the order of a dump. */
+async function* rowsOf(
+  engine: Engine,
+  site: SiteRecord,
+  keys: readonly ListedKey[],
+  webhooks: readonly WebhookRecord[],
+): AsyncGenerator<DumpedRow> {
+  const rows = iterate(engine.dump(site.ID));
+  const first = await rows.next();
+  const hasState = !first.done && first.value.table === "sites";
+  if (hasState && !hasHistory(String(first.value.row.epoch)))
+    throw new Refusal("conflict", `the site \`${site.Name}\` was removed meanwhile`);
+  if (hasState && Number(first.value.row.revision) > 0) yield first.value;
+  yield toSystemRow(siteResource, site);
+  for (const key of keys) yield toSystemRow(keyResource, toKeyRecord(key));
+  for (const webhook of webhooks) yield toSystemRow(webhookResource, webhook);
+  if (!first.done && !hasState) yield first.value;
+  yield* rows;
+  for (const { ID, lastUsed } of keys)
+    if (lastUsed) yield { table: "key_uses", row: { key_id: ID, at: lastUsed.getTime() } };
+}
+
+async function* iterate(rows: AsyncIterable<DumpedRow> | Iterable<DumpedRow>): AsyncGenerator<DumpedRow> {
+  yield* rows;
+}
+
+/** The revision of these rows is that of the system site, whose history is not exported. */
+function toSystemRow({ name }: Resource, record: { readonly ID: number }): DumpedRow {
+  const body = JSON.stringify(record);
+  return { table: "records", row: { site_id: systemSite, resource: name, id: record.ID, revision: 0, body } };
+}

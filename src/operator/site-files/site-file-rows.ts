@@ -1,0 +1,204 @@
+// Validates the rows of a file of `export-site`. It is input like any other: its checksum proves that it is complete, not who wrote it.
+
+import type { DumpedRow } from "../../model/engine.ts";
+import { invalidRecord, Refusal } from "../../model/errors.ts";
+import { textFault } from "../../model/field.ts";
+import { systemSite } from "../../model/limits.ts";
+import type { Values } from "../../model/record.ts";
+import { isId } from "../../model/record.ts";
+import { type Resource, servedOf } from "../../model/resource.ts";
+import { allResources } from "../../resources/all.ts";
+import { key as keyResource } from "../../resources/key.ts";
+import { site as siteResource } from "../../resources/site.ts";
+import { webhook as webhookResource } from "../../resources/webhook.ts";
+import { Checker } from "../../store/database/consistency-check.ts";
+import { maxWebhooksOfSite } from "../webhooks.ts";
+
+type Row = DumpedRow["row"];
+
+/** A record of the system site as the file has it, not validated yet. */
+export interface SystemRecord {
+  readonly id: number;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** What a file begins with, and the rest of its rows. */
+export interface SiteFile {
+  readonly site: SystemRecord;
+  readonly keys: readonly SystemRecord[];
+  readonly webhooks: readonly SystemRecord[];
+  /** The row of `sites`; undefined if the site was never written to. */
+  readonly state: Row | undefined;
+  readonly rows: AsyncIterable<DumpedRow>;
+}
+
+/** Keys of a site that a file may have. They are stored in one transaction. */
+const maxKeys = 10_000;
+/** Characters of a record as JSON text: as a request may have, and some for escapes. */
+const maxBodyLength = 2 * 1024 * 1024;
+/** The last time that a Date has. */
+const maxTime = 8.64e15;
+
+const operations = ["create", "update", "delete", "restore"];
+const actor = /^[^\p{Cc}\p{Cs}]{1,128}$/u;
+const token = /^[\x20-\x7e]{1,255}$/;
+
+/** Reads the beginning of a file. @throws Refusal `bad-request`, or what `rows` throws */
+export async function readSiteFile(rows: AsyncGenerator<DumpedRow>): Promise<SiteFile> {
+  let state: Row | undefined;
+  let site: SystemRecord | undefined;
+  const keys: SystemRecord[] = [];
+  const webhooks: SystemRecord[] = [];
+  let next = await rows.next();
+  for (; !next.done; next = await rows.next()) {
+    const { table, row } = next.value;
+    if (table === "sites" && !state && !site) state = row;
+    else if (table !== "records" || row.site_id !== systemSite) break;
+    else if (row.resource === siteResource.name && !site) site = toSystemRecord(row);
+    else if (row.resource === keyResource.name && site && keys.length < maxKeys) keys.push(toSystemRecord(row));
+    else if (row.resource === webhookResource.name && site && webhooks.length < maxWebhooksOfSite)
+      webhooks.push(toSystemRecord(row));
+    else throw unfit(site ? "it has more than one site, or too many keys or webhooks" : "it has no site");
+  }
+  if (!site) throw unfit("it has no site");
+  return { site, keys, webhooks, state, rows: withFirst(next.done ? undefined : next.value, rows) };
+}
+
+/**
+ * The rows for the site `id`, in which `file.state` is last. Rows of keys that `keyIds` does not have are left out.
+ * @param keyIds the IDs of the keys by their IDs in the file
+ * @param onBeside called with each row of another table than those of a site's records: last uses of keys, under their new IDs, and what there
+ *   is of webhooks, which is not validated yet
+ * @throws Refusal `bad-request` at the first row that is wrong, or at the end for what is missing
+ */
+export async function* toSiteRows(
+  { state, rows }: SiteFile,
+  id: number,
+  keyIds: ReadonlyMap<number, number>,
+  onBeside: (row: DumpedRow) => void,
+): AsyncGenerator<DumpedRow> {
+  using checker = new Checker();
+  if (state) checker.add({ table: "sites", row: toState(state, id) });
+  for await (const { table, row } of rows) {
+    if (isOfWebhook(table)) {
+      onBeside({ table, row });
+      continue;
+    }
+    if (!state && table !== "key_uses") throw unfit("it has rows of a site that was never written to");
+    const keyId = keyIds.get(Number(row.key_id));
+    requireRow(table, row, state?.id);
+    if (table === "key_uses" && keyId !== undefined) onBeside({ table, row: { ...row, key_id: keyId } });
+    if (table === "key_uses" || (table === "idempotency" && keyId === undefined)) continue;
+    const moved = { table, row: { ...row, site_id: id, ...(keyId === undefined ? {} : { key_id: keyId }) } };
+    checker.add(moved);
+    if (checker.firstFault) throw unfit(checker.firstFault);
+    yield moved;
+  }
+  const [fault] = checker.end();
+  if (fault) throw unfit(fault);
+  if (state) yield { table: "sites", row: toState(state, id) };
+}
+
+function isOfWebhook(table: string): boolean {
+  return table === "webhook_state" || table === "webhook_secrets";
+}
+
+/** The object in a JSON text as `JSON.stringify` writes it; undefined for any other text, and for nesting too deep to read or write. */
+function parseObject(text: unknown): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(String(text));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject && JSON.stringify(value) === text ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function toSystemRecord({ id, body }: Row): SystemRecord {
+  const record = parseObject(body);
+  if (!isId(id) || !record) throw unfit("its site, a key or a webhook is damaged");
+  const { ID: _, ...values } = record;
+  return { id, values };
+}
+
+async function* withFirst(first: DumpedRow | undefined, rows: AsyncGenerator<DumpedRow>): AsyncGenerator<DumpedRow> {
+  if (first) yield first;
+  yield* rows;
+}
+
+/** The row of `sites` under another ID. The epoch is replaced when it is stored. */
+function toState(state: Row, id: number): Row {
+  const counters = parseObject(state.counters);
+  const names = servedOf(allResources).map(({ name }) => name);
+  const isFit =
+    isCount(state.revision) &&
+    (state.revision as number) > 0 &&
+    isCount(state.floor ?? 0) &&
+    Number(state.floor ?? 0) <= Number(state.revision) &&
+    isTime(state.last_at ?? 0) &&
+    counters !== undefined &&
+    Object.entries(counters).every(([name, last]) => names.includes(name) && isCount(last));
+  if (!isFit) throw unfit("the state of its site is damaged");
+  return { ...state, id, epoch: "new" };
+}
+
+/** @param site the ID of the site in the file */
+function requireRow(table: string, row: Row, site: unknown): void {
+  if (table === "key_uses") {
+    if (isTime(row.at)) return;
+    throw unfit("the last use of a key is no time");
+  }
+  const name = `${table === "journal" ? `entry ${row.revision}` : `${row.resource ?? row.operation} ${row.id}`}`;
+  const fault = table === "sites" ? "there is more than one site" : rowFault(table, row, site);
+  if (fault) throw unfit(`${name}: ${fault}`);
+}
+
+function rowFault(table: string, row: Row, site: unknown): string | undefined {
+  if (row.site_id !== site) return "it is of another site";
+  if (!isId(row.id) || !isId(row.revision)) return "its ID or revision is no whole number from 1";
+  if (table === "records") return row.body === null ? undefined : bodyFault(row, row.body);
+  if (!isTime(row.at)) return "its time is none";
+  if (!operations.includes(String(row.operation))) return "its operation is unknown";
+  if (table === "idempotency") return token.test(String(row.name)) && row.digest ? undefined : "its key is damaged";
+  if (!actor.test(String(row.actor))) return "its actor is damaged";
+  if ((row.run ?? null) !== null && !token.test(String(row.run))) return "its run is damaged";
+  return bodyFault(row, row.body) ?? ((row.before ?? null) === null ? undefined : bodyFault(row, row.before ?? null));
+}
+
+/** The fault of the JSON text of a record. Members that this version does not declare are accepted, as in the database. */
+function bodyFault({ resource: name, id }: Row, body: unknown): string | undefined {
+  const resource = servedOf(allResources).find((one) => one.name === name);
+  if (!resource) return "this version does not know the resource";
+  const record = String(body).length > maxBodyLength ? undefined : parseObject(body);
+  if (!record || record.ID !== id) return "the text of its record is damaged";
+  return fieldFault(resource, record);
+}
+
+function fieldFault(resource: Resource, record: Record<string, unknown>): string | undefined {
+  for (const { path, keys, field } of resource.leaves) {
+    let value: unknown = record;
+    for (const key of keys) value = value === undefined ? undefined : (Object(value)[key] as unknown);
+    const fault = value === undefined && !field.required ? undefined : textFault(field, value);
+    if (fault) return `\`${path}\` ${fault}`;
+  }
+  return undefined;
+}
+
+export function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+export function isTime(value: unknown): boolean {
+  return isCount(value) && (value as number) <= maxTime;
+}
+
+export function unfit(why: string): Refusal {
+  return new Refusal("bad-request", `the file cannot be imported: ${why}`);
+}
+
+/** Some texts have the form of a time and are none. */
+export function requireTime(field: string, values: Values): void {
+  const { [field]: value = "" } = values;
+  if (value === "" || !Number.isNaN(Date.parse(String(value)))) return;
+  throw invalidRecord([{ field, detail: "must be a time" }]);
+}

@@ -1,0 +1,338 @@
+import { reasonOf } from "../../lib/errors-for-log.ts";
+import { openScratch } from "../../lib/scratch-database.ts";
+import type { DumpedRow, RecordCount, RecordCounts } from "../../model/engine.ts";
+import { Refusal } from "../../model/errors.ts";
+import { systemSite, webhookResourceName } from "../../model/limits.ts";
+import { isWebhookSecret } from "../../model/webhooks.ts";
+import { revisionInCursor } from "./cursor.ts";
+import { hasHistory, isFillingEpoch, readCounts } from "./site-state.ts";
+
+/**
+ * Checks stored rows, in the order of a dump: all sites, then records, then the journal, then webhooks. Returns what is wrong, in sentences: records
+ * that differ from the journal, gaps in a journal, counters lower than their records.
+ */
+export function checkRows(rows: Iterable<DumpedRow>, onRow: () => void = () => {}): string[] {
+  using checker = new Checker();
+  for (const row of rows) {
+    checker.add(row);
+    onRow();
+  }
+  return checker.end();
+}
+
+/** Faults that are listed: of a badly damaged database, each record may have some. */
+export const maxListedFaults = 1000;
+
+/** The same for rows that are added one by one. */
+export class Checker {
+  readonly #faults: string[] = [];
+  #moreFaults = 0;
+  readonly #sites = new Map<number, CheckedSite>();
+  readonly #records = new CheckedRecords();
+  readonly #webhooks = new WebhookChecker();
+
+  add({ table, row }: DumpedRow): void {
+    if (table === "sites") this.#addSite(row);
+    else if (table === "records") this.#addRecord(row);
+    else if (table === "journal") this.#addChange(row);
+    else if (table === "webhook_state") this.#addWebhook(row, () => this.#webhooks.addState(row));
+    else if (table === "webhook_secrets") this.#addWebhook(row, () => this.#webhooks.addSecret(row));
+  }
+
+  #fault(fault: string): void {
+    if (this.#faults.length < maxListedFaults) this.#faults.push(fault);
+    else this.#moreFaults++;
+  }
+
+  /** The first fault so far, undefined if there is none. */
+  get firstFault(): string | undefined {
+    return this.#faults[0];
+  }
+
+  /** What is wrong, after the last row: at most 1,000 sentences, and after those one with the number of the others. */
+  end(): string[] {
+    this.#checkSites();
+    this.#checkEnds();
+    for (const fault of this.#webhooks.end()) this.#fault(fault);
+    return this.#moreFaults === 0 ? this.#faults : [...this.#faults, `and ${this.#moreFaults} more`];
+  }
+
+  [Symbol.dispose](): void {
+    this.#records.close();
+  }
+
+  #checkSites(): void {
+    for (const [id, { isFilling, isRemoved, journalEnd, revision, rowsLeft, counts, found }] of this.#sites) {
+      if (counts && !isRemoved) for (const fault of wrongCounts(id, counts, found)) this.#fault(fault);
+      if (isFilling)
+        this.#fault(`site ${id}: an \`import-site\` is under way or was interrupted; then a later command removes it`);
+      else if (isRemoved && rowsLeft > 0) this.#fault(`site ${id} was removed, and ${rowsLeft} of its rows are left`);
+      if (journalEnd < revision) this.#fault(gap(id, journalEnd + 1, revision));
+      else if (journalEnd > revision)
+        this.#fault(`site ${id} is at revision ${revision} and its journal ends at ${journalEnd}`);
+    }
+  }
+
+  /** Checks that the last entry of each record is that of its revision. */
+  #checkEnds(): void {
+    for (const record of this.#records.different()) {
+      const { site_id, revision, journal_end } = record;
+      const isPruned = journal_end === 0 && revision <= (this.#sites.get(site_id)?.floor ?? 0);
+      if (!isPruned) this.#fault(`${nameOf(record)} is at revision ${revision} and its journal ends at ${journal_end}`);
+    }
+  }
+
+  #addSite({ id, epoch, revision, live = null, live_revision = null, floor = null, ...row }: Cells): void {
+    const counters = parse(row.counters);
+    if (!counters) this.#fault(`site ${id} is damaged: its counters are not valid JSON`);
+    const isDamaged = live !== null && !parse(live);
+    if (isDamaged) this.#fault(`site ${id} is damaged: its counts are not valid JSON`);
+    this.#sites.set(id, {
+      isFilling: isFillingEpoch(epoch),
+      isRemoved: !hasHistory(epoch),
+      revision,
+      counters: counters ?? {},
+      counts: isDamaged ? undefined : readCounts({ revision, live, live_revision }),
+      found: {},
+      floor: floor ?? undefined,
+      journalEnd: floor ?? 0,
+      rowsLeft: 0,
+    });
+  }
+
+  #addRecord(row: Cells): void {
+    const name = nameOf(row);
+    const site = this.#sites.get(row.site_id);
+    if (!site) return void this.#fault(`${name} belongs to no site`);
+    if (site.isRemoved) return void site.rowsLeft++;
+    if (row.id > Number(site.counters[row.resource] ?? 0)) this.#fault(`${name} is beyond the last ID that was given`);
+    if (row.site_id === systemSite && row.resource === webhookResourceName && row.body !== null)
+      this.#webhooks.addRecord(row.id, parse(row.body) ?? {});
+    if (row.body !== null && parse(row.body)?.ID !== row.id)
+      this.#fault(`${name} is damaged: its text is not that record's`);
+    const { site_id, resource, id } = row;
+    this.#records.add({ site_id, resource, id, revision: row.revision, hash: hashOf(row.body) });
+    const { count = 0, revision = 0 } = site.found[row.resource] ?? {};
+    site.found[row.resource] = {
+      count: count + (row.body === null ? 0 : 1),
+      revision: Math.max(revision, row.revision),
+    };
+  }
+
+  /** A site that was never written to may have webhooks. */
+  #addWebhook({ site_id }: Cells, add: () => void): void {
+    const site = this.#sites.get(site_id);
+    if (site?.isRemoved) site.rowsLeft++;
+    else add();
+  }
+
+  #addChange(row: Cells): void {
+    const { site_id, resource, id, revision } = row;
+    const site = this.#sites.get(site_id);
+    if (!site) return void this.#fault(`site ${site_id}: its journal belongs to no site`);
+    if (site.isRemoved) return void site.rowsLeft++;
+    // Older versions of the program do not store where a journal begins.
+    if (site.floor === undefined) site.floor = site.journalEnd = revision - 1;
+    if (revision <= site.floor)
+      return void this.#fault(`site ${site_id}: entry ${revision} is before the beginning of the journal`);
+    if (revision !== site.journalEnd + 1) this.#fault(gap(site_id, site.journalEnd + 1, revision - 1));
+    site.journalEnd = revision;
+    const name = nameOf(row);
+    const record = this.#records.addEntry({ site_id, resource, id, revision });
+    if (!record) return void this.#fault(`${name} is in the journal and nowhere else`);
+    if (record.revision === revision && record.hash !== hashOf(row.operation === "delete" ? null : row.body))
+      this.#fault(`${name} differs from its entry ${revision} in the journal`);
+  }
+}
+
+interface CheckedSite {
+  readonly isFilling: boolean;
+  /** Whether it was removed, or is being filled: what is stored of it is no site yet, or no longer. */
+  readonly isRemoved: boolean;
+  readonly revision: number;
+  readonly counters: Cells;
+  /** How many records there are, if that is stored with the site. */
+  readonly counts: RecordCounts | undefined;
+  /** How many records there are so far. */
+  readonly found: Record<string, RecordCount>;
+  /** The revision before the first entry of the journal; undefined before that entry, where it is not stored. */
+  floor: number | undefined;
+  /** The last journal entry so far. */
+  journalEnd: number;
+  /** The number of rows of a removed site so far. */
+  rowsLeft: number;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of several tables; the name of the table decides
+type Cells = Record<string, any>;
+
+function nameOf(row: Cells): string {
+  return `site ${row.site_id}: ${row.resource} ${row.id ?? ""}`;
+}
+
+function wrongCounts(site: number, counts: RecordCounts, found: RecordCounts): string[] {
+  const resources = [...new Set([...Object.keys(counts), ...Object.keys(found)])];
+  return resources
+    .filter((name) => !Bun.deepEquals(counts[name], found[name]))
+    .map(
+      (name) =>
+        `site ${site}: ${counts[name]?.count ?? 0} records of ${name} are counted, and there are ${found[name]?.count ?? 0}`,
+    );
+}
+
+function gap(site: number, from: number, to: number): string {
+  return `site ${site}: the journal lacks ${from === to ? `entry ${from}` : `the entries ${from} to ${to}`}`;
+}
+
+function hashOf(body: string | null): number {
+  return body === null ? 0 : Bun.hash.crc32(body);
+}
+
+function parse(text: string): Cells | undefined {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+type Row = DumpedRow["row"];
+
+/** What there is of a webhook. */
+interface CheckedWebhook {
+  /** The site in its record; undefined if there is none. */
+  site?: number;
+  /** The site in its state; undefined if there is none. */
+  stateSite?: number;
+  hasCursor?: boolean;
+  /** Secrets that are valid until the next rotation: there must be one. */
+  present: number;
+  areSecretsFit: boolean;
+}
+
+/** Checks rows about webhooks: a record has a state and a secret, and they belong to no other. */
+class WebhookChecker {
+  readonly #webhooks = new Map<number, CheckedWebhook>();
+
+  /** @param values the record of the webhook */
+  addRecord(id: number, values: Readonly<Record<string, unknown>>): void {
+    this.#of(id).site = Number(values.Site);
+  }
+
+  addState({ webhook_id, site_id, cursor }: Row): void {
+    const webhook = this.#of(webhook_id);
+    webhook.stateSite = Number(site_id);
+    webhook.hasCursor = revisionInCursor(String(cursor)) !== undefined;
+  }
+
+  addSecret({ webhook_id, secret, until }: Row): void {
+    const webhook = this.#of(webhook_id);
+    if (until === null) webhook.present++;
+    webhook.areSecretsFit &&= isWebhookSecret(String(secret));
+  }
+
+  /** What is wrong, after the last row. */
+  end(): string[] {
+    return [...this.#webhooks].flatMap(([id, webhook]) => faultOf(webhook)?.replace(/^/, `webhook ${id} `) ?? []);
+  }
+
+  #of(id: unknown): CheckedWebhook {
+    const webhook = this.#webhooks.get(Number(id)) ?? { present: 0, areSecretsFit: true };
+    this.#webhooks.set(Number(id), webhook);
+    return webhook;
+  }
+}
+
+function faultOf({ site, stateSite, hasCursor, present, areSecretsFit }: CheckedWebhook): string | undefined {
+  if (site === undefined) return "has no record: an older program restored the database; remove it";
+  if (stateSite === undefined)
+    return "is incomplete: `webhook add` is under way or was interrupted, or an older program restored it; remove it";
+  if (site !== stateSite) return `is of site ${site}, and its state of site ${stateSite}`;
+  if (!hasCursor) return "has a damaged cursor";
+  return present === 1 && areSecretsFit ? undefined : "has damaged secrets";
+}
+
+/** A resource of a site. */
+interface Kind {
+  readonly site_id: number;
+  readonly resource: string;
+}
+
+/** A record as it is checked. */
+interface CheckedRecord extends Kind {
+  readonly id: number;
+  readonly revision: number;
+  /** Of its text. */
+  readonly hash: number;
+  /** The revision of its last journal entry so far; 0 for none. */
+  readonly journal_end: number;
+}
+
+/**
+ * What `check` notes of each record, in a temporary file: a site may have millions. The columns take whatever a damaged database has. All methods
+ * throw Refusal `unavailable` when there is no space for the file.
+ */
+class CheckedRecords {
+  readonly #database = openScratch(
+    "create table scratch.records (kind, id, revision, hash, journal_end, primary key (kind, id)) without rowid",
+  );
+  readonly #add = this.#database.query<never, [number, number, number, number]>(
+    "insert or replace into scratch.records values (?, ?, ?, ?, 0)",
+  );
+  readonly #find = this.#database.query<Pick<CheckedRecord, "revision" | "hash">, [number, number]>(
+    "select revision, hash from scratch.records where kind = ? and id = ?",
+  );
+  readonly #setEnd = this.#database.query<never, [number, number, number]>(
+    "update scratch.records set journal_end = ? where kind = ? and id = ?",
+  );
+  readonly #different = this.#database.query<CheckedRecord & { readonly kind: number }, []>(
+    "select * from scratch.records where journal_end <> revision",
+  );
+  /** The resources of the sites. A number for each of them is written and found in half of the time that its name takes. */
+  readonly #kinds: Kind[] = [];
+  readonly #numbers = new Map<string, number>();
+
+  add({ id, revision, hash, ...kind }: Omit<CheckedRecord, "journal_end">): void {
+    noting(() => this.#add.run(this.#numberOf(kind), id, revision, hash));
+  }
+
+  /** Notes an entry of the journal. @returns its record, if there is one */
+  addEntry({
+    id,
+    revision,
+    ...kind
+  }: Omit<CheckedRecord, "hash" | "journal_end">): Pick<CheckedRecord, "revision" | "hash"> | undefined {
+    return noting(() => {
+      const number = this.#numberOf(kind);
+      const record = this.#find.get(number, id) ?? undefined;
+      if (record) this.#setEnd.run(revision, number, id);
+      return record;
+    });
+  }
+
+  /** The records whose last journal entry is not that of their revision. */
+  *different(): Generator<CheckedRecord> {
+    for (const { kind, ...record } of this.#different.iterate()) yield { ...record, ...(this.#kinds[kind] as Kind) };
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #numberOf({ site_id, resource }: Kind): number {
+    const name = `${site_id}/${resource}`;
+    const known = this.#numbers.get(name);
+    if (known !== undefined) return known;
+    this.#numbers.set(name, this.#kinds.length);
+    return this.#kinds.push({ site_id, resource }) - 1;
+  }
+}
+
+function noting<T>(access: () => T): T {
+  try {
+    return access();
+  } catch (error) {
+    const what = "what is checked cannot be noted in a temporary file (set TMPDIR for another folder)";
+    throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
+  }
+}

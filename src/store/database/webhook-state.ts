@@ -1,0 +1,109 @@
+// What the engines share about webhooks: their rows, and when a change of a state is made. Both read the state, decide here, and store it,
+// in one transaction that has locked it.
+
+import type { DumpedRow } from "../../model/engine.ts";
+import type {
+  ExpectedWebhook,
+  WebhookAttempt,
+  WebhookChanges,
+  WebhookKey,
+  WebhookSecret,
+  WebhookState,
+} from "../../model/webhooks.ts";
+
+type Row = DumpedRow["row"];
+
+/** The column of each value of a state. */
+const stateColumns = {
+  site: "site_id",
+  webhook: "webhook_id",
+  home: "home",
+  cursor: "cursor",
+  epoch: "epoch",
+  first: "first_revision",
+  last: "last_revision",
+  rewinds: "rewinds",
+  failures: "failures",
+  failingSince: "failing_since",
+  nextAt: "next_at",
+  isGone: "is_gone",
+  holder: "holder",
+  leaseUntil: "lease_until",
+  resumes: "resumes",
+  since: "since",
+  goneAt: "gone_at",
+} as const satisfies Record<keyof WebhookState, string>;
+
+const stateEntries = Object.entries(stateColumns) as [keyof WebhookState, string][];
+
+/** A statement for every engine: the random name of this database, which no dump has. */
+export const selectThisDatabase = "select name from this_database where id = 1";
+
+export function toStateRow(state: WebhookState): Row {
+  return Object.fromEntries(stateEntries.map(([name, column]) => [column, state[name]]));
+}
+
+export function fromStateRow(row: Row): WebhookState {
+  const state = Object.fromEntries(
+    stateEntries.map(([name, column]) => [name, row[column]]),
+  ) as unknown as WebhookState;
+  // The row of an older program has none.
+  return { ...state, resumes: state.resumes ?? 0 };
+}
+
+export function toKeyRow({ site, webhook }: WebhookKey): { site_id: number; webhook_id: number } {
+  return { site_id: site, webhook_id: webhook };
+}
+
+export function toSecretRow(key: WebhookKey, { secret, createdAt, until }: WebhookSecret): Row {
+  return { ...toKeyRow(key), created_at: createdAt, secret, until };
+}
+
+/** The secrets of a webhook. @param rows the latest first */
+export function fromSecretRows(rows: readonly Row[]): WebhookSecret[] {
+  return rows.map(
+    ({ secret, created_at: createdAt, until }) => ({ secret, createdAt, until }) as unknown as WebhookSecret,
+  );
+}
+
+export function toAttemptRow(key: WebhookKey, number: number, attempt: WebhookAttempt): Row {
+  return { ...toKeyRow(key), number, ...attempt };
+}
+
+/**
+ * The state with the lease. A lease that ends later than any that is taken now was stored before the clock was set back, and does not count.
+ * @returns undefined if another process has it. @param now on the clock of the database
+ */
+export function claimed(
+  state: WebhookState,
+  holder: string,
+  milliseconds: number,
+  now: number,
+): WebhookState | undefined {
+  const left = state.leaseUntil - now;
+  const isTaken = state.holder !== null && state.holder !== holder && left > 0 && left <= 2 * milliseconds;
+  return isTaken ? undefined : { ...state, holder, leaseUntil: now + milliseconds };
+}
+
+/** The state after the changes. @returns undefined if it is not as expected. @param now on the clock of the database */
+export function updated(
+  state: WebhookState,
+  { holder, cursor, rewinds, resumes }: ExpectedWebhook,
+  changes: WebhookChanges,
+  now: number,
+): WebhookState | undefined {
+  const isHeld = holder === undefined || (state.holder === holder && state.leaseUntil > now);
+  const isSame = state.cursor === cursor && state.rewinds === rewinds && state.resumes === resumes;
+  return isHeld && isSame ? { ...state, ...changes } : undefined;
+}
+
+/** The secrets after a new one. @param secrets the latest first */
+export function withSecret(
+  [present]: readonly WebhookSecret[],
+  secret: string,
+  now: number,
+  until: number,
+): readonly WebhookSecret[] {
+  const createdAt = present ? Math.max(now, present.createdAt + 1) : now;
+  return [{ secret, createdAt, until: null }, ...(present ? [{ ...present, until }] : [])];
+}

@@ -1,0 +1,177 @@
+import { type BufferWithHeadroom, ByteBuilder, type ByteRange, joinWithHeadroom } from "../../lib/bytes.ts";
+import { shared } from "../../lib/concurrency.ts";
+import { inSlices, type Steps } from "../../lib/event-loop.ts";
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import { documentOf, type Encoding } from "../../model/encoding.ts";
+import type { StorefrontRecord } from "../../model/record.ts";
+import type { Resource } from "../../model/resource.ts";
+import { type Block, BlockRecord, ListPart } from "./block.ts";
+import { findRecord } from "./block-list.ts";
+import type { MemoryRecord } from "./snapshot.ts";
+
+/** A part of a list as it is sent. */
+export interface Page {
+  readonly body: Uint8Array;
+  /** The number of records on all pages. */
+  readonly total: number;
+}
+
+/** Limits of the kept pages of a version: their number, their bytes together, and the length of a name. */
+const maxPages = 64;
+const maxPageBytes = 4 * 1024 * 1024;
+const maxPageName = 512;
+
+/** Builders to reuse. Each page that is being made uses one. */
+const builders: ByteBuilder[] = [];
+const maxBuilders = 4;
+
+/** The records of a collection at one moment, and the lists and pages made from them. */
+export class Version {
+  readonly blocks: readonly Block[];
+  /** The site's revision at the last change to any of these records. */
+  readonly revision: number;
+  /** The number of this version of the collection. */
+  readonly number: number;
+  readonly size: number;
+  readonly #lists = new Map<string, MaybePromise<EncodedList>>();
+  readonly #pages = new Map<string, Page>();
+  #pageBytes = 0;
+
+  constructor(blocks: readonly Block[], revision: number, number: number) {
+    this.blocks = blocks;
+    this.revision = revision;
+    this.number = number;
+    this.size = blocks.reduce((size, block) => size + block.size, 0);
+  }
+
+  get(id: number): BlockRecord | undefined {
+    return findRecord(this.blocks, id);
+  }
+
+  /** The whole list in `encoding`; concurrent calls share the work. */
+  list(encoding: Encoding): MaybePromise<EncodedList> {
+    return shared(this.#lists, encoding.name, () => inSlices(this.#makeList(encoding)));
+  }
+
+  /** A list of the records `ids`, each as `encode` makes it of the record, or as it is in `encoding` without it. */
+  *pageOf(
+    ids: readonly number[],
+    encoding: Encoding,
+    encode?: (record: StorefrontRecord) => string,
+  ): Steps<Uint8Array> {
+    const builder = builders.pop() ?? new ByteBuilder();
+    try {
+      builder.clear();
+      builder.write(encoding.listStart);
+      for (let index = 0; index < ids.length; index++) {
+        if (index > 0) builder.write(encoding.separator);
+        const record = this.get(ids[index] as number) as BlockRecord;
+        if (encode) builder.write(encode(JSON.parse(record.json)));
+        else record.block.appendItem(record.index, encoding, builder);
+        if (index % 64 === 63) yield;
+      }
+      builder.write(encoding.listEnd);
+      return builder.take();
+    } finally {
+      if (builders.length < maxBuilders) builders.push(builder);
+    }
+  }
+
+  /** The kept page `name`, or a new one of `make`: clients request the same pages repeatedly. */
+  page(name: string, make: () => MaybePromise<Page>): MaybePromise<Page> {
+    const known = this.#pages.get(name);
+    return known ?? after(make(), (page) => this.#keepPage(name, page));
+  }
+
+  /** About how many bytes it takes. */
+  memoryUse(): number {
+    let use = 1000 + 8 * this.blocks.length + this.#pageBytes;
+    for (const block of this.blocks) use += block.memoryUse();
+    for (const list of this.#lists.values()) if (list instanceof EncodedList) use += list.memoryUse();
+    return use;
+  }
+
+  *#makeList(encoding: Encoding): Steps<EncodedList> {
+    const parts = [new ListPart(Buffer.from(encoding.listStart))];
+    for (const block of this.blocks) {
+      parts.push(block.encoded(encoding).part(parts.length === 1));
+      yield;
+    }
+    parts.push(new ListPart(Buffer.from(encoding.listEnd)));
+    return new EncodedList(parts);
+  }
+
+  #keepPage(name: string, page: Page): Page {
+    const bytes = 500 + page.body.length;
+    if (this.#pages.has(name)) return page;
+    if (name.length > maxPageName || bytes > maxPageBytes / 8) return page;
+    if (this.#pages.size >= maxPages || this.#pageBytes + bytes > maxPageBytes) {
+      this.#pages.clear();
+      this.#pageBytes = 0;
+    }
+    this.#pages.set(name, page);
+    this.#pageBytes += bytes;
+    return page;
+  }
+}
+
+/** Maximum size of a list to join, in bytes. The system accepts only a part of a longer one at a time. */
+const maxJoinedBytes = 16 * 1024 * 1024;
+
+/** The whole list in one encoding, for one version of its records. It shares parts with the lists before and after it. */
+export class EncodedList {
+  readonly parts: readonly ListPart[];
+  /** Bytes of all parts together. */
+  readonly length: number;
+  readonly #compressed = new Map<string, MaybePromise<Uint8Array>>();
+  #requests = 0;
+  #joined: BufferWithHeadroom | undefined;
+
+  constructor(parts: readonly ListPart[]) {
+    this.parts = parts;
+    this.length = parts.reduce((length, { bytes }) => length + bytes.length, 0);
+  }
+
+  /** The bytes to send: in parts for the first request, then in one piece, which is sent in one write. */
+  take(): readonly Uint8Array[] | BufferWithHeadroom {
+    const parts = this.parts.map(({ bytes }) => bytes);
+    if (++this.#requests === 1 || this.length > maxJoinedBytes) return parts;
+    this.#joined ??= joinWithHeadroom(parts);
+    return this.#joined;
+  }
+
+  /** The whole list in a content coding, made on the first call; concurrent calls share the work. */
+  compressed(coding: string, make: () => MaybePromise<Uint8Array>): MaybePromise<Uint8Array> {
+    return shared(this.#compressed, coding, make);
+  }
+
+  /** About how many bytes it takes, without its parts. */
+  memoryUse(): number {
+    let use = 1000 + 16 * this.parts.length + (this.#joined?.memory.length ?? 0);
+    for (const bytes of this.#compressed.values()) if (!(bytes instanceof Promise)) use += bytes.length;
+    return use;
+  }
+}
+
+/** A record as a document in `encoding`: as bytes if it is in a block, otherwise as text. */
+export function toDocument(
+  record: MemoryRecord,
+  resource: Resource,
+  encoding: Encoding,
+): string | readonly (Uint8Array | ByteRange)[] {
+  if (!(record instanceof BlockRecord)) return documentOf(encoding, resource, record.json);
+  const item = record.block.encoded(encoding).range(record.index);
+  return encoding.documentStart === "" ? [item] : [startOf(encoding), item];
+}
+
+/** `documentStart` as bytes, by encoding. */
+const starts = new WeakMap<Encoding, Uint8Array>();
+
+function startOf(encoding: Encoding): Uint8Array {
+  let start = starts.get(encoding);
+  if (!start) {
+    start = Buffer.from(encoding.documentStart);
+    starts.set(encoding, start);
+  }
+  return start;
+}

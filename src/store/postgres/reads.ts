@@ -1,0 +1,133 @@
+// What is read of one site: a record, a page, or all of it.
+
+import { Slots } from "../../lib/concurrency.ts";
+import type { MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Change, JournalEntry, JournalPage } from "../../model/change.ts";
+import type { Engine, Head, RecordCounts, RecordRow, SinceOptions, SiteContents } from "../../model/engine.ts";
+import { systemSite } from "../../model/limits.ts";
+import { following, readCounts, requireReached } from "../database/site-state.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
+import type { Lease, Pool } from "./pool.ts";
+import { lookUp, sql } from "./statements.ts";
+
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
+
+/** Rows that are fetched at once: what comes of them delays others by about a millisecond. */
+const portionSize = 500;
+
+/**
+ * @param pagePool for pages, which other reads and writes do not wait for
+ * @param maxLoads whole sites that are read at once: fewer than `pool` has connections, since a load has one for seconds
+ */
+export function createSiteReads(pool: Pool, pagePool: Pool, maxLoads: number): SiteReads {
+  const slots = new Slots(maxLoads);
+
+  function readSite<T>(site: number, use: (contents: SiteContents) => MaybePromise<T>, minHead?: Head): Promise<T> {
+    return pool.read(async (connection, lease) => {
+      const texts = [sql.beginRead, sql.site(site), sql.lastEntry(site)];
+      const [sites, entries] = await connection.script(texts.join("; "));
+      const last = entries?.[0] as Change | undefined;
+      const portions = portionsOf(connection, lease, site);
+      const result = await use({ ...toState(connection, sites?.[0], minHead), last, portions });
+      await connection.script(sql.endRead);
+      return result;
+    });
+  }
+
+  return {
+    readRecord: (site, resource, id, minHead) =>
+      pool.read(async (connection) => {
+        const [row] = await lookUp(connection, sql.record, site, resource, id);
+        const system = toHead({ revision: row?.system_revision, epoch: row?.system_epoch }, connection);
+        return { ...toState(connection, row, minHead), row: toRecord(row), system };
+      }),
+    readPage: (site, resource, { limit, offset }, minHead) =>
+      pagePool.read(async (connection) => {
+        const rows = await lookUp(connection, sql.page, site, resource, limit, offset);
+        return { ...toState(connection, rows[0], minHead), rows: rows.flatMap((row) => toRecord(row) ?? []) };
+      }),
+    readSite: (site, use, minHead) => {
+      const read = () => readSite(site, use, minHead);
+      // The system site is needed for everything else.
+      return site === systemSite ? read() : slots.run(read);
+    },
+  };
+}
+
+async function* portionsOf(
+  connection: PostgresConnection,
+  lease: Lease,
+  site: number,
+): AsyncGenerator<readonly RecordRow[]> {
+  for await (const rows of connection.pages(sql.rows(site), portionSize)) {
+    yield rows as RecordRow[];
+    lease.more();
+  }
+}
+
+/** The record in a row of a site and a record; undefined where there is none. */
+function toRecord(row: ResultRow | undefined): RecordRow | undefined {
+  if (row?.id === undefined || row.id === null) return undefined;
+  const { resource, id, record_revision: revision, body } = row;
+  return { resource, id, revision, body };
+}
+
+/** A site that was never written to has no row. */
+function toState(
+  connection: PostgresConnection,
+  row: ResultRow | undefined,
+  minHead: Head | undefined,
+): { head: Head; counts: RecordCounts | undefined } {
+  const { live = null, live_revision = null } = row ?? {};
+  const head = toHead(row, connection);
+  requireReached(head, minHead);
+  return { head, counts: readCounts({ revision: head.revision, live, live_revision }) };
+}
+
+// What is read of the journal of one site.
+
+type JournalReads = Pick<Engine, "since" | "journal">;
+
+/** More than a journal has. */
+const maxChanges = 1_000_000_000;
+
+/** @param pagePool for the pages of a journal, which many clients may read */
+export function createJournalReads(pool: Pool, pagePool: Pool): JournalReads {
+  return {
+    since: (site, revision, options = {}) =>
+      pool.read((connection) => readChanges(connection, site, revision, options)),
+    journal: (site, revision, limit) => pagePool.read((connection) => readJournal(connection, site, revision, limit)),
+  };
+}
+
+async function readChanges(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  options: SinceOptions,
+): Promise<readonly Change[] | undefined> {
+  const texts = [sql.beginRead, sql.heads([site]), sql.since(site, revision, options.limit ?? maxChanges), sql.endRead];
+  const [heads, rows = []] = await connection.script(texts.join("; "));
+  const head = toHead(heads?.[0], connection);
+  requireReached(head, options.minHead);
+  return following(rows as Change[], head, revision, options);
+}
+
+async function readJournal(
+  connection: PostgresConnection,
+  site: number,
+  revision: number,
+  limit: number,
+): Promise<JournalPage> {
+  const texts = [sql.beginRead, sql.floor(site), sql.entries(site, revision, limit), sql.endRead];
+  const [sites, rows = []] = await connection.script(texts.join("; "));
+  return { head: toHead(sites?.[0], connection), floor: sites?.[0]?.floor ?? 0, entries: rows as JournalEntry[] };
+}
+
+/** The head in a row of `sites`. A site that was never written to has no row. */
+export function toHead(
+  row: { revision?: number; epoch?: string } | undefined,
+  { timeline }: Pick<PostgresConnection, "timeline">,
+): Head {
+  return { revision: row?.revision ?? 0, epoch: row?.epoch ?? "", timeline };
+}

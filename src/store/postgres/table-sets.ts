@@ -1,0 +1,242 @@
+// Replaces everything that is stored, while others write; see store/database/table-swap.ts.
+
+import type { Amend, StoredSystem } from "../../model/amend.ts";
+import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
+import { Refusal } from "../../model/errors.ts";
+import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
+import {
+  inPortions,
+  newTableSetId,
+  type Portion,
+  replacedByAnother,
+  type TableSet,
+  type TableSetKind,
+  tableNameIn,
+  tableSetsIn,
+  tablesInSet,
+  upgradedMeanwhile,
+} from "../database/table-swap.ts";
+import { type TableName, tableNames } from "../database/tables.ts";
+import { decideAndWrite } from "./commit.ts";
+import type { PostgresConnection, ResultRow } from "./connection.ts";
+import { codeOf, isCollision, unavailable } from "./errors.ts";
+import { commitStep, dumpRows, openConnection, step } from "./long-connections.ts";
+import type { Primary } from "./primary.ts";
+import { sql } from "./statements.ts";
+import { commitWithoutWait, together } from "./transaction-end.ts";
+import { setWebhookSecrets } from "./webhooks.ts";
+
+/** While the tables cannot be renamed yet, an attempt delays other reads and writes at most so long, and a pause follows, in milliseconds. */
+const lockTimeout = 500;
+const pause = 1500;
+
+/** Attempts for about an hour, so that a backup under way can end first. */
+const maxAttempts = 1800;
+
+/** See `Engine.refill`. */
+export async function refillTables(
+  primary: Primary,
+  rows: AsyncIterable<DumpedRow>,
+  save?: SaveReplaced,
+  amend?: Amend,
+): Promise<ReadonlyMap<number, Head>> {
+  const connection = await openConnection(primary);
+  const dumpTableSet = (set: TableSet, present: readonly TableName[]) =>
+    dumpRows(primary, { present, nameOf: (table) => tableNameIn(set, table) });
+  try {
+    await requireOwnViews(connection);
+    for (const unused of await tableSets(connection, "unused")) await dropTables(connection, unused);
+    for (const left of save ? await tableSets(connection, "replaced") : []) {
+      await save?.(dumpTableSet(left, tablesInSet(left, await readTableNames(connection))));
+      await dropTables(connection, left);
+    }
+    const replaced = await replace(connection, rows, amend);
+    const heads = await headsIn(connection, replaced);
+    await save?.(dumpTableSet(replaced, tableNames));
+    // Tables that cannot be dropped only take space: the refill is done, `check` reports them, and the next refill drops them.
+    await dropTables(connection, replaced).catch(() => {});
+    return heads;
+  } finally {
+    await connection.close();
+  }
+}
+
+/** Puts tables with `rows` in the place of those in use. Returns the replaced ones. */
+async function replace(
+  connection: PostgresConnection,
+  rows: AsyncIterable<DumpedRow>,
+  amend?: Amend,
+): Promise<TableSet> {
+  const filling: TableSet = { kind: "unused", id: newTableSetId() };
+  const replaced: TableSet = { ...filling, kind: "replaced" };
+  const names = tableNames.map((table) => tableNameIn(filling, table));
+  const version = await versionOf(connection);
+  const creates = tableNames.map((table, i) => `create table ${names[i]} (like ${table} including all)`);
+  await step(connection, commitWithoutWait(connection, ["begin", ...creates].join("; ")));
+  try {
+    for await (const portion of inPortions(rows)) await step(connection, insert(connection, filling, portion));
+    await run(connection, `analyze ${names.join(", ")}`);
+    await swapBetweenOthers(connection, () => swap(connection, filling, replaced, version, amend));
+    return replaced;
+  } catch (error) {
+    // If the connection is lost, the next refill drops the tables.
+    if (!connection.isOpen) throw error;
+    await run(connection, "rollback");
+    const isThere = (await tableSets(connection, "unused")).some((set) => set.id === filling.id);
+    if (!isThere) throw replacedByAnother(error);
+    // The error is what matters: tables that cannot be dropped are dropped by the next refill.
+    await dropTables(connection, filling).catch(() => {});
+    throw error;
+  }
+}
+
+/** What is lost of this is lost together with the swap, whose commit is the one that waits. */
+function insert(connection: PostgresConnection, set: TableSet, { table, rows }: Portion): Promise<unknown> {
+  return together([
+    connection.script("begin"),
+    connection.query(sql.insert(table, tableNameIn(set, table)), rows),
+    commitWithoutWait(connection),
+  ]);
+}
+
+/** A long read, such as a backup, must end first. Meanwhile, an attempt delays others no longer than `lockTimeout`. */
+async function swapBetweenOthers(connection: PostgresConnection, swapOnce: () => Promise<void>): Promise<void> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await swapOnce();
+    } catch (error) {
+      const cause = (error as Error).cause ?? {};
+      const isInTheWay = codeOf(cause) === "55P03" || isCollision(cause);
+      if (!isInTheWay) throw error;
+      if (tried === maxAttempts)
+        throw unavailable("others read the database without a pause; nothing was changed", cause);
+      await run(connection, "rollback");
+      await Bun.sleep(pause);
+    }
+  }
+}
+
+/**
+ * Renaming a table waits for transactions that have read or written it, and makes all others wait. Every transaction begins with
+ * `sites`, so none sees tables of both sets.
+ */
+async function swap(
+  connection: PostgresConnection,
+  from: TableSet,
+  to: TableSet,
+  version: number,
+  amend?: Amend,
+): Promise<void> {
+  await run(connection, `begin; set local lock_timeout = ${lockTimeout}`);
+  if ((await versionOf(connection, "for share")) !== version) throw upgradedMeanwhile();
+  const dependents = await readDependents(connection);
+  const renames = tableNames.flatMap((table) => [
+    `alter table ${table} rename to ${tableNameIn(to, table)}`,
+    `alter table ${tableNameIn(from, table)} rename to ${table}`,
+  ]);
+  await run(connection, renames.join("; "));
+  await restoreDependents(connection, dependents);
+  if (amend) await amendSystem(connection, to, amend);
+  await commitStep(connection);
+}
+
+async function dropTables(connection: PostgresConnection, set: TableSet): Promise<void> {
+  const names = tableNames.map((table: TableName) => tableNameIn(set, table));
+  await run(connection, `drop table if exists ${names.join(", ")}`);
+}
+
+async function headsIn(connection: PostgresConnection, set: TableSet): Promise<ReadonlyMap<number, Head>> {
+  const rows = await run(connection, `select id, revision, epoch from ${tableNameIn(set, "sites")}`);
+  return new Map(rows.map(({ id, revision, epoch }) => [id, { revision, epoch }]));
+}
+
+async function tableSets(connection: PostgresConnection, kind: TableSetKind): Promise<TableSet[]> {
+  return tableSetsIn(await readTableNames(connection), kind);
+}
+
+/** The names of all tables. */
+export async function readTableNames(connection: PostgresConnection): Promise<string[]> {
+  const rows = await run(connection, "select relname from pg_class where relkind = 'r' and pg_table_is_visible(oid)");
+  return rows.map(({ relname }) => relname);
+}
+
+async function versionOf(connection: PostgresConnection, lock = ""): Promise<number> {
+  const [row] = await run(connection, `select version from storefront_schema where id = 1 ${lock}`);
+  return row?.version;
+}
+
+/** Runs statements and returns the rows of the first one that has any. */
+async function run(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
+  const [rows = []] = await step(connection, connection.script(text));
+  return rows;
+}
+
+// Views and permissions that depend on the tables. Both stay with a table that is renamed, so when other tables replace those in
+// use, they are made again for the new ones.
+
+/** Statements that make the views and permissions again, for the tables that then have these names. */
+type Dependents = readonly string[];
+
+const ours = tableNames.map((table) => `'${table}'::regclass`).join(", ");
+
+const selectViews = (columns: string) => `select distinct v.oid, v.oid::regclass::text as name, ${columns}
+from pg_depend d join pg_rewrite r on r.oid = d.objid join pg_class v on v.oid = r.ev_class
+where d.classid = 'pg_rewrite'::regclass and d.refclassid = 'pg_class'::regclass and d.refobjid in (${ours})
+order by v.oid`;
+
+// Not with the definitions: `pg_get_viewdef` fails when another refill drops tables that it has just replaced.
+const owners = selectViews("v.relkind, pg_has_role(v.relowner, 'USAGE') as is_own");
+
+const definitions = selectViews("pg_get_viewdef(v.oid) as definition, array_to_string(v.reloptions, ', ') as options");
+
+const grants = `select c.relname as name, a.privilege_type as privilege, a.is_grantable,
+  case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end as role
+from pg_class c, aclexplode(c.relacl) a where c.oid in (${ours}) and a.grantee <> c.relowner`;
+
+/** @throws Refusal `conflict` when a view depends on the tables that this user cannot replace */
+async function requireOwnViews(connection: PostgresConnection): Promise<void> {
+  const other = (await rowsOf(connection, owners)).find(({ relkind, is_own }) => relkind !== "v" || !is_own);
+  if (!other) return;
+  throw new Refusal(
+    "conflict",
+    `the view ${other.name} belongs to another user and reads the tables directly; drop it first, and make it again over the views \`brand\`, \`location\` and so on`,
+  );
+}
+
+async function readDependents(connection: PostgresConnection): Promise<Dependents> {
+  return [
+    ...(await rowsOf(connection, definitions)).map(
+      ({ name, definition, options }) =>
+        `create or replace view ${name}${options ? ` with (${options})` : ""} as ${definition}`,
+    ),
+    ...(await rowsOf(connection, grants)).map(
+      ({ name, privilege, role, is_grantable }) =>
+        `grant ${privilege} on ${name} to ${role}${is_grantable ? " with grant option" : ""}`,
+    ),
+  ];
+}
+
+async function restoreDependents(connection: PostgresConnection, dependents: Dependents): Promise<void> {
+  for (const text of dependents) await step(connection, connection.script(text));
+}
+
+async function rowsOf(connection: PostgresConnection, text: string): Promise<ResultRow[]> {
+  const [rows = []] = await step(connection, connection.script(text));
+  return rows;
+}
+
+/** Amends the restored system site, in the transaction that has put it in use. @param set the replaced tables */
+async function amendSystem(connection: PostgresConnection, set: TableSet, amend: Amend): Promise<void> {
+  const nameOf = (table: TableName) => tableNameIn(set, table);
+  const replaced = await readStored(connection, nameOf);
+  const restored = await readStored(connection, (table) => table);
+  const after = amend.keyChangesAfter(replaced.head);
+  const [changes = []] = await step(connection, connection.script(selectKeyChanges(nameOf, after)));
+  const { intents, webhooks } = amend.decide({ replaced, restored, keyChanges: toKeyChanges(changes) });
+  if (intents.length > 0) requireAmended(await step(connection, decideAndWrite(connection, intents)));
+  for (const { key, secrets } of webhooks) await step(connection, setWebhookSecrets(connection, key, secrets));
+}
+
+async function readStored(connection: PostgresConnection, nameOf: (table: TableName) => string): Promise<StoredSystem> {
+  return toStoredSystem(await step(connection, connection.script(selectSystem(nameOf).join("; "))));
+}

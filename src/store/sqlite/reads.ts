@@ -1,0 +1,307 @@
+// The read side of the SQLite engine, on one connection.
+
+import type { Database } from "bun:sqlite";
+import { Slots } from "../../lib/concurrency.ts";
+import { after, type MaybePromise } from "../../lib/maybe-promise.ts";
+import type { Change, JournalEntry } from "../../model/change.ts";
+import type { DumpedRow, Engine, Head, RecordCounts, RecordRow, SiteContents } from "../../model/engine.ts";
+import { systemSite } from "../../model/limits.ts";
+import { checkRows } from "../database/consistency-check.ts";
+import { type CredentialRow, selectCredential, toCredential } from "../database/credentials.ts";
+import { lastBackupTable, selectLastBackup } from "../database/last-backup.ts";
+import {
+  entryColumns,
+  floorColumn,
+  following,
+  operationColumn,
+  readCounts,
+  requireReached,
+  type StoredCounts,
+  selectUndropped,
+} from "../database/site-state.ts";
+import { leftovers } from "../database/table-swap.ts";
+import { columnsOf, siteColumnOf, type TableName, tablesWith } from "../database/tables.ts";
+import { fromSqlite, tableNamesIn, translated } from "./database.ts";
+import { createWebhookReads } from "./webhook-reads.ts";
+
+type Reader = Pick<
+  Engine,
+  | "heads"
+  | "readRecord"
+  | "readPage"
+  | "readSite"
+  | "since"
+  | "journal"
+  | "keyUses"
+  | "lastBackup"
+  | "undroppedSites"
+  | "webhookStates"
+  | "webhookSecrets"
+  | "webhookAttempts"
+  | "databaseIdentity"
+  | "credential"
+  | "dump"
+  | "check"
+>;
+
+/**
+ * Reads what `database` has.
+ * @param open another connection to the same database, for a dump
+ * @param guard throws when the files must not be relied on; called after each read and at the end of a dump
+ */
+export function createReader(database: Database, open: () => Database, guard: () => void): Reader {
+  const sql = recordStatements(database);
+  const reads = guardReads(database, guard);
+  const { read, readAtOnce } = reads;
+  const heads = (sites: readonly number[]): Head[] =>
+    sites.map((site) => (sql.head.get(site) as Head | null) ?? { revision: 0, epoch: "" });
+
+  function* dump(site?: number) {
+    yield* dumpRows(open, { site });
+    guard();
+  }
+
+  return {
+    // All as of one moment, so that the epoch of a site belongs to that of the system site.
+    heads: (sites) => readAtOnce(() => heads(sites)),
+    ...createSiteReads(database, reads, open, guard),
+    ...createJournalReads(database, reads),
+    ...createWebhookReads(database, reads),
+    credential: (digest) => read(() => toCredential(database.query<CredentialRow, []>(selectCredential(digest)).get())),
+    keyUses: () => read(() => new Map(sql.uses.all().map((row) => [row.key_id, row.at] as const))),
+    lastBackup: () => read(() => lastBackupIn(database)),
+    undroppedSites: () => read(() => sql.undropped.all().map(({ id }) => id)),
+    dump,
+    check: (onRow) =>
+      read(() => [...integrity(database), ...checkRows(dump(), onRow), ...leftovers(tableNamesIn(database))]),
+  };
+}
+
+function recordStatements(database: Database) {
+  return {
+    head: database.query("select revision, epoch from sites where id = ?"),
+    undropped: database.query<{ id: number }, []>(selectUndropped),
+    uses: database.query<{ key_id: number; at: number }, []>("select key_id, at from key_uses"),
+  };
+}
+
+function lastBackupIn(database: Database): number | undefined {
+  if (!tableNamesIn(database).includes(lastBackupTable)) return undefined;
+  return database.query<{ at: number }, []>(selectLastBackup).get()?.at;
+}
+
+function integrity(database: Database): string[] {
+  const rows = database.query("pragma integrity_check").values() as [string][];
+  return rows.map(([line]) => line).filter((line) => line !== "ok");
+}
+
+/** How everything of a database is read. */
+export interface GuardedReads {
+  /** Runs `work`. @throws Refusal `unavailable` also when the files must not be relied on */
+  read<T>(work: () => T): T;
+  /** The same in one transaction, so that everything that `work` reads is as of one moment. */
+  readAtOnce<T>(work: () => T): T;
+}
+
+/** @param guard throws when the files must not be relied on; called after each read */
+function guardReads(database: Database, guard: () => void): GuardedReads {
+  const atOnce = database.transaction((work: () => unknown) => work());
+
+  function read<T>(work: () => T): T {
+    const result = translated(work);
+    guard();
+    return result;
+  }
+
+  return { read, readAtOnce: <T>(work: () => T) => read(() => atOnce(work) as T) };
+}
+
+// What is read of one site: a record, a page, or all of it.
+
+type SiteReads = Pick<Engine, "readRecord" | "readPage" | "readSite">;
+
+/** Rows of a portion. A site that has no more is read at once, on the connection of the other reads. */
+const portionSize = 256;
+
+/** Sites that are read in portions at once: each has a connection, and is in memory before it counts for `--memory`. */
+const maxPortioned = 4;
+
+const selectSite = "select revision, epoch, live, live_revision from sites where id = ?";
+const selectRows =
+  "select resource, id, revision, body from records where site_id = ? order by resource, id limit coalesce(?, -1)";
+
+/**
+ * @param open another connection to the same database, for a site that is read in portions
+ * @param guard throws when the files must not be relied on; called after a site was read in portions
+ */
+function createSiteReads(
+  database: Database,
+  { readAtOnce }: GuardedReads,
+  open: () => Database,
+  guard: () => void,
+): SiteReads {
+  const sql = siteStatements(database);
+  const slots = new Slots(maxPortioned);
+
+  /** Runs `work` in a transaction, with the site as it is there. */
+  function read<T>(site: number, minHead: Head | undefined, work: (found: SiteState) => T): T {
+    return readAtOnce(() => work(toState(sql.site.get(site), minHead)));
+  }
+
+  return {
+    readRecord: (site, resource, id, minHead) =>
+      read(site, minHead, (found) => ({
+        ...found,
+        row: sql.record.get(site, resource, id) ?? undefined,
+        system: toState(sql.site.get(systemSite), undefined).head,
+      })),
+    readPage: (site, resource, { limit, offset }, minHead) =>
+      read(site, minHead, (found) => ({ ...found, rows: sql.page.all(site, resource, limit, offset) })),
+    readSite: (site, use, minHead) => {
+      const small = read(site, minHead, (found) => ({ ...found, rows: sql.rows.all(site, portionSize + 1) }));
+      const { rows, ...found } = small;
+      if (rows.length <= portionSize) return use({ ...found, portions: [rows] });
+      const readAll = () => readPortions(open(), site, use, minHead);
+      // The system site is needed for everything else.
+      return after(site === systemSite ? readAll() : slots.run(readAll), (result) => {
+        guard();
+        return result;
+      });
+    },
+  };
+}
+
+function siteStatements(database: Database) {
+  return {
+    site: database.query(selectSite),
+    rows: database.query<RecordRow, [number, number]>(selectRows),
+    record: database.query<RecordRow, [number, string, number]>(
+      "select resource, id, revision, body from records where site_id = ? and resource = ? and id = ?",
+    ),
+    page: database.query<RecordRow, [number, string, number, number]>(
+      `select resource, id, revision, body from records
+where site_id = ? and resource = ? and body is not null order by id limit ? offset ?`,
+    ),
+  };
+}
+
+/** Reads a site in one transaction on a separate connection, while others write. */
+function readPortions<T>(
+  database: Database,
+  site: number,
+  use: (contents: SiteContents) => MaybePromise<T>,
+  minHead: Head | undefined,
+): MaybePromise<T> {
+  const fail = (error: unknown) => {
+    database.close();
+    throw fromSqlite(error);
+  };
+  const close = (result: T) => {
+    database.close();
+    return result;
+  };
+  try {
+    database.run("begin");
+    const state = toState(database.query(selectSite).get(site), minHead);
+    const rows = database.query<RecordRow, [number, null]>(selectRows).iterate(site, null);
+    const used = use({ ...state, portions: inPortions(rows) });
+    return used instanceof Promise ? used.then(close, fail) : close(used);
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function* inPortions(rows: Iterable<RecordRow>): Generator<readonly RecordRow[]> {
+  let portion: RecordRow[] = [];
+  for (const row of rows) {
+    portion.push(row);
+    if (portion.length < portionSize) continue;
+    yield portion;
+    portion = [];
+  }
+  if (portion.length > 0) yield portion;
+}
+
+interface SiteState {
+  readonly head: Head;
+  readonly counts: RecordCounts | undefined;
+}
+
+function toState(row: unknown, minHead: Head | undefined): SiteState {
+  const { epoch, ...stored } = (row as (StoredCounts & { epoch: string }) | null) ?? emptySiteRow;
+  const head = { revision: stored.revision, epoch };
+  requireReached(head, minHead);
+  return { head, counts: readCounts(stored) };
+}
+
+const emptySiteRow = { revision: 0, epoch: "", live: null, live_revision: null };
+
+// What is read of the journal of one site.
+
+type JournalReads = Pick<Engine, "since" | "journal">;
+
+const emptyJournalRow = { revision: 0, epoch: "", floor: 0 };
+
+function createJournalReads(database: Database, { readAtOnce }: GuardedReads): JournalReads {
+  const sql = journalStatements(database);
+  return {
+    since: (site, revision, options = {}) =>
+      readAtOnce(() => {
+        const head = sql.head.get(site) ?? { revision: 0, epoch: "" };
+        requireReached(head, options.minHead);
+        const changes = sql.since.all(site, revision, options.limit ?? -1);
+        return following(changes, head, revision, options);
+      }),
+    journal: (site, revision, limit) =>
+      readAtOnce(() => {
+        const { floor, ...head } = sql.floor.get(site) ?? emptyJournalRow;
+        return { head, floor, entries: sql.entries.all(site, revision, limit) };
+      }),
+  };
+}
+
+function journalStatements(database: Database) {
+  const range = "from journal where site_id = ? and revision > ? order by revision limit ?";
+  return {
+    head: database.query<Head, [number]>("select revision, epoch from sites where id = ?"),
+    since: database.query<Change, [number, number, number]>(
+      `select revision, at, actor, resource, id, ${operationColumn}, body ${range}`,
+    ),
+    floor: database.query<Head & { floor: number }, [number]>(
+      `select revision, epoch, ${floorColumn} from sites where id = ?`,
+    ),
+    entries: database.query<JournalEntry, [number, number, number]>(`select ${entryColumns} ${range}`),
+  };
+}
+
+type Cell = string | number | null;
+
+interface DumpOptions {
+  /** The name of the table that has the rows of a table, if it differs. */
+  readonly nameOf?: (table: TableName) => string;
+  /** The tables that there are, if some may be missing. */
+  readonly present?: readonly TableName[];
+  /** Only the rows of this site. */
+  readonly site?: number | undefined;
+}
+
+/** Every row of every table as of one moment, read on a separate connection, which `open` makes. */
+export function* dumpRows(
+  open: () => Database,
+  { nameOf = (table) => table, present, site }: DumpOptions = {},
+): Generator<DumpedRow> {
+  const database = open();
+  try {
+    database.run("begin");
+    for (const table of tablesWith(site)) {
+      if (present && !present.includes(table)) continue;
+      const where = site === undefined ? "" : `where ${siteColumnOf(table)} = ${site}`;
+      const text = `select ${columnsOf(table).join(", ")} from ${nameOf(table)} ${where}`;
+      for (const row of database.query<Record<string, Cell>, []>(text).iterate()) yield { table, row };
+    }
+  } catch (error) {
+    throw fromSqlite(error);
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,193 @@
+// Replaces all stored data while others write; see store/database/table-swap.ts.
+
+import type { Database } from "bun:sqlite";
+import type { Amend, StoredSystem } from "../../model/amend.ts";
+import type { DumpedRow, Head, SaveReplaced } from "../../model/engine.ts";
+import type { Resource } from "../../model/resource.ts";
+import { requireAmended, selectKeyChanges, selectSystem, toKeyChanges, toStoredSystem } from "../database/amend.ts";
+import {
+  inPortions,
+  newTableSetId,
+  type Portion,
+  replacedByAnother,
+  type TableSet,
+  type TableSetKind,
+  tableNameIn,
+  tableSetsIn,
+  tablesInSet,
+  upgradedMeanwhile,
+} from "../database/table-swap.ts";
+import { columnsOf, type TableName, tableNames, type View, viewNameOf, viewOf } from "../database/tables.ts";
+import { FoundRecords } from "../writes/found-records.ts";
+import { fromSqlite, inTransaction, tableNamesIn, version } from "./database.ts";
+import { dropInPortions, giveWay } from "./portions.ts";
+import { dumpRows } from "./reads.ts";
+import { insert } from "./statements.ts";
+import { setWebhookSecrets } from "./webhook-writes.ts";
+import { decideAndWrite, writerStatements } from "./writer.ts";
+
+/** Replaces the rows of every table with `rows` (`Engine.refill`), on connections that `open` makes. */
+export async function refillTables(
+  open: () => Database,
+  rows: AsyncIterable<DumpedRow>,
+  save?: SaveReplaced,
+  amend?: Amend,
+): Promise<ReadonlyMap<number, Head>> {
+  const database = open();
+  try {
+    // Views then go on naming the tables in use, whichever those are.
+    database.run("pragma legacy_alter_table = on");
+    for (const killed of tableSets(database, "unused")) await dropTables(database, killed);
+    for (const left of save ? tableSets(database, "replaced") : []) {
+      await save?.(dumpTableSet(open, left, tablesInSet(left, tableNamesIn(database))));
+      // Another restore may have kept and dropped it too.
+      await dropTables(database, left);
+    }
+    const replaced = await replace(database, rows, amend);
+    const heads = headsIn(database, replaced);
+    await save?.(dumpTableSet(open, replaced, tableNames));
+    // A table that cannot be dropped, as on a full disk, only takes space: `check` reports it, and the next refill drops it.
+    await dropTables(database, replaced).catch(() => {});
+    return heads;
+  } catch (error) {
+    throw fromSqlite(error, "the database", database.filename);
+  } finally {
+    database.close();
+  }
+}
+
+/** Puts tables with `rows` in the place of those in use. Returns the latter. */
+async function replace(database: Database, rows: AsyncIterable<DumpedRow>, amend?: Amend): Promise<TableSet> {
+  const filling: TableSet = { kind: "unused", id: newTableSetId() };
+  const replaced: TableSet = { ...filling, kind: "replaced" };
+  const schema = version(database);
+  makeTables(database, filling);
+  try {
+    for await (const portion of inPortions(rows)) {
+      inTransaction(database, () => insertRows(database, portion, tableNameIn(filling, portion.table)));
+      await giveWay();
+    }
+    inTransaction(database, () => {
+      if (version(database) !== schema) throw upgradedMeanwhile();
+      for (const table of tableNames) {
+        database.run(`alter table ${table} rename to ${tableNameIn(replaced, table)}`);
+        database.run(`alter table ${tableNameIn(filling, table)} rename to ${table}`);
+      }
+      if (amend) amendSystem(database, replaced, amend);
+    });
+    return replaced;
+  } catch (error) {
+    if (!hasTables(database, filling)) throw replacedByAnother(error);
+    // The error is what matters: tables that cannot be dropped, as on a full disk, are dropped by the next refill.
+    await dropTables(database, filling).catch(() => {});
+    throw error;
+  }
+}
+
+/** Makes tables like those in use. SQLite cannot rename an index, so that of a restored table keeps the name it gets here. */
+function makeTables(database: Database, set: TableSet): void {
+  const made = database.query(
+    "select type, sql from sqlite_master where tbl_name = ? and sql is not null order by type desc",
+  );
+  inTransaction(database, () => {
+    for (const table of tableNames) {
+      const name = tableNameIn(set, table);
+      (made.values(table) as [string, string][]).forEach(([type, sql], n) => {
+        if (type === "table") database.run(sql.replace(/^(create table)\s+[^\s(]+/i, `$1 ${name}`));
+        else database.run(sql.replace(/(\sindex)\s+\S+\s+on\s+[^\s(]+/i, `$1 ${name}_index${n} on ${name}`));
+      });
+    }
+  });
+}
+
+/** Inserts rows into their table, or one like it that is named `into`. */
+export function insertRows(database: Database, { table, rows }: Portion, into?: string): void {
+  const query = database.query<never, [DumpedRow["row"]]>(insert(table, columnsOf(table), into));
+  const empty = Object.fromEntries(columnsOf(table).map((column) => [column, null]));
+  for (const row of rows) query.run({ ...empty, ...row });
+}
+
+function dumpTableSet(open: () => Database, set: TableSet, present: readonly TableName[]): Iterable<DumpedRow> {
+  return dumpRows(open, { present, nameOf: (table) => tableNameIn(set, table) });
+}
+
+/**
+ * Renames the tables first. So a process that fills them cannot put them in use after some of their rows were deleted, and the
+ * rest after a kill is not mistaken for complete tables.
+ */
+async function dropTables(database: Database, set: TableSet): Promise<void> {
+  const dropped: TableSet = { kind: "unused", id: newTableSetId() };
+  inTransaction(database, () => {
+    const names = tableNamesIn(database);
+    for (const table of tableNames) {
+      const name = tableNameIn(set, table);
+      if (names.includes(name)) database.run(`alter table ${name} rename to ${tableNameIn(dropped, table)}`);
+    }
+  });
+  for (const table of tableNames) await dropInPortions(database, tableNameIn(dropped, table));
+}
+
+function headsIn(database: Database, set: TableSet): ReadonlyMap<number, Head> {
+  const rows = database.query(`select id, revision, epoch from ${tableNameIn(set, "sites")}`).values();
+  return new Map((rows as [number, number, string][]).map(([id, revision, epoch]) => [id, { revision, epoch }]));
+}
+
+function tableSets(database: Database, kind: TableSetKind): TableSet[] {
+  return tableSetsIn(tableNamesIn(database), kind);
+}
+
+function hasTables(database: Database, { kind, id }: TableSet): boolean {
+  return tableSets(database, kind).some((set) => set.id === id);
+}
+
+/** Creates the reporting view of each resource, and adds missing columns. */
+export function makeViews(database: Database, resources: readonly Resource[]): void {
+  if (outdatedViews(database, resources).length === 0) return;
+  inTransaction(database, () => {
+    for (const { name, sql } of outdatedViews(database, resources)) {
+      database.run(`drop view if exists "${name}"`);
+      database.run(sql);
+    }
+  });
+}
+
+function outdatedViews(database: Database, resources: readonly Resource[]) {
+  const rows = database.query("select name, sql from sqlite_master where type = 'view'").values();
+  const present = new Map(rows as [string, string][]);
+  const wanted = resources.map((resource) => {
+    const name = viewNameOf(resource);
+    return { name, sql: viewSql(resource, viewOf(resource, pathsIn(present.get(name) ?? ""))) };
+  });
+  return wanted.filter(({ name, sql }) => present.get(name) !== sql);
+}
+
+function pathsIn(definition: string): string[] {
+  return [...definition.matchAll(/'\$\.([^']+)'/g)].map(([, path]) => path as string);
+}
+
+function viewSql(resource: Resource, view: View): string {
+  const columns = view.columns.map(
+    ({ name, keys }) => `coalesce(json_extract(body, '$.${keys.join(".")}'), '') as "${name}"`,
+  );
+  const all = ["site_id", "id", "revision", ...columns].join(", ");
+  return `CREATE VIEW "${view.name}" as select ${all} from records where resource = '${resource.name}' and body is not null`;
+}
+
+/** Amends the restored system site, in the transaction that has put it in use. @param set the replaced tables */
+function amendSystem(database: Database, set: TableSet, amend: Amend): void {
+  const nameOf = (table: TableName) => tableNameIn(set, table);
+  const replaced = readStored(database, nameOf);
+  const restored = readStored(database, (table) => table);
+  const changes = readRows(database, selectKeyChanges(nameOf, amend.keyChangesAfter(replaced.head)));
+  const { intents, webhooks } = amend.decide({ replaced, restored, keyChanges: toKeyChanges(changes) });
+  if (intents.length > 0) requireAmended(decideAndWrite(writerStatements(database), intents, new FoundRecords(), true));
+  for (const { key, secrets } of webhooks) setWebhookSecrets(database, key, secrets);
+}
+
+function readStored(database: Database, nameOf: (table: TableName) => string): StoredSystem {
+  return toStoredSystem(selectSystem(nameOf).map((text) => readRows(database, text)));
+}
+
+function readRows(database: Database, text: string): DumpedRow["row"][] {
+  return database.query<DumpedRow["row"], []>(text).all();
+}

@@ -1,0 +1,278 @@
+// Decides the effect of a batch of intents on the stored data. Pure, and the same for every engine: an engine locks and
+// fetches rows, calls `decideBatch`, and stores the result.
+
+import {
+  headVersion,
+  type Intent,
+  type JournalEntry,
+  type Operation,
+  type Outcome,
+  type WriteResult,
+} from "../../model/change.ts";
+import { idempotencyLifetime, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
+import type { SiteState } from "../database/site-state.ts";
+import { hasHistory, withChange } from "../database/site-state.ts";
+import { decide } from "./decide-intent.ts";
+import { FoundRecords } from "./found-records.ts";
+
+/** The response to the first write with an idempotency key. */
+export interface StoredResponse {
+  readonly digest: string;
+  readonly at: number;
+  readonly operation: Operation;
+  readonly id: number;
+  readonly revision: number;
+  readonly body: string;
+}
+
+/** The rows that a batch may touch, as stored at the start of its transaction. `decideBatch` updates them. */
+export interface Stored {
+  readonly sites: Map<number, SiteState>;
+  readonly rows: BatchRows;
+  readonly responses: Map<string, StoredResponse>;
+  /** The epoch of the system site; empty where it has no history. */
+  readonly systemEpoch: string;
+  /** What has changed since writers found their records. A transaction of several batches keeps it from one to the next. */
+  readonly found: FoundRecords;
+  /** As `Head.timeline`. */
+  readonly timeline?: number;
+}
+
+export type ResponseRow = StoredResponse & { readonly site_id: number; readonly key_id: number; readonly name: string };
+
+/** The rows to store. A record that changed several times has one row. */
+export interface Written {
+  readonly outcomes: Outcome[];
+  readonly changes: JournalRow[];
+  readonly rows: Set<BatchRow>;
+  readonly responses: ResponseRow[];
+  /** Sites that were created: a row is added for each, before those of `sites`, unless it has one. */
+  readonly newSites: number[];
+  /** Sites whose row changed. */
+  readonly sites: Set<number>;
+}
+
+/** The rows of a batch that names no record yet. */
+export function nothingStored(systemEpoch: string, found = new FoundRecords()): Stored {
+  return { sites: new Map(), rows: new BatchRows(), responses: new Map(), systemEpoch, found };
+}
+
+export function responseKey(site: number, keyId: number, name: string): string {
+  return `${site}/${keyId}/${name}`;
+}
+
+/** Decides `intents` in order; each sees the effects of those before it. With `atomic`, stops at the first refusal with nothing to store. */
+export function decideBatch(intents: readonly Intent[], stored: Stored, atomic = false): Written {
+  const written = nothingWritten();
+  const revisions = new Map([...stored.sites].map(([site, { revision }]) => [site, revision]));
+  for (const intent of intents) {
+    const refused = refuseOutdated(intent, stored) ?? refuseRemoved(intent, stored);
+    const outcome = refused ?? replay(intent, stored) ?? apply(intent, stored, written);
+    written.outcomes.push(outcome);
+    if (atomic && stopsBatch(outcome, intent)) return { ...nothingWritten(), outcomes: written.outcomes };
+  }
+  requireConsecutive(written.changes, revisions);
+  return written;
+}
+
+function nothingWritten(): Written {
+  return { outcomes: [], changes: [], rows: new Set(), responses: [], newSites: [], sites: new Set() };
+}
+
+/** Whether an atomic batch ended with the last of `outcomes`, and nothing is stored. */
+export function isStopped(outcomes: readonly Outcome[], intents: readonly Intent[]): boolean {
+  const last = outcomes.at(-1);
+  return last !== undefined && stopsBatch(last, intents[outcomes.length - 1] as Intent);
+}
+
+function stopsBatch(outcome: Outcome, { isOptional }: Intent): boolean {
+  return outcome.kind === "refused" && (!isOptional || outcome.why === "other-history");
+}
+
+/** Asserts that entries are numbered without a gap, as readers of the journal rely on. `Snapshot.apply` asserts it again. */
+function requireConsecutive(changes: readonly JournalRow[], revisions: Map<number, number>): void {
+  for (const { site_id: site, revision } of changes) {
+    const last = revisions.get(site) as number;
+    if (revision !== last + 1) throw new Error(`site ${site}: entry ${revision} does not follow on entry ${last}`);
+    revisions.set(site, revision);
+  }
+}
+
+function refuseRemoved({ site }: Intent, stored: Stored): Outcome | undefined {
+  return !hasHistory((stored.sites.get(site) as SiteState).epoch)
+    ? { kind: "refused", why: "other-history" }
+    : undefined;
+}
+
+function replay(intent: Intent, stored: Stored): Outcome | undefined {
+  if (!intent.idempotency) return undefined;
+  const { keyId, name, digest } = intent.idempotency;
+  const response = stored.responses.get(responseKey(intent.site, keyId, name));
+  if (!response || response.at <= intent.at - idempotencyLifetime) return undefined;
+  if (response.digest !== digest) return { kind: "refused", why: "idempotency-key-reused" };
+  const { operation, id, revision, body } = response;
+  const { epoch } = stored.sites.get(intent.site) as SiteState;
+  return { kind: "replayed", operation, id, epoch, revision, body };
+}
+
+function apply(intent: Intent, stored: Stored, written: Written): Outcome {
+  const site = stored.sites.get(intent.site) as SiteState;
+  if (intent.ifHead !== undefined && intent.ifHead !== headVersion(site)) {
+    return { kind: "refused", why: "precondition-failed" };
+  }
+  if (intent.ifEpoch !== undefined && intent.ifEpoch !== site.epoch) return { kind: "refused", why: "other-history" };
+  const last = site.counters[intent.resource] ?? 0;
+  const row = intent.id === undefined ? undefined : stored.rows.get(intent.site, intent.resource, intent.id);
+  if (intent.ifFound && !stored.found.isStillFound(intent, intent.ifFound, row?.body)) {
+    return { kind: "refused", why: "found-otherwise" };
+  }
+  const decision = decide(intent, row, last + 1, site.epoch);
+  if (decision.kind === "refused") return decision;
+  const operation = journaled(intent, row);
+  if (decision.kind === "unchanged") {
+    const same = { ...decision, operation };
+    remember(intent, same, stored, written);
+    return { kind: "unchanged", ...toWriteResult(same, site) };
+  }
+  site.revision++;
+  site.counters[intent.resource] = Math.max(last, decision.id);
+  written.sites.add(intent.site);
+  site.last_at = Math.max(site.last_at, intent.at);
+  const change = toChange(intent, operation, decision, row, site);
+  written.changes.push(change);
+  stored.found.apply(intent.site, change);
+  const { resource, revision } = change;
+  if (intent.site === systemSite && resource === siteResourceName && operation === "create")
+    written.newSites.push(change.id);
+  const isThere = operation !== "delete";
+  const wasThere = row !== undefined && row.body !== null;
+  site.counts = withChange(site.counts, { resource, revision, difference: +isThere - +wasThere });
+  written.rows.add(stored.rows.put(row, change));
+  remember(intent, change, stored, written);
+  return { kind: "done", ...toWriteResult(change, site), change, timeline: stored.timeline };
+}
+
+interface RecordState {
+  readonly operation: Operation;
+  readonly id: number;
+  readonly revision: number;
+  readonly body: string;
+}
+
+function toChange(
+  intent: Intent,
+  operation: Operation,
+  { id, body }: { id: number; body: string },
+  row: BatchRow | undefined,
+  { revision, last_at: at }: SiteState,
+): JournalRow {
+  const { site: site_id, actor, resource, run = null } = intent;
+  const before = operation === "update" && row ? row.body : null;
+  return { site_id, revision, at, actor, resource, id, operation, body, run, before };
+}
+
+/** A restore is journaled as what it does. */
+function journaled({ operation }: Intent, row: BatchRow | undefined): Operation {
+  if (operation !== "restore") return operation;
+  return row?.body == null ? "create" : "update";
+}
+
+function toWriteResult({ operation, id, revision, body }: RecordState, { epoch }: SiteState): WriteResult {
+  return { operation, id, epoch, revision, body };
+}
+
+function remember(
+  intent: Intent,
+  { operation, id, revision, body }: RecordState,
+  stored: Stored,
+  written: Written,
+): void {
+  if (!intent.idempotency) return;
+  const { site: site_id, at } = intent;
+  const { keyId: key_id, name, digest } = intent.idempotency;
+  const response: ResponseRow = { site_id, key_id, name, digest, at, operation, id, revision, body };
+  stored.responses.set(responseKey(site_id, key_id, name), response);
+  written.responses.push(response);
+}
+
+/** An entry of the journal to store. */
+export type JournalRow = JournalEntry & { readonly site_id: number };
+
+/** A record that a batch names, as it is after the intents that were decided. A row to store. */
+export interface BatchRow {
+  readonly site_id: number;
+  readonly resource: string;
+  readonly id: number;
+  revision: number;
+  /** The record as JSON text; null when it was deleted. */
+  body: string | null;
+}
+
+type RowsOfResources = Map<string, Map<number, BatchRow>>;
+
+/** Records by site, resource and ID. They are not joined to one text, which would have to be made and hashed for each look-up. */
+export class BatchRows {
+  readonly #sites = new Map<number, RowsOfResources>();
+
+  get(site: number, resource: string, id: number): BatchRow | undefined {
+    return this.#sites.get(site)?.get(resource)?.get(id);
+  }
+
+  /** The row of a record after `change`. @param row before it; undefined for a new record */
+  put(row: BatchRow | undefined, { site_id, resource, id, revision, operation, body }: JournalRow): BatchRow {
+    const stored = operation === "delete" ? null : body;
+    if (row) {
+      row.revision = revision;
+      row.body = stored;
+      return row;
+    }
+    const added = { site_id, resource, id, revision, body: stored };
+    this.add(added);
+    return added;
+  }
+
+  add(row: BatchRow): void {
+    const resources: RowsOfResources = this.#sites.get(row.site_id) ?? new Map();
+    const records = resources.get(row.resource) ?? new Map();
+    records.set(row.id, row);
+    resources.set(row.resource, records);
+    this.#sites.set(row.site_id, resources);
+  }
+}
+
+// The keys and sites by which the writes of a batch were admitted. They may have changed while the writes waited for the database, so they are
+// read together with what the batch may change.
+
+/** Identifies a record of the system site. */
+export type SystemRow = Pick<BatchRow, "resource" | "id">;
+
+/** The keys and sites by which `intents` were admitted. */
+export function admittingRows(intents: readonly Intent[]): SystemRow[] {
+  const keys = new Set<number>();
+  const sites = new Set<number>();
+  for (const { site, admitted } of intents) {
+    if (!admitted) continue;
+    keys.add(admitted.keyId);
+    sites.add(site);
+  }
+  const rowsOf = (resource: string, ids: Set<number>) => Array.from(ids, (id) => ({ resource, id }));
+  return [...rowsOf(keyResourceName, keys), ...rowsOf(siteResourceName, sites)];
+}
+
+/**
+ * The refusal of a write for which the database was restored, or its key or site has changed, since they were checked. After a restore,
+ * equal IDs and revisions mean nothing.
+ */
+function refuseOutdated(
+  intent: Intent,
+  { rows, systemEpoch }: Pick<Stored, "rows" | "systemEpoch">,
+): Outcome | undefined {
+  const { site, ifSystemEpoch, admitted } = intent;
+  if (ifSystemEpoch !== undefined && ifSystemEpoch !== systemEpoch) return { kind: "refused", why: "other-history" };
+  if (!admitted) return undefined;
+  const { keyId, revision } = admitted;
+  const key = rows.get(systemSite, keyResourceName, keyId);
+  const record = rows.get(systemSite, siteResourceName, site);
+  if (key && record && Math.max(key.revision, record.revision) <= revision) return undefined;
+  return { kind: "refused", why: "key-changed" };
+}

@@ -1,0 +1,65 @@
+// What one intent does to one record.
+
+import { type Intent, type Refused, versionOf } from "../../model/change.ts";
+import { merge, type Values } from "../../model/record.ts";
+
+/** A record as the store holds it. A deleted one keeps its row, without a body, so that its ID is never used again. */
+interface StoredRow {
+  readonly revision: number;
+  readonly body: string | null;
+}
+
+/** A refusal, nothing to write, or the next change of the site. */
+type Decision =
+  | Refused
+  | { readonly kind: "unchanged"; readonly id: number; readonly revision: number; readonly body: string }
+  | { readonly kind: "change"; readonly id: number; readonly body: string };
+
+/**
+ * Decides one intent.
+ * @param row the record's row; undefined if its ID was never used
+ * @param nextId the ID for a new record of this site and resource
+ * @param epoch the site's epoch
+ */
+export function decide(intent: Intent, row: StoredRow | undefined, nextId: number, epoch: string): Decision {
+  const { operation, id } = intent;
+  if (operation === "create") {
+    if (row) return { kind: "refused", why: row.body === null ? "id-used" : "id-given" };
+    const newId = id ?? nextId;
+    return { kind: "change", id: newId, body: withId(newId, intent.text) };
+  }
+  if (id === undefined) throw new Error(`${operation} without an ID`);
+  if (operation === "restore") return restore(id, intent, row, epoch);
+  if (!row || row.body === null) return { kind: "refused", why: "not-found" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
+  if (operation === "delete") return { kind: "change", id, body: row.body };
+  return update(id, intent.text, row.revision, row.body);
+}
+
+/** The body of a record from its ID and the JSON text of its values. */
+export function withId(id: number, text: string): string {
+  return text === "{}" ? `{"ID":${id}}` : `{"ID":${id},${text.slice(1)}`;
+}
+
+function meetsConditions({ ifVersion, ifNotVersion }: Intent, { revision }: StoredRow, epoch: string): boolean {
+  if (!ifVersion && !ifNotVersion) return true;
+  const version = versionOf(epoch, revision);
+  if (ifVersion && !ifVersion.includes(version)) return false;
+  return !ifNotVersion?.some((excluded) => excluded === "*" || excluded === version);
+}
+
+function update(id: number, changes: string, revision: number, body: string): Decision {
+  const record = JSON.parse(body) as object;
+  const merged = merge(record, JSON.parse(changes) as Values);
+  if (merged === record) return { kind: "unchanged", id, revision, body };
+  return { kind: "change", id, body: JSON.stringify(merged) };
+}
+
+/** Conditions apply to deleted records too: their revision is that of the delete. */
+function restore(id: number, intent: Intent, row: StoredRow | undefined, epoch: string): Decision {
+  if (!row) return { kind: "refused", why: "not-found" };
+  if (!meetsConditions(intent, row, epoch)) return { kind: "refused", why: "precondition-failed" };
+  const body = intent.text;
+  if (row.body === body) return { kind: "unchanged", id, revision: row.revision, body };
+  return { kind: "change", id, body };
+}

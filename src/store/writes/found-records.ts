@@ -1,0 +1,205 @@
+// Whether a record that a writer found by a value of a field is still the one that has this value. Writers know the records as of some revision;
+// what has changed since is read from the journal in the transaction that stores. Pure, and the same for every engine.
+
+import type { Database } from "bun:sqlite";
+import { reasonOf } from "../../lib/errors-for-log.ts";
+import { openScratch } from "../../lib/scratch-database.ts";
+import type { FoundBy, Intent, RecordChange } from "../../model/change.ts";
+import { Refusal } from "../../model/errors.ts";
+import { textAt } from "../../model/record.ts";
+
+/** Journal entries of a site that one transaction reads at most: about 50 ms. */
+const maxEntries = 10_000;
+
+/** What a field of a resource has had since a revision. */
+interface FieldChanges {
+  readonly keys: FoundBy["keys"];
+  /** The revision after which all changes are known. */
+  readonly from: number;
+  /** Records that have not changed since are not in it. */
+  readonly values: FieldValues;
+}
+
+/** The values of records in a field, by their IDs. */
+type FieldValues = Pick<ValueIndex, "set" | "delete" | "has" | "count" | "close">;
+
+/** What has to be read of a site's journal: the entries after a revision, of more than `limit` the last ones. */
+interface EntriesToRead {
+  readonly site: number;
+  readonly revision: number;
+  readonly limit: number;
+}
+
+/** The changes of one transaction and those before it that writers may not know of. */
+export class FoundRecords {
+  /** By site and resource, and there by field. */
+  readonly #resources = new Map<string, Map<string, FieldChanges>>();
+  readonly #newValues: () => FieldValues;
+
+  /** @param isLarge whether the transaction may change any number of records, so that their values are in a temporary file */
+  constructor(isLarge = false) {
+    this.#newValues = () => (isLarge ? new ValueIndex() : new ValuesInMemory());
+  }
+
+  [Symbol.dispose](): void {
+    for (const fields of this.#resources.values()) for (const { values } of fields.values()) values.close();
+    this.#resources.clear();
+  }
+
+  /** The entries that `add` needs before `intents` are decided. */
+  toRead(intents: readonly Intent[]): EntriesToRead[] {
+    const revisions = new Map<number, number>();
+    for (const { site, resource, ifFound } of intents) {
+      if (!ifFound || this.#fieldsOf(site, resource)?.has(nameOf(ifFound))) continue;
+      revisions.set(site, Math.min(ifFound.revision, revisions.get(site) ?? ifFound.revision));
+    }
+    return Array.from(revisions, ([site, revision]) => ({ site, revision, limit: maxEntries }));
+  }
+
+  /**
+   * Adds what was read of a site for `intents`. What came before those entries, because there are too many or some were pruned, stays unknown.
+   * @param entries the latest first
+   * @param last the revision of the site
+   */
+  add(intents: readonly Intent[], { site }: EntriesToRead, entries: readonly RecordChange[], last: number): void {
+    const from = last - entries.length;
+    const inOrder = entries.toReversed();
+    for (const { site: written, resource, ifFound } of intents) {
+      if (!ifFound || written !== site) continue;
+      const fields = this.#fieldsOf(site, resource) ?? new Map<string, FieldChanges>();
+      if (fields.has(nameOf(ifFound))) continue;
+      const field = { keys: ifFound.keys, from, values: this.#newValues() };
+      for (const entry of inOrder) if (entry.resource === resource) apply(field, entry);
+      this.#resources.set(keyOf(site, resource), fields.set(nameOf(ifFound), field));
+    }
+  }
+
+  /** Applies a change of this transaction. */
+  apply(site: number, change: RecordChange): void {
+    if (this.#resources.size === 0) return;
+    for (const field of this.#fieldsOf(site, change.resource)?.values() ?? []) apply(field, change);
+  }
+
+  /**
+   * Whether the condition of an intent holds: an update has found the only record with the value, a create none.
+   * @param body of the record that the intent names
+   */
+  isStillFound({ site, resource, operation, id }: Intent, found: FoundBy, body: string | null | undefined): boolean {
+    const field = this.#fieldsOf(site, resource)?.get(nameOf(found));
+    if (!field || field.from > found.revision) return false;
+    const isFound = operation !== "create";
+    if (isFound && (body == null || textAt(JSON.parse(body), found.keys) !== found.value)) return false;
+    return field.values.count(found.value) === (isFound && field.values.has(id as number, found.value) ? 1 : 0);
+  }
+
+  #fieldsOf(site: number, resource: string): Map<string, FieldChanges> | undefined {
+    return this.#resources.get(keyOf(site, resource));
+  }
+}
+
+class ValuesInMemory implements FieldValues {
+  readonly #valueById = new Map<number, string>();
+  readonly #idsByValue = new Map<string, Set<number>>();
+
+  set(id: number, value: string): void {
+    this.delete(id);
+    this.#idsByValue.set(value, (this.#idsByValue.get(value) ?? new Set()).add(id));
+    this.#valueById.set(id, value);
+  }
+
+  delete(id: number): void {
+    const value = this.#valueById.get(id);
+    if (value !== undefined) this.#idsByValue.get(value)?.delete(id);
+    this.#valueById.delete(id);
+  }
+
+  has(id: number, value: string): boolean {
+    return this.#valueById.get(id) === value;
+  }
+
+  count(value: string): number {
+    return this.#idsByValue.get(value)?.size ?? 0;
+  }
+
+  close(): void {}
+}
+
+function apply({ keys, values }: FieldChanges, { id, operation, body }: RecordChange): void {
+  if (operation === "delete") values.delete(id);
+  else values.set(id, textAt(JSON.parse(body), keys));
+}
+
+function keyOf(site: number, resource: string): string {
+  return `${site}/${resource}`;
+}
+
+function nameOf({ keys }: FoundBy): string {
+  return keys.join(".");
+}
+
+/** The IDs of records by the value of a field. Takes the same memory for any number of them. */
+export class ValueIndex {
+  readonly #database: Database;
+  readonly #statements: ReturnType<typeof statements>;
+
+  /** @throws Refusal `unavailable`, as all methods do, when there is no space for the temporary file */
+  constructor() {
+    this.#database = storing(() => openScratch(tables));
+    this.#statements = statements(this.#database);
+  }
+
+  /** @param value in place of the one before */
+  set(id: number, value: string): void {
+    storing(() => this.#statements.set.run(id, value));
+  }
+
+  delete(id: number): void {
+    storing(() => this.#statements.delete.run(id));
+  }
+
+  clear(): void {
+    storing(() => this.#statements.clear.run());
+  }
+
+  /** The IDs with a value, in order, at most `limit`. */
+  find(value: string, limit: number): number[] {
+    return storing(() => this.#statements.find.all(value, limit).map(({ id }) => id));
+  }
+
+  count(value: string): number {
+    return storing(() => this.#statements.count.get(value)?.count ?? 0);
+  }
+
+  has(id: number, value: string): boolean {
+    return storing(() => this.#statements.has.get(id, value) !== null);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+const tables = `create table scratch.found (id integer primary key, value text not null) strict;
+create index scratch.by_value on found (value)`;
+
+function statements(database: Database) {
+  return {
+    set: database.query<never, [number, string]>("insert or replace into scratch.found (id, value) values (?, ?)"),
+    delete: database.query<never, [number]>("delete from scratch.found where id = ?"),
+    clear: database.query<never, []>("delete from scratch.found"),
+    find: database.query<{ id: number }, [string, number]>(
+      "select id from scratch.found where value = ? order by id limit ?",
+    ),
+    has: database.query<object, [number, string]>("select 1 from scratch.found where id = ? and value = ?"),
+    count: database.query<{ count: number }, [string]>("select count(*) as count from scratch.found where value = ?"),
+  };
+}
+
+function storing<T>(access: () => T): T {
+  try {
+    return access();
+  } catch (error) {
+    const what = "the values of the records cannot be kept in a temporary file (set TMPDIR for another folder)";
+    throw new Refusal("unavailable", `${what}: ${reasonOf(error)}`, { cause: error });
+  }
+}

@@ -1,0 +1,141 @@
+// Reads and changes the records of the system site: sites, keys, webhooks and operators.
+
+import { paced } from "../lib/event-loop.ts";
+import type { Amend } from "../model/amend.ts";
+import { headVersion, type Intent, type Outcome, operatorActor } from "../model/change.ts";
+import type { Engine, Head } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { systemSite } from "../model/limits.ts";
+import { readNewRecord, readRecord, toDeclared, type Values } from "../model/record.ts";
+import type { Resource } from "../model/resource.ts";
+import { allResources } from "../resources/all.ts";
+import { isSameHead, loadSite } from "../store/database/site-state.ts";
+import type { Snapshot } from "../store/memory/snapshot.ts";
+
+/** The system site's records at one moment. */
+export interface System {
+  /** The records of a system resource, in ID order. */
+  records<T>(resource: Resource): T[];
+  /** The ID that the next record of a system resource gets. */
+  nextId(resource: Resource): number;
+}
+
+/** How often a decision is repeated when others write at the same time. */
+const maxAttempts = 100;
+
+/** The records in a snapshot of the system site. */
+export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
+  const records = <T>(resource: Resource): T[] =>
+    Array.from(snapshot.collection(resource), ({ json }) => JSON.parse(json) as T).sort(byId);
+  return { records };
+}
+
+/**
+ * The system site as it was read last, by the engine: a page of the console asks for it several times, and parsing it for 1,000 sites takes 2 ms.
+ * An engine is known by its `heads`, which it shares with those that act for it (system-changes.ts).
+ */
+const latest = new WeakMap<Engine["heads"], { readonly head: Head; readonly system: System }>();
+/** Rows of a system site that is kept: about 25 MB. */
+const maxKept = 50_000;
+
+/** The system site as it is now. */
+export async function readSystem(engine: Engine): Promise<System> {
+  const [head] = (await engine.heads([systemSite])) as [Head];
+  const kept = latest.get(engine.heads);
+  if (kept && isSameHead(kept.head, head)) return kept.system;
+  const { system, head: now, size } = await load(engine);
+  if (size <= maxKept) latest.set(engine.heads, { head: now, system });
+  else latest.delete(engine.heads);
+  return system;
+}
+
+/**
+ * Stores the changes that `decide` returns for the present records, all or none. If another process changes the system
+ * site in between, `decide` is called again. Returns the records as JSON texts.
+ * @throws Refusal from `decide`, or `conflict` when others change the system site all the time
+ */
+export async function changeSystem(engine: Engine, decide: (system: System) => readonly Intent[]): Promise<string[]> {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const { system, ifHead } = await load(engine);
+    const [first, ...others] = decide(system);
+    if (!first) return [];
+    const outcomes = await engine.commit([{ ...first, ifHead }, ...others], true);
+    if (outcomes.every(isStored)) return outcomes.map(({ body }) => body);
+  }
+  throw new Refusal("conflict", "others are changing sites, keys and webhooks all the time; try again");
+}
+
+/** The intent to create a record. @param id an ID that was never used; by default the next one. @throws Refusal `invalid-record` */
+export function toCreate(resource: Resource, values: Values, at: number, id?: number): Intent {
+  const text = JSON.stringify(readNewRecord(resource, values));
+  return { site: systemSite, resource: resource.name, operation: "create", id, text, actor: operatorActor, at };
+}
+
+/** The intent to change the fields in `values`. @throws Refusal `invalid-record` */
+export function toUpdate(resource: Resource, id: number, values: Values, at: number): Intent {
+  const text = JSON.stringify(readRecord(resource, values).values);
+  return { site: systemSite, resource: resource.name, operation: "update", id, text, actor: operatorActor, at };
+}
+
+export function toDelete(resource: Resource, id: number, at: number): Intent {
+  return { site: systemSite, resource: resource.name, operation: "delete", id, text: "{}", actor: operatorActor, at };
+}
+
+/** A time as the records of the system site have it. @param at milliseconds since 1970 */
+export function toInstant(at: number): string {
+  return new Date(at).toISOString();
+}
+
+async function load(engine: Engine): Promise<{ system: System; head: Head; ifHead: string; size: number }> {
+  const { head, rows } = await loadSite(engine, systemSite);
+  const parsed = new Map<string, unknown[]>();
+  // Deleted records keep their rows, so the highest ID is the last one that was given.
+  const lastIds = new Map<string, number>();
+  for await (const { resource: name, id, body } of paced(rows)) {
+    lastIds.set(name, Math.max(lastIds.get(name) ?? 0, id));
+    const resource = allResources.find((one) => one.name === name);
+    if (!resource || body === null) continue;
+    const records = parsed.get(name) ?? [];
+    records.push(JSON.parse(toDeclared(resource, body)));
+    parsed.set(name, records);
+  }
+  const system = {
+    records: <T>({ name }: Resource) => [...(parsed.get(name) ?? [])] as T[],
+    nextId: ({ name }: Resource) => 1 + (lastIds.get(name) ?? 0),
+  };
+  return { system, head, ifHead: headVersion(head), size: rows.length };
+}
+
+function byId(a: unknown, b: unknown): number {
+  return (a as { ID: number }).ID - (b as { ID: number }).ID;
+}
+
+function isStored(outcome: Outcome): outcome is Exclude<Outcome, { kind: "refused" }> {
+  return outcome.kind !== "refused";
+}
+
+/**
+ * The same engine for one command or one action of an operator: whatever it changes is journaled under this actor and run.
+ * @param actor such as `operator:anna`
+ * @param run the ID that all of its changes share
+ */
+export function actingAs(engine: Engine, actor: string, run: string): Engine {
+  const signed = (intents: readonly Intent[]) => intents.map((intent) => ({ ...intent, actor, run }));
+  const signing = (amend: Amend): Amend => ({
+    ...amend,
+    decide(swap) {
+      const { intents, webhooks } = amend.decide(swap);
+      return { intents: signed(intents), webhooks };
+    },
+  });
+  return {
+    ...engine,
+    commit: (intents, atomic) => engine.commit(signed(intents), atomic),
+    commitTogether: (batches, onOutcomes) => engine.commitTogether(signAll(batches, signed), onOutcomes),
+    refill: (rows, save, amend) => engine.refill(rows, save, amend && signing(amend)),
+  };
+}
+
+function* signAll<T>(batches: Iterable<T>, signed: (batch: T) => T): Generator<T> {
+  for (const batch of batches) yield signed(batch);
+}

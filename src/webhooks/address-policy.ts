@@ -1,0 +1,142 @@
+// Which addresses a webhook may be delivered to. Saving, testing and delivering ask the same function.
+
+import { networkInterfaces } from "node:os";
+import ipaddr from "ipaddr.js";
+import { messageOf } from "../lib/errors-for-log.ts";
+import { type IpAddress, type IpNetwork, isLoopback, isWithin, toAddress, toNetwork } from "../lib/networks.ts";
+import { Refusal } from "../model/errors.ts";
+import { readHostname } from "../model/hostname.ts";
+import type { LookupAddresses } from "./name-resolver.ts";
+
+export interface AddressPolicy {
+  /** Networks that are allowed although they are not public, from `--webhook-allow`. */
+  readonly allow: readonly IpNetwork[];
+  /** Whether the URL may name this machine: only what the command line saves, and what it has saved. */
+  readonly isLoopbackAllowed: boolean;
+  readonly lookup: LookupAddresses;
+}
+
+/** Where the URL of a webhook leads at the moment. */
+export interface Destination {
+  /** In its normal form, with a host that has no dot at its end. */
+  readonly url: URL;
+  /** The host: a name, or an address without brackets. */
+  readonly host: string;
+  /** All addresses of the host, in the order in which they should be used. All of them are allowed. */
+  readonly addresses: readonly string[];
+}
+
+const maxUrlLength = 2048;
+
+/** The global unicast addresses (RFC 4291, section 2.4, and the IANA registry of IPv6 address space). No other IPv6 address is public. */
+const globalUnicast = networks("2000::/3");
+
+/** Entries of the IANA special-purpose registries that are globally reachable, inside ranges that are not. */
+const reachable = networks("192.0.0.9/32", "192.0.0.10/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128");
+
+/** Ranges by the library's names that these registries list as globally reachable, and what no registry lists. */
+const reachableRanges: ReadonlySet<string> = new Set([
+  "unicast",
+  "as112",
+  "as112v6",
+  "amt",
+  "orchid2",
+  "droneRemoteIdProtocolEntityTags",
+]);
+
+/**
+ * Checks the URL of a webhook, and resolves its name once.
+ * @throws Refusal `bad-request` when the URL or one of its addresses is not allowed, `unavailable` when the name cannot be resolved
+ */
+export async function requireAllowed(text: string, policy: AddressPolicy): Promise<Destination> {
+  const url = readUrl(text);
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const isLocal = isLoopback(host);
+  if (isLocal && !policy.isLoopbackAllowed) throw refused(`${host} is this machine`);
+  if (url.protocol !== "https:" && !isLocal)
+    throw refused("a URL that does not lead to this machine must begin with https://");
+  const addresses = toAddress(host) ? [host] : await resolve(host, policy);
+  const own = ownAddresses();
+  for (const address of addresses) {
+    const fault = isLocal ? loopbackFault(address) : addressFault(address, policy, own);
+    if (fault) throw refused(address === host ? fault : `${host} has the address ${fault}`);
+  }
+  return { url, host, addresses };
+}
+
+/** @throws Refusal `bad-request` */
+function readUrl(text: string): URL {
+  if (text.length > maxUrlLength) throw refused(`the URL is longer than ${maxUrlLength} characters`);
+  if (/[\s\p{Cc}\\]/u.test(text)) throw refused("the URL contains a space, a control character or a backslash");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:\/\//i.test(text)) throw refused("it must be a URL such as https://erp.example/hooks");
+  if (url.username || url.password) throw refused("the URL must not contain a user name or a password");
+  if (url.hash || text.includes("#")) throw refused("the URL must not contain a fragment (`#`)");
+  if (url.port === "0") throw refused("port 0 cannot be connected to");
+  try {
+    url.hostname = readHostname(url.hostname);
+  } catch (error) {
+    throw refused(messageOf(error));
+  }
+  return url;
+}
+
+async function resolve(host: string, { lookup }: AddressPolicy): Promise<readonly string[]> {
+  try {
+    return await lookup(host);
+  } catch (error) {
+    throw new Refusal("unavailable", `the name ${host} cannot be resolved`, { cause: error });
+  }
+}
+
+/** Why nothing is delivered to an address of `localhost`; undefined if it is allowed. */
+function loopbackFault(text: string): string | undefined {
+  const address = toAddress(text);
+  const isThisMachine = address?.range() === "loopback" && innerAddress(address) === address;
+  return isThisMachine ? undefined : `${text}, which is not this machine`;
+}
+
+/** Why nothing is delivered to the address; undefined if it is allowed. @param own the addresses of this machine, which no --webhook-allow opens */
+function addressFault(text: string, { allow }: AddressPolicy, own: ReadonlySet<string>): string | undefined {
+  const address = toAddress(text);
+  if (!address) return `${text}, which cannot be judged`;
+  const inner = innerAddress(address);
+  const range = inner.range();
+  // Connections to an unspecified address reach this machine, too.
+  const isOwn = range === "loopback" || range === "unspecified" || own.has(inner.toString());
+  if (isOwn) return `${text}, which is this machine`;
+  if (isPublic(inner) || isWithin(inner, allow) || isWithin(address, allow)) return undefined;
+  return `${text}, which is not public (${range}); --webhook-allow allows other networks`;
+}
+
+/** The addresses of the network interfaces of this machine at the moment, in the form of `toString`. */
+function ownAddresses(): ReadonlySet<string> {
+  const interfaces = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
+  return new Set(interfaces.flatMap(({ address }) => toAddress(address)?.toString() ?? []));
+}
+
+/** Whether the address is globally reachable by the IANA special-purpose address registries (RFC 6890). */
+function isPublic(address: IpAddress): boolean {
+  if (isWithin(address, reachable)) return true;
+  if (address.kind() === "ipv6" && !isWithin(address, globalUnicast)) return false;
+  return reachableRanges.has(address.range());
+}
+
+/** The IPv4 address that an IPv6 address leads to: IPv4-mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056). Otherwise the address. */
+function innerAddress(address: IpAddress): IpAddress {
+  const bytes = address.toByteArray();
+  if (isWithin(address, translated)) return new ipaddr.IPv4(bytes.slice(12));
+  if (isWithin(address, sixToFour)) return new ipaddr.IPv4(bytes.slice(2, 6));
+  return address;
+}
+
+const translated = networks("::ffff:0:0/96", "64:ff9b::/96");
+const sixToFour = networks("2002::/16");
+
+function networks(...texts: string[]): IpNetwork[] {
+  return texts.map((text) => toNetwork(text) as IpNetwork);
+}
+
+function refused(detail: string): Refusal {
+  return new Refusal("bad-request", `webhook URL: ${detail}`);
+}

@@ -1,0 +1,198 @@
+// One attempt of an event, and what is stored of it.
+
+import { nextTurn } from "../lib/event-loop.ts";
+import type { IpNetwork } from "../lib/networks.ts";
+import { randomText } from "../lib/text.ts";
+import { versionOf } from "../model/change.ts";
+import type { Engine } from "../model/engine.ts";
+import { Refusal } from "../model/errors.ts";
+import { systemSite } from "../model/limits.ts";
+import type { WebhookAttempt, WebhookKey, WebhookSecret, WebhookState, WebhookStore } from "../model/webhooks.ts";
+import { webhook as webhookResource } from "../resources/webhook.ts";
+import type { NextEvent } from "./deliver-next.ts";
+import type { LastSent } from "./last-sent.ts";
+import { type Clock, forgetHeld, type HeldLease, releaseHeld, type TurnResult, type WebhookLease } from "./lease.ts";
+import { lookupAddresses } from "./name-resolver.ts";
+import type { ActiveWebhook } from "./records.ts";
+import { afterFailure, afterSuccess } from "./retry-policy.ts";
+import { type Delivery, type Received, send } from "./send.ts";
+import { signatureHeaders, testEvent, type WebhookEvent } from "./webhook-event.ts";
+
+/** The actor of the changes that the runner makes. */
+const actor = "webhook";
+
+export type RunnerEngine = Pick<Engine, "heads" | "journal" | "commit"> & WebhookStore;
+
+/** `delivered`: 2xx. `refused`: another status. `failed`: no response. `interrupted`: by this process. */
+export type AttemptOutcome = "delivered" | "refused" | "failed" | "interrupted";
+
+export interface AttemptDependencies {
+  readonly engine: RunnerEngine;
+  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Received>;
+  readonly clock: Clock;
+  /** From 0 to 1. */
+  readonly random: () => number;
+  readonly lastSent: LastSent;
+  readonly onAttempt: (outcome: AttemptOutcome, webhook: ActiveWebhook, milliseconds: number) => void;
+  readonly onPause: (webhook: ActiveWebhook, reason: string) => void;
+}
+
+/** Sends the event once, and releases the lease unless there is more to deliver. @param stop aborts the request */
+export async function attempt(
+  { event, isMore }: NextEvent,
+  webhook: ActiveWebhook,
+  held: HeldLease,
+  dependencies: AttemptDependencies,
+  stop: AbortSignal,
+): Promise<TurnResult> {
+  const { engine, clock, send, onAttempt } = dependencies;
+  const secrets = await engine.webhookSecrets(webhook);
+  // As what is stored of many webhooks comes back together, and each request takes about a millisecond.
+  await nextTurn();
+  const at = clock.now();
+  const valid = validSecrets(secrets, at);
+  // It is being removed.
+  if (valid.length === 0) return releaseHeld(held, "later");
+  const aborting = abortBefore(held.lease as WebhookLease, clock, stop);
+  const giveUp = () => (stop.aborted ? releaseHeld(held, "done") : forgetHeld(held));
+  const begun = clock.elapsed();
+  dependencies.lastSent.note((held.lease as WebhookLease).state, event.next);
+  // Nothing is awaited between this check and the request.
+  const received = aborting.signal.aborted
+    ? undefined
+    : await send(toDelivery(webhook.url, event, at, valid), aborting.signal);
+  aborting.cancel();
+  if (!received) return giveUp();
+  const outcome = outcomeOf(received, aborting.signal);
+  const milliseconds = Math.round(clock.elapsed() - begun);
+  onAttempt(outcome, webhook, milliseconds);
+  if (outcome === "interrupted") return giveUp();
+  const { status, fault } = received;
+  const noting = note(engine, webhook, { at, status, milliseconds, fault });
+  const result = await store(received, { event, isMore }, webhook, held, dependencies);
+  await noting;
+  return result;
+}
+
+/** The secrets with which a delivery at that time is signed. @param at milliseconds since 1970 */
+function validSecrets(secrets: readonly WebhookSecret[], at: number): string[] {
+  return secrets.filter(({ until }) => until === null || until > at).map(({ secret }) => secret);
+}
+
+/** A signal that aborts at `stop`, and before the lease ends. */
+function abortBefore(lease: WebhookLease, clock: Clock, stop: AbortSignal) {
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  if (stop.aborted || lease.left <= 0) abort();
+  stop.addEventListener("abort", abort);
+  const cancelTimer = clock.after(lease.left, abort);
+  const cancel = () => {
+    cancelTimer();
+    stop.removeEventListener("abort", abort);
+  };
+  return { signal: controller.signal, cancel };
+}
+
+/** @param at when it is sent, in milliseconds since 1970 */
+function toDelivery(url: string, { id, body }: WebhookEvent, at: number, secrets: readonly string[]): Delivery {
+  const headers = { "content-type": "application/json", "user-agent": "Storefront" };
+  return { url, headers: { ...headers, ...signatureHeaders(id, at, body, secrets) }, body };
+}
+
+function outcomeOf({ status, fault }: Received, { aborted }: AbortSignal): AttemptOutcome {
+  if (fault === null) return "delivered";
+  if (status !== null) return "refused";
+  return aborted ? "interrupted" : "failed";
+}
+
+/** Stores what follows from a response. */
+async function store(
+  received: Received,
+  { event, isMore }: NextEvent,
+  webhook: ActiveWebhook,
+  held: HeldLease,
+  dependencies: AttemptDependencies,
+): Promise<TurnResult> {
+  const lease = held.lease as WebhookLease;
+  if (received.fault === null) {
+    const changes = afterSuccess(event.next);
+    if (!isMore) return releaseHeld(held, "done", changes);
+    return (await lease.update(changes)) ? "more" : forgetHeld(held);
+  }
+  const { clock, random, onPause } = dependencies;
+  const { changes, pauseReason } = afterFailure(lease.state, received, { now: clock.now(), random: random() });
+  const result = await releaseHeld(held, "later", changes);
+  const isPaused = result === "later" && pauseReason !== undefined;
+  if (isPaused && (await pause(webhook, pauseReason, lease.state, dependencies))) onPause(webhook, pauseReason);
+  return result;
+}
+
+/** Pauses a webhook, unless an operator has resumed it since `before`. Returns whether it is paused. */
+async function pause(
+  webhook: ActiveWebhook,
+  reason: string,
+  before: WebhookState,
+  { engine, clock }: AttemptDependencies,
+): Promise<boolean> {
+  const at = clock.now();
+  const paused = await putPause(engine, webhook, { Paused: new Date(at).toISOString(), Reason: reason }, at);
+  const [state] = await engine.webhookStates([webhook]);
+  if (paused?.kind !== "done" || state?.resumes === before.resumes) return paused?.kind === "done";
+  // Whoever resumes it changes its state first, and then its record. What changed the record after this pause stays.
+  const version = versionOf(paused.epoch, paused.revision);
+  await putPause(engine, webhook, { Paused: "", Reason: "" }, at, version);
+  return false;
+}
+
+/** Pauses or resumes a webhook by a change of its record, as an operator does. @param version that the record must have */
+async function putPause(
+  engine: RunnerEngine,
+  { webhook: id }: ActiveWebhook,
+  values: { readonly Paused: string; readonly Reason: string },
+  at: number,
+  version?: string,
+) {
+  const change = { site: systemSite, resource: webhookResource.name, operation: "update", id } as const;
+  const ifVersion = version === undefined ? undefined : [version];
+  const [outcome] = await engine.commit([{ ...change, text: JSON.stringify(values), actor, at, ifVersion }]);
+  return outcome;
+}
+
+/** Stores an attempt. It is lost if that fails, since nothing depends on it. */
+async function note(engine: RunnerEngine, webhook: ActiveWebhook, made: WebhookAttempt): Promise<void> {
+  await engine.addWebhookAttempt(webhook, made).catch(() => {});
+}
+
+interface TestedWebhook extends WebhookKey {
+  readonly siteName: string;
+  readonly url: string;
+}
+
+type TestStore = Pick<WebhookStore, "webhookStates" | "webhookSecrets" | "addWebhookAttempt">;
+
+/**
+ * Sends `storefront.test` once, whether or not the webhook is paused, and stores the attempt. The cursor stays where it is.
+ * @param allow networks that are allowed although they are not public
+ * @throws Refusal `not-found` when the webhook has no state
+ */
+export async function deliverTest(
+  store: TestStore,
+  webhook: TestedWebhook,
+  allow: readonly IpNetwork[],
+): Promise<WebhookAttempt> {
+  const [state] = await store.webhookStates([webhook]);
+  if (!state) throw new Refusal("not-found", `the webhook ${webhook.webhook} is incomplete`);
+  const at = Date.now();
+  const secrets = validSecrets(await store.webhookSecrets(webhook), at);
+  const event = testEvent(state, webhook.siteName, randomText(8), at);
+  const policy = { allow, isLoopbackAllowed: true, lookup: lookupAddresses };
+  const begun = performance.now();
+  const { status, fault } = await send(
+    toDelivery(webhook.url, event, at, secrets),
+    policy,
+    new AbortController().signal,
+  );
+  const attempt = { at, status, milliseconds: Math.round(performance.now() - begun), fault };
+  await store.addWebhookAttempt(webhook, attempt);
+  return attempt;
+}

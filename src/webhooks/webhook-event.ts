@@ -1,0 +1,111 @@
+// The events that webhooks deliver: their IDs and bodies.
+
+import { createHmac } from "node:crypto";
+import { json } from "../formats/json.ts";
+import type { Resource } from "../model/resource.ts";
+import type { WebhookState } from "../model/webhooks.ts";
+import type { FeedPage } from "../store/changes/feed.ts";
+
+export interface WebhookEvent {
+  /** The same for each attempt. Without a dot, so that it can be signed. */
+  readonly id: string;
+  readonly body: string;
+  /** The cursor after this event. */
+  readonly next: string;
+}
+
+/**
+ * The event of a page of changes. Each attempt has the same bytes, unless the program was upgraded.
+ * @param state with the first and last revision of the page
+ * @param resources by name
+ */
+export function changesEvent(
+  state: WebhookState,
+  site: string,
+  page: FeedPage,
+  resources: ReadonlyMap<string, Resource>,
+): WebhookEvent {
+  const items = page.changes.map(({ cursor, change }) =>
+    json.feed.item(resources.get(change.resource) as Resource, cursor, change),
+  );
+  const at = page.changes.at(-1)?.change.at as number;
+  const [Site, Since, Next] = [site, sinceOf(state), page.next].map((text) => JSON.stringify(text));
+  const data = `{"Site":${Site},"Since":${Since},"Changes":[${items.join(json.feed.separator)}],"Next":${Next}}`;
+  return {
+    id: eventId(state, `${state.first}_${state.last}_${markIn(page.next)}`),
+    body: `{"type":"storefront.changes","timestamp":${JSON.stringify(toInstant(at))},"data":${data}}`,
+    next: page.next,
+  };
+}
+
+/** The event for a webhook whose changes are no longer all there: the receiver has to read the lists again. @param state that is gone */
+export function goneEvent(state: WebhookState, site: string): WebhookEvent {
+  const { cursor } = state;
+  const now = state.goneAt ?? 0;
+  // A database that has lost its last commits may come to the same cursor twice, so the time makes the ID unique.
+  const id = eventId(state, `gone_${cursorRevision(cursor)}_${now}`);
+  return bareEvent("storefront.gone", id, { data: { Site: site, Since: sinceOf(state), Next: cursor }, now });
+}
+
+/** The event of `webhook test`. @param random makes its ID unique */
+export function testEvent({ webhook, cursor }: WebhookState, site: string, random: string, now: number): WebhookEvent {
+  return bareEvent("storefront.test", `evt_${webhook}_test_${random}`, { data: { Site: site, Next: cursor }, now });
+}
+
+/** The `Next` of the event that the receiver accepted last, by which it sees that nothing is missing in between. */
+export function sinceOf({ since, cursor }: Pick<WebhookState, "since" | "cursor">): string {
+  return since ?? cursor;
+}
+
+/** The number of the change after which a reader with this cursor goes on. */
+export function cursorRevision(cursor: string): number {
+  return Number(cursor.slice(cursor.lastIndexOf(".") + 1));
+}
+
+/** What identifies the entry of a cursor beside its number. */
+function markIn(cursor: string): string {
+  return cursor.slice(0, cursor.lastIndexOf("."));
+}
+
+interface BareEvent {
+  readonly data: { readonly Site: string; readonly Since?: string; readonly Next: string };
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+function bareEvent(type: string, id: string, { data, now }: BareEvent): WebhookEvent {
+  return { id, body: JSON.stringify({ type, timestamp: toInstant(now), data }), next: data.Next };
+}
+
+function eventId({ webhook, epoch, rewinds }: WebhookState, what: string): string {
+  return `evt_${webhook}_${epoch}_${what}${rewinds > 0 ? `_${rewinds}` : ""}`;
+}
+
+function toInstant(at: number): string {
+  return new Date(at).toISOString();
+}
+
+// Signatures of deliveries: Standard Webhooks 1.0.
+
+/** What a secret begins with; base64 follows. */
+const secretPrefix = "whsec_";
+
+/**
+ * The header fields of a delivery: its ID, the time of the attempt, and a signature for each secret.
+ * @param at milliseconds since 1970
+ * @param secrets `whsec_` and base64
+ */
+export function signatureHeaders(id: string, at: number, body: string, secrets: readonly string[]) {
+  const timestamp = String(Math.floor(at / 1000));
+  const content = `${id}.${timestamp}.${body}`;
+  return {
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    "webhook-signature": secrets.map((secret) => `v1,${sign(content, secret)}`).join(" "),
+  };
+}
+
+function sign(content: string, secret: string): string {
+  const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+  return createHmac("sha256", key).update(content).digest("base64");
+}
