@@ -124,6 +124,7 @@ test("whatever a process does on a primary that was replaced and lives on, it le
   const write = failureOf(locked.commit([create(1, "never done")]));
   await until(async () => (await waits("transactionid")).length === 1);
   const trial = failureOf(waiting.tryWrite());
+  await until(async () => (await waits("SyncRep")).length === 2);
   await pair.standby.run("select pg_promote()");
   expect((await commit).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
   expect((await trial).message).toMatch(/is no longer the primary; the write may have been done all the same$/);
