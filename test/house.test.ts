@@ -85,6 +85,12 @@ const longFiles: Record<string, number> = {
   "console/texts.ts": 450,
 };
 
+/** Words in the paragraph of a folder. */
+const maxWords = 125;
+
+/** Folders whose page is for someone else: that of the client is for its users. */
+const longPages = ["client"];
+
 interface Source {
   readonly file: string;
   readonly text: string;
@@ -189,6 +195,19 @@ describe("the source layout", () => {
     expect(named.length).toBeGreaterThan(20);
     const places = ["", "src"];
     expect(named.filter(({ file }) => !places.some((place) => existsSync(join(root, place, file))))).toEqual([]);
+  });
+
+  test("every folder has a paragraph that says what is in it, and names files that exist", () => {
+    const folders = [...new Set(sources.map(({ file }) => dirname(file)))].filter((folder) => folder !== ".");
+    const faults = folders.flatMap((folder) => {
+      const page = join(src, folder, "README.md");
+      if (!existsSync(page)) return [`${folder} has none`];
+      const text = readFileSync(page, "utf8");
+      const named = [...text.matchAll(/`([a-z0-9/-]+\.tsx?)`/g)].map(([, file = ""]) => file);
+      const gone = named.filter((file) => !existsSync(join(src, folder, file))).map((file) => `${folder}: ${file}`);
+      return text.split(/\s+/).length > maxWords && !longPages.includes(folder) ? [...gone, `${folder} is long`] : gone;
+    });
+    expect(faults).toEqual([]);
   });
 
   test("only the wiring opens an engine", () => {
