@@ -160,20 +160,20 @@ describe("the metrics of several workers", () => {
   test("keep the counts of a worker that has ended, gently or not", async () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
-    expect(requestsIn(await metricsOf(server))).toBe(20);
+    await untilCounted(server, 20);
     process.kill(firstChild(server), "SIGKILL");
     await waitFor(() => server.stderr().includes("starting another"), "a new worker");
     expect(requestsIn(await metricsOf(server))).toBe(20);
     await sendRequests(server, 20);
     process.kill(firstChild(server), "SIGTERM");
     await waitFor(() => server.stderr().split("starting another").length === 3, "another new worker");
-    expect(requestsIn(await metricsOf(server))).toBe(40);
+    await untilCounted(server, 40);
   });
 
   test("have the last values of a worker that does not respond", async () => {
     const server = await shop.serve(["--workers", "2", ...anyPort]);
     await sendRequests(server, 20);
-    expect(requestsIn(await metricsOf(server))).toBe(20);
+    await untilCounted(server, 20);
     /** The workers that respond, those that there should be, restarts, and whether the server is ready. */
     const states = async () => {
       const text = await metricsOf(server);
@@ -207,6 +207,11 @@ describe("the metrics of several workers", () => {
 });
 
 /** The first worker: processes have ascending IDs, and the admin process is started last. */
+/** Waits until the metrics count so many requests: a worker that is slow to respond is shown as it was before. */
+function untilCounted(server: Served, count: number) {
+  return waitFor(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
+}
+
 function firstChild({ pid }: Served): number {
   return childrenOf(pid)[0] as number;
 }
