@@ -67,7 +67,7 @@ async function chooseEach(label: string): Promise<string[]> {
   const list = page.getByRole("combobox", { name: label, exact: true }).last();
   const open = () => list.click();
   await open();
-  const names = await page.getByRole("option").allInnerTexts();
+  const names = await page.getByRole("option").allTextContents();
   for (const [index, name] of [...names.slice(1), names[0] as string].entries()) {
     if (index > 0) await open();
     await page.getByRole("option", { name, exact: true }).click();
@@ -80,7 +80,7 @@ async function chooseEach(label: string): Promise<string[]> {
 async function chooseEachNative(label: string | RegExp): Promise<string[]> {
   const list = page.getByLabel(label).first();
   await list.waitFor();
-  const names = await list.locator("option").allInnerTexts();
+  const names = await list.locator("option").allTextContents();
   for (const name of [...names.slice(1), names[0] as string]) await list.selectOption({ label: name });
   return names;
 }

@@ -110,7 +110,7 @@ test("before records are deleted, the shop, their number and the first of them a
   await select(...names.slice(0, 7));
   await view.button("Delete").click();
   await page.getByRole("dialog", { name: "Delete 7 brands of the shop “shop”?" }).waitFor();
-  expect(await dialog().getByRole("listitem").allInnerTexts()).toEqual([
+  expect(await dialog().getByRole("listitem").allTextContents()).toEqual([
     ...names.slice(0, 5).map((name, index) => `${name} · ID ${index + 1}`),
     "and 2 more",
   ]);
