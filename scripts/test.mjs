@@ -17,7 +17,7 @@ else run(process.argv.slice(2));
 function run(args) {
   const bun = fileURLToPath(new URL("../bin/bun.js", import.meta.url));
   const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
-  const command = [bun, runner, "--parallel=4", "--timeout", "60000", ...args];
+  const command = [bun, runner, "--parallel=4", "--timeout", "120000", ...args];
   const tests = spawn(process.execPath, command, { detached: true, stdio: ["ignore", "inherit", "inherit"] });
   const watchdog = spawn(process.execPath, [fileURLToPath(import.meta.url), "--watch", String(tests.pid)], {
     detached: true,
