@@ -25,8 +25,7 @@ import { openEngine } from "./store/open.ts";
 import { Snapshots } from "./store/reads/site-views.ts";
 import { WriteQueue } from "./store/writes/write-queue.ts";
 import { startWebhooks } from "./webhooks/webhooks.ts";
-import type { Certificate, Listener } from "./wire/listen.ts";
-import { connectionsWithin, descriptorLimit } from "./wire/listen.ts";
+import { type Certificate, connectionsWithin, descriptorLimit, type Listener } from "./wire/listen.ts";
 
 export interface Running {
   readonly url: string;

@@ -31,7 +31,7 @@ type Respond = (exchange: AdminExchange) => Promise<AdminContent>;
 /** An endpoint of the admin listener: what it does by method, in the order of `Allow`. HEAD does as GET, without the body. */
 export type AdminRoute = Readonly<Record<string, Respond>>;
 
-/** The routes by the pattern of their path, see handler.ts. */
+/** The routes by the pattern of their path. */
 export type AdminRoutes = ReadonlyMap<string, AdminRoute>;
 
 /** The header fields of every response. A page has its own `Cache-Control` and `Content-Security-Policy`. */

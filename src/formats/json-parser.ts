@@ -1,4 +1,4 @@
-// JSON.parse, for the texts that it reads as our reader does (json-parser.ts) and that have no fault: it is several times faster.
+// JSON.parse, for the texts that it reads as our reader below does and that have no fault: it is several times faster.
 
 import { exceedsMaxFaults, type Fault } from "../model/errors.ts";
 import { firstPosition, malformed, maxDepth, type Position, shownAt, tooDeep } from "./syntax-errors.ts";

@@ -243,7 +243,7 @@ export class FairQueue<Name> {
   }
 }
 
-/** Resolves after one turn of the event loop, in which sockets are read. Long work waits with `nextTurn` of event-loop.ts, one work per turn. */
+/** Resolves after one turn of the event loop, in which sockets are read. Long work waits with `nextTurn`, one work per turn. */
 export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

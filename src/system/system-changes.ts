@@ -32,7 +32,7 @@ export function systemOf(snapshot: Snapshot): Pick<System, "records"> {
 
 /**
  * The system site as it was read last, by the engine: a page of the console asks for it several times, and parsing it for 1,000 sites takes 2 ms.
- * An engine is known by its `heads`, which it shares with those that act for it (system-changes.ts).
+ * An engine is known by its `heads`, which it shares with those that act for it (`actingAs`).
  */
 const latest = new WeakMap<Engine["heads"], { readonly head: Head; readonly system: System }>();
 /** Rows of a system site that is kept: about 25 MB. */

@@ -49,7 +49,7 @@ export class Turns {
 }
 
 // How much new responses write at once. Requests of a thousand connections may arrive in one turn of the event loop, and each is handled when it
-// arrives: what their responses write then is bounded together. The rest is written when it is the connection's turn (round-robin.ts).
+// arrives: what their responses write then is bounded together. The rest is written when it is the connection's turn.
 
 /** Bytes of one response. The system copies 4 MiB in a millisecond. */
 const mostOfOne = 512 * 1024;

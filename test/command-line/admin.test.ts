@@ -206,12 +206,12 @@ describe("the metrics of several workers", () => {
   });
 });
 
-/** The first worker: processes have ascending IDs, and the admin process is started last. */
 /** Waits until the metrics count so many requests: a worker that is slow to respond is shown as it was before. */
 function untilCounted(server: Served, count: number) {
   return waitFor(async () => requestsIn(await metricsOf(server)) === count, `${count} requests in the metrics`);
 }
 
+/** The first worker: processes have ascending IDs, and the admin process is started last. */
 function firstChild({ pid }: Served): number {
   return childrenOf(pid)[0] as number;
 }

@@ -1,4 +1,4 @@
-// A file with the rows that an import refused, see rejected-rows.ts.
+// A file with the rows that an import refused.
 
 import { once } from "node:events";
 import { PassThrough } from "node:stream";

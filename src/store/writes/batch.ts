@@ -10,8 +10,7 @@ import {
   type WriteResult,
 } from "../../model/change.ts";
 import { idempotencyLifetime, keyResourceName, siteResourceName, systemSite } from "../../model/limits.ts";
-import type { SiteState } from "../database/site-state.ts";
-import { hasHistory, withChange } from "../database/site-state.ts";
+import { hasHistory, type SiteState, withChange } from "../database/site-state.ts";
 import { decide } from "./decide-intent.ts";
 import { FoundRecords } from "./found-records.ts";
 
